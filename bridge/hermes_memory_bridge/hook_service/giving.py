@@ -11,11 +11,9 @@ from hermes_memory_store.model import Fact, Uid
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.places.place_reading import PERSONAL_TOKENS
 from hermes_memory_store.projects.branch_labels import MarkedFact
+from hermes_memory_store.quick.fact_packing import LINE_TOKENS
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import PERSONAL
-
-LINE_TOKENS = 1
-"""What the end of a line costs."""
 
 HEAD_TOKENS = estimate_tokens(HEAD) + LINE_TOKENS
 
@@ -84,11 +82,6 @@ def to_giving(kind: str, told: Iterable[MarkedFact]) -> Giving:
     """Return facts as they are given."""
     told = list(told)
     return Giving(kind, tuple(one.fact for one in told), tuple(one.line for one in told))
-
-
-def count_line(left_out: int) -> str:
-    """Return the line that counts what was left out."""
-    return f"(+{left_out} more: memory_search)"
 
 
 def line_tokens(line: str) -> int:

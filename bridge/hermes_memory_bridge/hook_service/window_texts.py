@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from hermes_memory_bridge.hook_service.giving import (
     Giving,
-    count_line,
     is_for_sessions,
     line_tokens,
     mark_facts,
@@ -16,6 +15,7 @@ from hermes_memory_bridge.hook_service.giving import (
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
+from hermes_memory_store.quick.hot_context import COUNT_TOKENS, format_left_out
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import PERSONAL
 
@@ -23,9 +23,6 @@ COMPACTION_SHARE = 3
 """A compaction may take so many times the budget of a start. What a session decided in hours of work is not in the start's
 budget, is lost with the conversation, and comes back once a window: 540 tokens, which is a fiftieth of what the smallest
 context holds that hosts compact. Codex shows 2,500 tokens whole, Claude Code some 2,500."""
-
-COUNT_TOKENS = 12
-"""Kept free for the line that counts what was left out."""
 
 MOST_GONE = 5
 """Facts that do not hold any more of which the target is told; more are counted."""
@@ -112,6 +109,6 @@ def pack_giving(kind: str, ranked: list[MarkedFact], budget: int) -> Giving:
     told = pack_lines(ranked, budget)
     if len(told) == len(ranked):
         return to_giving(kind, told)
-    told = pack_lines(ranked, budget, reserve=line_tokens(count_line(len(ranked))))
+    told = pack_lines(ranked, budget, reserve=line_tokens(format_left_out(len(ranked))))
     given = to_giving(kind, told)
-    return Giving(kind, given.facts, (*given.lines, count_line(len(ranked) - len(told))))
+    return Giving(kind, given.facts, (*given.lines, format_left_out(len(ranked) - len(told))))
