@@ -99,14 +99,8 @@ def change_capture_switch(store_path: str | os.PathLike[str], change: Callable[[
             if switch.trouble:
                 switch = CaptureSwitch(off=True)
             change(switch)
-            document = {
-                "hosts": switch.hosts,
-                "off": switch.off,
-                "paused_until": switch.paused_until,
-                "folders": switch.folders,
-            }
             with atomic_write(path, encoding="utf-8", encoding_errors="surrogateescape") as file:
-                json.dump(document, file, indent=2)
+                json.dump(switch.to_document(), file, indent=2)
                 file.write("\n")
     except OSError as error:
         raise errors.FileError(f"{path} cannot be written: {error.strerror or error}", path) from error

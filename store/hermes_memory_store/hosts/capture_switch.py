@@ -63,6 +63,10 @@ class CaptureSwitch:
         self.trouble = trouble
         """Why the file cannot be read; it then allows nothing."""
 
+    def to_document(self) -> dict[str, Any]:
+        """Return what the file of a store says, as `parse_capture_switch` reads it."""
+        return {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
+
     def is_paused(self, now: int) -> bool:
         """Check whether a pause lasts. :param now: UTC milliseconds"""
         return self.paused_until is not None and (self.paused_until == UNTIL_RESUMED or now < self.paused_until)

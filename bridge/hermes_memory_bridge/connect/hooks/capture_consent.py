@@ -32,12 +32,7 @@ def change_consent(files: TextFiles, store: Path, host: str, answer: bool | None
     switch.hosts.pop(host, None)
     if answer is not None:
         switch.hosts[host] = answer
-    document = {
-        "hosts": switch.hosts,
-        "off": switch.off,
-        "paused_until": switch.paused_until,
-        "folders": switch.folders,
-    }
+    document = switch.to_document()
     files.write(file, json.dumps(document, indent=2) + "\n" if any(document.values()) else None)
 
 
