@@ -232,8 +232,9 @@ class Projects:
 
     def _find_joined(self, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project that a sighting would join, as `join_project` chooses it."""
-        known = {kind: self._db.value(FIND_ALIAS, (kind, value)) for kind, value in identities}
-        key = next((known[kind] for kind in ("remote", "dir", "path") if known.get(kind) is not None), None)
+        with self._db.snapshot() as conn:
+            known = find_known_keys(conn, identities)
+        key = next((known[kind] for kind in ("remote", "dir", "path") if kind in known), None)
         return None if key is None else str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
 
 
@@ -250,11 +251,7 @@ def to_storable_identity(value: str) -> AdmittedText:
 
 def join_project(conn: sqlite3.Connection, label: str, identities: tuple[tuple[str, str], ...], now: int) -> int:
     """Return the key of the project with these identities, all of which are its own from now on."""
-    known = {}
-    for kind, value in identities:
-        row = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
-        if row is not None:
-            known[kind] = int(row[0])
+    known = find_known_keys(conn, identities)
     here = known.get("dir", known.get("path"))
     key = known.get("remote", here)
     if key is None:
@@ -263,6 +260,12 @@ def join_project(conn: sqlite3.Connection, label: str, identities: tuple[tuple[s
         merge_projects(conn, here, key)
     conn.executemany(PUT_ALIAS, [(kind, value, key, now) for kind, value in identities])
     return key
+
+
+def find_known_keys(conn: sqlite3.Connection, identities: tuple[tuple[str, str], ...]) -> dict[str, int]:
+    """Return the keys of the projects that are known by these identities, by kind of identity."""
+    rows = ((kind, conn.execute(FIND_ALIAS, (kind, value)).fetchone()) for kind, value in identities)
+    return {kind: int(row[0]) for kind, row in rows if row is not None}
 
 
 def note_root_commit(conn: sqlite3.Connection, key: int, root: str, now: int) -> None:
