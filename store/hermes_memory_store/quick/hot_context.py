@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from hermes_memory_store.places.place_queries import Ask
     from hermes_memory_store.quick.branch_marks import HotPlace
+    from hermes_memory_themes.policy import Policies
 
 INJECTION_TOKENS = 180
 """The default of `ThemePolicy.injection_tokens`."""
@@ -98,8 +99,9 @@ def read_hot_context(
 
     def read(conn: _sqlite3.Connection) -> HotContext:
         ask = to_ask(conn)
-        name = find_theme(ask, folder, theme, environ)
-        policy = read_policy(name, environ)
+        policies = load_policies(environ)
+        name = find_theme(ask, folder, theme, policies)
+        policy = to_quick_policy(policies, name)
         return read_theme_context(ask, name, policy.injection_tokens if budget is None else budget, folder, policy)
 
     return store_reading.read_store(store_path, read)
@@ -124,15 +126,16 @@ def to_ask(conn: _sqlite3.Connection) -> Ask:
     return ask if is_current else ask_older
 
 
-def find_theme(ask: Ask, folder: str, named: str, environ: Mapping[str, str] | None = None) -> str:
+def find_theme(ask: Ask, folder: str, named: str, policies: Policies | None) -> str:
     """Return the theme of an agent: the one its person named, else that of the folder it works in.
 
-    Empty for a project that the store does not know yet; `default` where projects have no themes (`projects = false`).
+    :param policies: of `load_policies`
+    :return: empty for a project that the store does not know yet; `default` where projects have no themes (`projects = false`).
     """
     if named.strip():
         return to_stored_theme(named)
     theme = place_reading.read_folder_theme(ask, folder)
-    return theme if read_policy(theme, environ).has_project_themes else place_queries.DEFAULT
+    return theme if to_quick_policy(policies, theme).has_project_themes else place_queries.DEFAULT
 
 
 def read_theme_context(
@@ -214,23 +217,34 @@ class QuickPolicy:
         self.has_project_themes = has_project_themes
 
 
-def read_policy(theme: str, environ: Mapping[str, str] | None = None) -> QuickPolicy:
-    """Return the policy of a theme; the default where there is no file of policies, or a wrong one."""
+def load_policies(environ: Mapping[str, str] | None = None) -> Policies | None:
+    """Load the file of policies; None where there is none, or a wrong one, and the defaults hold."""
     import os
 
     variables = os.environ if environ is None else environ
     home = variables.get("HERMES_HOME", "").strip() or os.path.join(os.path.expanduser("~"), ".hermes")
     path = os.path.join(home, "memory-themes.toml")
     if not os.path.exists(path):
-        return QuickPolicy()
+        return None
     from hermes_memory_themes.policy import Policies  # here, not above: few have the file, and its parser takes 20 ms
     from hermes_memory_themes.theme_errors import PolicyError
 
     try:
-        policies = Policies.load(path)
+        return Policies.load(path)
+    except PolicyError:
+        return None
+
+
+def to_quick_policy(policies: Policies | None, theme: str) -> QuickPolicy:
+    """Return the policy of a theme. :param policies: of `load_policies`"""
+    if policies is None:
+        return QuickPolicy()
+    from hermes_memory_themes.theme_errors import PolicyError
+
+    try:
         policy = policies.for_theme(theme)
         return QuickPolicy(policy.injection_tokens, policy.branches, policies.has_project_themes)
-    except PolicyError:
+    except PolicyError:  # the file was changed since it was loaded, and is wrong now
         return QuickPolicy()
 
 

@@ -60,8 +60,9 @@ def read_instruction_facts(
         access = read_token_access(conn, token) if token else Access(theme, personal=personal, sealed=sealed)
         if access is None or is_start_heard(ask, client, folder):
             return None
-        name = hot_context.find_theme(ask, folder, access.theme, environ)
-        policy = hot_context.read_policy(name, environ)
+        policies = hot_context.load_policies(environ)
+        name = hot_context.find_theme(ask, folder, access.theme, policies)
+        policy = hot_context.to_quick_policy(policies, name)
         found = hot_context.read_theme_context(
             ask,
             name,
