@@ -143,12 +143,13 @@ class AgentsView(BaseView[AgentsData]):
         self._live, self._holders = bridge_client.live_sessions(self.memory.path), find_holders(self.memory.path)
 
     def load(self, store: Store) -> AgentsData:
+        sessions = store.sessions.list()[:MAX_SESSIONS]
         return AgentsData(
-            store.sessions.list()[:MAX_SESSIONS],
+            sessions,
             self._holders,
             self._live or {},
             self._live is not None,
-            list_host_states(store),
+            list_host_states(store, sessions),
         )
 
     def draw(self, data: AgentsData) -> None:

@@ -5,7 +5,7 @@ A host that works with the memory while its installed hooks are not heard is sil
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +51,12 @@ class HostState:
         return f"silent: {heard}" if self.is_silent else heard
 
 
-def list_host_states(store: Store) -> list[HostState]:
-    """Return the state of every host that has hooks installed for this store, or was heard; the one heard last first."""
-    return join_host_states(
-        read_installations(store.path), store.host_sessions.list_hosts(), store.sessions.list()[:MOST_SESSIONS]
-    )
+def list_host_states(store: Store, sessions: Sequence[Session]) -> list[HostState]:
+    """Return the state of every host that has hooks installed for this store, or was heard; the one heard last first.
+
+    :param sessions: of the store, as it lists them; the first `MOST_SESSIONS` are looked through
+    """
+    return join_host_states(read_installations(store.path), store.host_sessions.list_hosts(), sessions[:MOST_SESSIONS])
 
 
 def join_host_states(

@@ -33,7 +33,7 @@ def status_command(settings: CommandSettings) -> None:
         told = store.injection.status(theme)
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
-        hosts = [] if settings.past is not None else list_host_states(store)
+        hosts = [] if settings.past is not None else list_host_states(store, store.sessions.list())
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
     if settings.as_json:
         print_document(
