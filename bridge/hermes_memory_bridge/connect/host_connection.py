@@ -38,7 +38,7 @@ from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, read_plugin_command
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
-from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
 from hermes_memory_store.hosts.capture_switch import to_capture_path
 from hermes_memory_store.hosts.rules_consent import find_rules_consent_file, may_write_rules
 from hermes_memory_store.hosts.rules_files import RULES_PLACES
@@ -243,8 +243,10 @@ def offer_project_themes(path: Path, *, is_silent: bool) -> None:
             else:
                 store.place_themes.keep_default()
                 print("Every project shares the theme default; `hermes-memory-tui theme adopt` changes that.")
-    except StoreError:
-        return  # there is no store yet, or it cannot be written: `status` asks again
+    except StoreMissing:
+        return  # `status` asks once there is one
+    except StoreError as error:
+        print(f"hermes-memory-bridge: {error}", file=sys.stderr)  # the host is connected all the same
 
 
 def show_file_change(change: FileChange) -> None:

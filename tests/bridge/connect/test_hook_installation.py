@@ -270,3 +270,13 @@ def test_the_person_of_an_older_store_is_asked_whether_projects_have_memories_of
     assert "a theme of its own" in connect(tmp_path, "droid", typed="y\nn\ny\ny\n").stdout
     with Store.open(store, read_only=True) as opened:
         assert opened.place_themes.choice is Places.PROJECTS
+
+
+def test_a_store_that_cannot_be_asked_for_its_themes_is_named_and_the_host_is_connected(tmp_path: Path) -> None:
+    store = tmp_path / ".hermes" / "memory.db"
+    assert connect(tmp_path, "gemini", "--yes").stderr == "", "there is no store yet"
+    store.write_bytes(b"this is no memory, and nobody can ask it anything")
+    done = connect(tmp_path, "qwen", "--yes")
+    assert (done.returncode, own_events(hooks_file_of("qwen", tmp_path)) != set()) == (0, True)
+    assert str(store) in done.stderr
+    assert "Traceback" not in done.stderr
