@@ -114,7 +114,7 @@ class Store:
         """The facts and turns that answer a question."""
         from hermes_memory_store.recall.recall import Recall
 
-        return Recall(self.search, self.turns)
+        return Recall(self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme))
 
     @cached_property
     def session_start(self) -> SessionStart:

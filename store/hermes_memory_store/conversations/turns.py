@@ -12,7 +12,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -104,6 +104,18 @@ ROWS = (
     " FROM turns t JOIN themes h ON h.id = t.theme_id"
     " LEFT JOIN sessions n ON n.id = t.session_id"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRanking:
+    """The turns that share words with a query."""
+
+    scored: builtins.list[tuple[int, float]]
+    """(key, score), best first."""
+    turns: dict[int, Turn]
+    """Each of them by its key."""
+    matched: float
+    """Which part of the query's weight its best turn has, from 0 to 1."""
 
 
 class Turns:
@@ -356,9 +368,32 @@ class Turns:
                 conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
         return unreached
 
+    def rank(
+        self, theme: str | None, query: str, *, limit: int, session: str | None = None, for_agents: bool = True
+    ) -> TurnRanking:
+        """Return the turns that share words with a query, best first, with the scores of `rank_question`.
+
+        :param limit: at least `RANKED` are ranked
+        :param session: only those of this session, by its name
+        :param for_agents: as for `search`
+        """
+        return self._rank_turns(theme, query, limit, to_turn_filter(session, (), for_agents))
+
     def _rank_hits(
         self, theme: str | None, query: str, limit: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> Sequence[TurnHit]:
+        ranking = self._rank_turns(theme, query, limit, is_wanted)
+        if not ranking.scored:
+            return []
+        best = max(ranking.scored[0][1], 1e-9)
+        return [
+            TurnHit(ranking.turns[key], round(max(0.0, ranking.matched * score / best), 4), key)
+            for key, score in ranking.scored[:limit]
+        ]
+
+    def _rank_turns(
+        self, theme: str | None, query: str, limit: int, is_wanted: Callable[[Sequence[Any]], bool]
+    ) -> TurnRanking:
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
         low, high = self._range(theme)
@@ -371,7 +406,7 @@ class Turns:
             order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
         found = self._best(order, most, is_wanted)
         if not found:
-            return []
+            return TurnRanking([], {}, 0.0)
         candidates = [
             Candidate(
                 key,
@@ -391,12 +426,9 @@ class Turns:
                 read = (term for one in candidates for term in text_terms(one.content))
                 word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
-        share = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
-        best = max(ranked[0].score, 1e-9)
-        return [
-            TurnHit(to_turn(found[one.id][0], self._names), round(max(0.0, share * one.score / best), 4), one.id)
-            for one in ranked[:limit]
-        ]
+        matched = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
+        turns = {key: to_turn(row, self._names) for key, (row, _) in found.items()}
+        return TurnRanking([(one.id, one.score) for one in ranked], turns, matched)
 
     def _score_turns(
         self, look: QueryTerms, low: int, high: int, total: int

@@ -1,4 +1,4 @@
 """The one recall: what of a memory answers a question, and what a session is given at its start.
 
-May import search, conversations, context, quick and what is below. Read `given.py` first, then `recall.py` and `session_start.py`.
+May import search, conversations, context, quick and what is below. Read `given.py` first, then `recall.py`.
 """

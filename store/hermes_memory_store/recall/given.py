@@ -20,7 +20,8 @@ class RankReason:
     """One thing that raised or lowered an item's rank."""
 
     name: str
-    """`words`, `meaning`, `turns`, `pinned`, `critical`, `scope`, `branch`, `person`, `unknown`, `used`, `unused`, `age` …"""
+    """For a question: `every word` of a look-up, `words`, `beside` (those of what it was written from, or was written from it),
+    `meaning`. At a start: `pinned`, `critical`, `scope`, `branch`, `person`, `unknown`, `used`, `unused`, `age` and others."""
     value: float
     """What it added, in the units of the score; below 0 what it took."""
 
@@ -39,6 +40,8 @@ class GivenItem:
     turn: Turn | None = None
     """One of both."""
     reasons: tuple[RankReason, ...] = ()
+    sources: tuple[Uid, ...] = ()
+    """Of a fact: the ranked turns that it was most likely written from."""
 
     @property
     def uid(self) -> Uid:
@@ -60,6 +63,12 @@ class Given:
     ranked_by: str = WORDS_ONLY
     note: str | None = None
     """What is wrong with an index, if anything."""
+    exact: int = 0
+    """How many of the first have every word of a look-up."""
+    total: int = 0
+    """Facts that match."""
+    more: bool = False
+    """Whether there are more than `total` says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,62 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
+from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turns import Turns
-from hermes_memory_store.model import Fact, Turn, format_notation
+from hermes_memory_store.language.tokenizer import index_terms
+from hermes_memory_store.model import Fact, Millis, format_notation
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.quick.fact_packing import LINE_TOKENS
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
-from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Nearest, RankReason
-from hermes_memory_store.search.search import Search
+from hermes_memory_store.recall.candidates import MOST_BY_WORDS, CandidateFinder
+from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Nearest
+from hermes_memory_store.recall.packing import PackItem, pack_items
+from hermes_memory_store.recall.scoring import ScoredCandidate, score_candidates
+from hermes_memory_store.recall.turn_sentences import format_turn_line
+from hermes_memory_store.search.search import MAX_LIMIT, Search
 
 KINDS = ("fact", "turn")
 
-MOST_CANDIDATES = 80
-"""Candidates of each kind that are ranked."""
+MOST_RANKED = 200
+"""Items that are ranked together, unless more are asked for."""
+
+SHORTEST_LINE = 8
+"""Tokens of hardly any line fewer: a budget holds no more lines than it has of these, and so many of each kind are looked at."""
+
+QUESTION_CHARS = 4_000
+"""Of a question that are looked at."""
 
 
 class Recall:
     """Find what answers a question. It never writes, opens no connection and loads no model."""
 
-    def __init__(self, search: Search, turns: Turns) -> None:
-        self._search = search
-        self._turns = turns
+    def __init__(self, search: Search, turns: Turns, clock: Clock, project_of: Callable[[str], str | None]) -> None:
+        """:param project_of: returns the project that a theme is of"""
+        self._finder = CandidateFinder(search, turns, project_of)
+        self._clock = clock
+        self.count: Callable[[str], int] = estimate_tokens
 
     def rank(
         self,
         themes: Sequence[str],
         question: str,
         *,
-        kinds: Sequence[str] = KINDS,
+        kinds: Collection[str] = KINDS,
         scope: str | None = None,
         session: str | None = None,
         nearest: Nearest | None = None,
-        limit: int = MOST_CANDIDATES,
+        ranked_by: str | None = None,
+        limit: int = MOST_RANKED,
+        looked_at: int = MOST_BY_WORDS,
+        for_agents: bool = True,
     ) -> Given:
         """Return the facts and turns that answer a question, best first, without a budget: `left_out` is empty.
 
+        Facts with every word of a look-up come before all others, in the order of the search.
+
         :param themes: the reader's own first, then those that it reads beside it
-        :param question: a line in the search language
+        :param question: a line in the search language; its filters apply to facts
         :param kinds: `fact`, `turn` or both
         :param scope: limits facts to one scope
         :param session: limits turns to the session of that name
         :param nearest: finds items by meaning; None ranks by words alone
+        :param ranked_by: names the model behind `nearest`
+        :param limit: items at most
+        :param looked_at: items of each kind that are looked at for their words, at least `MOST_BY_WORDS`
+        :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """
-        items: list[GivenItem] = []
-        if "fact" in kinds:
-            found = self._search.find(
-                themes[0], question, scope=scope, limit=limit, record=False, also=tuple(themes[1:])
-            )
-            items += [
-                fact_item(fact, score) for fact, score in zip(found.facts, found.scores or [0.0] * limit, strict=False)
-            ]
-        if "turn" in kinds:
-            hits = self._turns.search(themes[0], question, limit=limit, session=session, for_agents=True)
-            items += [turn_item(hit.turn, hit.score) for hit in hits]
-        return Given(tuple(sorted(items, key=lambda one: -one.score)[:limit]), ranked_by=WORDS_ONLY)
+        question = question[:QUESTION_CHARS]
+        found = self._finder.find(
+            themes,
+            question,
+            kinds=kinds,
+            scope=scope,
+            session=session,
+            nearest=nearest,
+            limit=min(max(looked_at, MOST_BY_WORDS), MAX_LIMIT),
+            for_agents=for_agents,
+        )
+        scored = score_candidates([*found.facts, *found.turns])[:limit]
+        terms, now = frozenset(index_terms(question)), self._clock()
+        method = ranked_by or WORDS_ONLY if nearest is not None else WORDS_ONLY
+        exact = sum(one.candidate.is_exact for one in scored)
+        return Given(
+            tuple(self._to_item(one, terms, now) for one in scored),
+            ranked_by=method,
+            note=found.note,
+            exact=exact,
+            total=found.total,
+            more=found.more,
+        )
 
     def give(
         self,
@@ -65,31 +99,51 @@ class Recall:
         question: str,
         budget: int,
         *,
-        kinds: Sequence[str] = KINDS,
+        kinds: Collection[str] = KINDS,
         nearest: Nearest | None = None,
+        ranked_by: str | None = None,
+        reserved: int | None = None,
     ) -> Given:
-        """Return what answers a question within `budget` tokens, fence included. :raises StoreError: as `Search.find`"""
-        ranked = self.rank(themes, question, kinds=kinds, nearest=nearest)
-        spent = estimate_tokens(HEAD) + LINE_TOKENS
-        items: list[GivenItem] = []
-        left_out: list[GivenItem] = []
-        for item in ranked.items:
-            fits = spent + item.tokens <= budget
-            spent += item.tokens * fits
-            (items if fits else left_out).append(item)
-        return Given(tuple(items), tuple(left_out), spent if items else 0, ranked.ranked_by)
+        """Return what answers a question within `budget` tokens, best first.
+
+        A turn that a given fact tells is left out, and a fact waits whose turns are given.
+
+        :param reserved: tokens of the budget that something else takes; those of the fence unless given
+        :raises StoreError: as `Search.find`
+        """
+        most = max(MOST_RANKED, budget // SHORTEST_LINE)
+        ranked = self.rank(
+            themes,
+            question,
+            kinds=kinds,
+            nearest=nearest,
+            ranked_by=ranked_by,
+            limit=most,
+            looked_at=budget // SHORTEST_LINE,
+        )
+        fence = self.count(HEAD) + LINE_TOKENS if reserved is None else reserved
+        turns = frozenset(item.uid for item in ranked.items if item.turn is not None)
+        items = [PackItem(item, frozenset(item.sources) & turns) for item in ranked.items]
+        chosen, left_out = pack_items(items, budget - fence)
+        spent = fence + sum(item.tokens for item in chosen) if chosen else 0
+        return Given(tuple(chosen), tuple(left_out), spent, ranked.ranked_by, ranked.note, total=ranked.total)
+
+    def _to_item(self, scored: ScoredCandidate, terms: Collection[str], now: Millis) -> GivenItem:
+        one = scored.candidate
+        if one.fact is not None:
+            line = format_notation(one.fact.type, one.fact.target, one.fact.content)
+        else:
+            assert one.turn is not None
+            line = format_turn_line(one.turn, terms, now, self.count)
+        sources = tuple(source.uid for source in one.beside) if one.fact is not None else ()
+        tokens = self.count(MARK + line) + LINE_TOKENS
+        return GivenItem(line, tokens, scored.score, one.fact, one.turn, scored.reasons, sources)
 
 
 def fact_item(fact: Fact, score: float) -> GivenItem:
     """Return a fact as it is given."""
     line = format_notation(fact.type, fact.target, fact.content)
-    return GivenItem(line, count_line_tokens(line), score, fact=fact, reasons=(RankReason("words", score),))
-
-
-def turn_item(turn: Turn, score: float) -> GivenItem:
-    """Return a turn as it is given."""
-    line = f"{turn.role}: {' '.join(turn.content.split())}"
-    return GivenItem(line, count_line_tokens(line), score, turn=turn, reasons=(RankReason("words", score),))
+    return GivenItem(line, count_line_tokens(line), score, fact=fact)
 
 
 def count_line_tokens(line: str) -> int:
