@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from hermes_memory_store.language.answer_kinds import find_answer_tests
 from hermes_memory_store.language.month_names import find_months, is_written_in
 from hermes_memory_store.language.stop_words import STOP_TERMS
 from hermes_memory_store.language.time_words import has_time_expression, is_time_question
@@ -36,23 +37,26 @@ OTHER_TIER = -0.15
 RECENCY = 0.1
 """What the newest candidate has above the oldest, in units of one word."""
 
-SATURATION, LENGTH = 1.4, 0.5
+SATURATION, LENGTH = 1.2, 0.4
 """BM25's k1 and b, for facts of a sentence."""
 
-COVERAGE = 0.05
+RARITY = 1.2
+"""Power of a word's rarity: of few words in a sentence, the rare one decides more than BM25 says."""
+
+COVERAGE = 0.1
 """What each further asked word that is found adds to the whole, in a question."""
 
 NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
 
-ANSWERED = 0.4
+ANSWERED = 0.6
 """How much more of its score what asks lends to what was said next: the words of a question are in it, its answer follows."""
 
-ASKING = 0.2
+ASKING = 0.3
 """How much less what asks is worth itself."""
 
-SPEAKER_BONUS = 0.5
+SPEAKER_BONUS = 0.35
 """How much more it is worth that a turn was said by someone whom the question names."""
 
 FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
@@ -63,6 +67,13 @@ DATED = 1.0
 
 TIMED = 0.5
 """How much more it is worth that a text tells of a time, when the question asks for one."""
+
+HOLDS_ANSWER = {"amount": 0.3, "person": 0.2, "place": 0.5}
+"""How much more it is worth that a text holds what kind of thing the question asks for.
+
+These, `RARITY` and the shares above were chosen one after the other on the first five conversations of LoCoMo; the shares of
+evidence went from .611 to .621 for facts at 180 tokens and from .664 to .681 for turns among the first five, in four of the five
+conversations each."""
 
 IN_QUESTION = 0.1
 """How much of a tier's weight is left where relevance decides."""
@@ -152,6 +163,7 @@ def rank_question(
         return []
     for one in candidates:
         one.tokenize()
+    rarity = [one**RARITY for one in rarity]
     average = max(1.0, sum(len(one.in_content) for one in candidates) / len(candidates))
     fits = TermMatches(asked.words)
     scores = {one.id: bm25_score(one, fits, rarity, average) for one in candidates}
@@ -166,6 +178,9 @@ def rank_question(
     total = add_neighbour_scores(scores, candidates)
     for one in candidates if is_time_question(question) else ():
         total[one.id] *= 1.0 + TIMED * has_time_expression(one.content)
+    for kind, has_answer in find_answer_tests(question):
+        for one in candidates:
+            total[one.id] *= 1.0 + HOLDS_ANSWER[kind] * has_answer(one.content)
     newest = max(one.updated_at for one in candidates)
     for one in candidates:
         one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(one.tier, OTHER_TIER))
