@@ -15,7 +15,7 @@ import itertools
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,20 +78,21 @@ def main() -> None:
         )
 
 
-def store_of(facts: int, folder: Path, *, seed: int = 1) -> Path:
+def store_of(facts: int, folder: Path, *, seed: int = 1, themes: Sequence[str] = THEMES) -> Path:
     """The store of that many facts in the folder, generated when it is not there yet."""
-    path = folder / f"memory-{facts}.db"
+    name = f"{facts}.db" if themes == THEMES else f"{facts}-{'-'.join(themes)}.db"
+    path = folder / f"memory-{name}"
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"unfinished-{facts}.db"
+    unfinished = folder / f"unfinished-{name}"
     for leftover in folder.glob(unfinished.name + "*"):
         leftover.unlink()
     with Store.open(unfinished) as store:
         # A cut-off generation is thrown away, so durability would only cost time.
         store.db.conn.execute("PRAGMA synchronous = OFF")
         store.db.conn.execute("PRAGMA cache_size = -400000")
-        Generator(store, facts, seed).run()
+        Generator(store, facts, seed, themes).run()
         store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     unfinished.rename(path)
     return path
@@ -100,9 +101,10 @@ def store_of(facts: int, folder: Path, *, seed: int = 1) -> Path:
 class Generator:
     """Fills an empty store."""
 
-    def __init__(self, store: Store, facts: int, seed: int) -> None:
+    def __init__(self, store: Store, facts: int, seed: int, themes: Sequence[str]) -> None:
         self.store = store
         self.facts = facts
+        self.themes = themes
         self.rng = random.Random(seed)
         self.words = vocabulary(self.rng)
         self.actor = Actor("import")
@@ -112,7 +114,7 @@ class Generator:
     def run(self) -> None:
         """Generate and store everything, in transactions of `BATCH` facts."""
         with self.store.db.write_transaction() as conn:
-            self.theme_ids = [self.store.names.theme_for_writing(conn, name, START) for name in THEMES]
+            self.theme_ids = [self.store.names.theme_for_writing(conn, name, START) for name in self.themes]
             self.scopes = self.open_scopes(conn)
             self.actor_id = self.store.names.actor(conn, self.actor)
         rows = self.rows()
@@ -124,8 +126,8 @@ class Generator:
         """The scopes of each theme, one of them the scope of facts without a scope: ids and labels."""
         scopes: dict[int, list[tuple[int, str]]] = {theme_id: [] for theme_id in self.theme_ids}
         for number in range(SCOPES):
-            theme_id = self.theme_ids[number % len(THEMES)]
-            label = f"{self.words.words[100 + number]} {number}" if number >= len(THEMES) else UNSCOPED
+            theme_id = self.theme_ids[number % len(self.themes)]
+            label = f"{self.words.words[100 + number]} {number}" if number >= len(self.themes) else UNSCOPED
             uid = uids.new_uid(START)
             sql = (
                 "INSERT INTO scopes (uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, 'open', ?) RETURNING id"
@@ -142,7 +144,7 @@ class Generator:
         """Facts in the order of their writing, with the label of their scope."""
         rng, taken = self.rng, set[tuple[int, str, str]]()
         counts = dict.fromkeys(self.theme_ids, 0)
-        hot_from = self.facts - HOT_PER_THEME * len(THEMES)
+        hot_from = self.facts - HOT_PER_THEME * len(self.themes)
         made = 0
         while made < self.facts:
             theme_id = rng.choice(self.theme_ids)

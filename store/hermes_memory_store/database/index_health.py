@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.schema import FIRST_SCHEMA, SECOND_SCHEMA
+from hermes_memory_store.database.schema import FIRST_SCHEMA, SECOND_SCHEMA, WORD_TABLES
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,17 +78,18 @@ def parse_created_object(statement: str) -> tuple[str, str]:
 
 
 def index_statements(name: str, statements: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the statements that create an index, its vocabulary and its triggers."""
-    return tuple(
-        one
+    """Return the statements that create an index, its vocabulary and its triggers; of two that create the same, the last."""
+    found = {
+        parse_created_object(one): one
         for one in statements
         if ("VIRTUAL TABLE" in one or "CREATE TRIGGER" in one) and re.search(rf"\b{name}\b", one) is not None
-    )
+    }
+    return tuple(found.values())
 
 
 INDEXES = {
-    FACTS: TextIndex(FACTS, "facts", index_statements(FACTS, FIRST_SCHEMA)),
-    TURNS: TextIndex(TURNS, "turns", index_statements(TURNS, SECOND_SCHEMA)),
+    FACTS: TextIndex(FACTS, "facts", index_statements(FACTS, (*FIRST_SCHEMA, *WORD_TABLES))),
+    TURNS: TextIndex(TURNS, "turns", index_statements(TURNS, (*SECOND_SCHEMA, *WORD_TABLES))),
 }
 
 

@@ -750,8 +750,14 @@ USE_TABLES = (
 )
 """What sessions did with what they were given."""
 
-WORD_TABLES: tuple[str, ...] = ()
-"""What search knows of the words of an index."""
+WORD_TABLES = (
+    # By `row` instead of `instance`: the terms of a range are read at a tenth of the cost, where before each was sought.
+    "DROP TABLE IF EXISTS facts_words",
+    "CREATE VIRTUAL TABLE facts_words USING fts5vocab (facts_text, row)",
+    "CREATE VIRTUAL TABLE turns_words USING fts5vocab (turns_text, row)",
+)
+"""The vocabularies of the full-text indexes, in which a search looks for longer words, other forms and what was mistyped.
+They read the index itself: nothing has to be kept with each write, and nothing of what is purged remains in them."""
 
 NINTH_SCHEMA = (*USE_TABLES, *WORD_TABLES)
 

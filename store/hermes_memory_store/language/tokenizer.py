@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 MAX_WORD = 48
@@ -62,19 +63,27 @@ def is_unspaced(word: str) -> bool:
     return not word.isascii() and unspaced_pattern().match(word) is not None
 
 
+@cache
+def english_stemmer() -> Callable[[str], str]:
+    """Return `stemmer.stem_word`, imported on first use: its patterns take 2 ms, and what only reads needs none."""
+    from hermes_memory_store.language.stemmer import stem_word
+
+    return stem_word
+
+
 def index_terms(text: str) -> list[str]:
     """Return the terms under which a text is indexed, in order, with repetitions.
 
     A run of characters without spaces gives its overlapping pairs and its last character, so that every character
     begins a term and one character can be found like any beginning of a word.
     """
-    from hermes_memory_store.language.stemmer import (
-        stem_word,  # here: its patterns take 2 ms, and what only reads needs none
-    )
-
+    stem_word = english_stemmer()
     folded = fold_accents(text)
     if folded.isascii():
-        return [stem_word(word[:MAX_WORD]) for word in _PLAIN.findall(folded)]
+        words = _PLAIN.findall(folded)
+        if len(folded) > MAX_WORD:
+            words = [word[:MAX_WORD] for word in words]
+        return list(map(stem_word, words))
     terms = []
     for run in run_pattern().findall(folded):
         if is_unspaced(run):

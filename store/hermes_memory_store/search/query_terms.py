@@ -142,16 +142,17 @@ def term_for_run(run: str) -> QueryTerm:
     return word
 
 
-def allow_prefix_matches(word: QueryTerm, beginnings: Callable[[str], list[str]]) -> bool:
+def allow_prefix_matches(word: QueryTerm, beginnings: Callable[[str], list[str]], *, is_known: bool = False) -> bool:
     """Also match longer words that begin with this one; return whether the index has any.
 
     :param beginnings: returns the index terms that begin with some characters
+    :param is_known: the word itself has hits, so that it is none that stops inside an ending
     """
     known = len(word.terms)
     word.opened = True
     if is_unspaced(word.text) and len(word.text) > 1:  # no term is longer than a pair
         return False
-    for longer in stem_completions(word.text):
+    for longer in () if is_known else stem_completions(word.text):
         word.terms.setdefault(stem_word(longer), BEGINNING)
     for term in beginnings(word.text):
         word.terms.setdefault(term, BEGINNING)

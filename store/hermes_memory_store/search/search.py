@@ -8,7 +8,7 @@ candidates are ranked (see `ranking.py`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -51,15 +51,16 @@ from hermes_memory_store.search.ranking import (
     spread_scores,
 )
 from hermes_memory_store.search.text_scan import Within, scan_facts
+from hermes_memory_store.search.vocabulary import Vocabulary
 
 MAX_LIMIT = 1_000
 """Facts one search returns at most."""
 
 NEWEST = 60
-"""Facts with every word that are ranked at least, the newest; of a common word also `SELECT` others."""
+"""Facts with every one of several words that are ranked at least, the newest."""
 
 SELECT = 30
-"""Of a word with more facts than are ranked: how many that have it in the target, and how many hot ones, are added."""
+"""Where there are more facts than are ranked: how many with the first word in the target, and how many hot ones, are added."""
 
 MIN_EXACT_HITS = 5
 """With fewer facts that have every word, those that have some are added."""
@@ -67,16 +68,14 @@ MIN_EXACT_HITS = 5
 POSTINGS = 300
 """Hits of one word of a question that are looked at."""
 
+LOOK_UP_POSTINGS = 120
+"""Hits of one of several words of a look-up that are looked at: what has them all is looked for anyway."""
+
 RANKED = 80
 """Facts of a question that are read and ranked."""
 
 COMMON = 0.05
 """A word that more than this part of all facts has is looked for in the text of what has the others."""
-
-MAX_TERMS_EXAMINED = 256
-"""Terms of the index that are looked at for those."""
-
-INDEX_HAS_TERM = "SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1"
 
 MAX_PREFIX_TERMS = 16
 """Longer words that the beginnings in one query stand for, all together."""
@@ -219,7 +218,8 @@ class Search:
         return FactSearchResult(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=index_note(FACTS))
 
     def _find_facts(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
-        postings = [self._postings(look, word, within) for word in look.words] if len(look.words) > 1 else []
+        most = POSTINGS if look.question else LOOK_UP_POSTINGS
+        postings = [self._postings(look, word, within, most) for word in look.words] if len(look.words) > 1 else []
         exact, whole = self._find_with_all_words(look, within, postings, limit)
         with_all = 0
         if look.question and look.words:
@@ -241,7 +241,8 @@ class Search:
         self, look: QueryTerms, within: Within, postings: list[TermPostings], limit: int
     ) -> tuple[list[Candidate], bool]:
         """Find facts that have every word and phrase; also return whether these are all."""
-        wanted = max(NEWEST, limit)
+        # Of one word the newest, those in the target and the hot ones are looked for each, so few of the newest suffice.
+        wanted = max(NEWEST, limit) if len(look.words) + len(look.phrases) > 1 else limit
         common = [word for word, one in zip(look.words, postings, strict=False) if one.share > COMMON]
         others = [(word, one) for word, one in zip(look.words, postings, strict=False) if one.share <= COMMON]
         if not others or any(word.phrases for word in common):
@@ -272,14 +273,17 @@ class Search:
         """
         whole = True
         gained = False
+        last = len(look.words) - 1
         for at, word in enumerate(look.words):
-            # A common word needs no longer ones, and their hits would have to be walked.
-            if (not postings or not postings[at].cut) and allow_prefix_matches(
-                word, self._prefix_terms_by_word(look, within)
+            # A common word needs no longer ones, and their hits would have to be walked. Of several, the last may be still
+            # being typed.
+            is_known = bool(postings[at].keys if postings else exact)
+            if (not is_known or (at == last and not (postings and postings[at].cut))) and allow_prefix_matches(
+                word, self._prefix_terms_by_word(look, within), is_known=is_known
             ):
                 gained = True
                 if postings:
-                    postings[at] = self._postings(look, word, within)
+                    postings[at] = self._postings(look, word, within, LOOK_UP_POSTINGS)
         if gained:
             known = {one.id for one in exact}
             opened, whole = self._find_with_all_words(look, within, postings, limit)
@@ -291,7 +295,7 @@ class Search:
         if not postings or len(ranked) >= min(MIN_EXACT_HITS, limit):
             return ranked, len(ranked), whole
         scores = dict.fromkeys(self._find_phrases(look, within), 0.0) | sum_scores(postings)
-        best = sorted(scores.keys() - {one.id for one in ranked}, key=lambda key: (-scores[key], -key))
+        best = best_keys(scores, {one.id for one in ranked})
         some = self._candidates(best[: 2 * limit], within)
         return ranked + rank_some(some, look, scores), len(ranked), whole and len(best) <= 2 * limit
 
@@ -313,7 +317,7 @@ class Search:
                 postings[at] = self._postings(look, word, within)
         whole = [*(one.id for one in exact), *self._find_phrases(look, within)]
         scores = spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings))
-        best = sorted(scores, key=lambda key: (-scores[key], -key))
+        best = best_keys(scores)
         taken_in = max(RANKED, limit)
         candidates = self._candidates(best[:taken_in], within)
         ranked = rank_question(candidates, look, [one.rarity for one in postings], " ".join(taken.words))
@@ -324,18 +328,21 @@ class Search:
         narrowed = look.without_excluded(f"{required} AND {within.facets}" if required else within.facets)
         found: list[Candidate] = []
         cut = True
+        asked = narrowed
         if required and within.narrow is None and not within.checked:
             # Most facts are live: checking the tier of each costs less than intersecting with all that are.
-            keys, cut = self._hits(look.without_excluded(required), within, wanted * 3 // 2)
+            asked = look.without_excluded(required)
+            keys, cut = self._hits(asked, within, wanted * 3 // 2)
             found = self._candidates(keys, within)
         if cut and len(found) < wanted // 2:
-            keys, cut = self._hits(narrowed, within, wanted)
+            asked = narrowed
+            keys, cut = self._hits(asked, within, wanted)
             found = self._candidates(keys, within)
         if cut and look.words:
             span = [(within.ranges[0][0], within.ranges[-1][1])]
-            others, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({narrowed})', within, SELECT, span)
+            others, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({asked})', within, SELECT, span)
             if not look.words[0].opened:
-                others += self._hits(f"target : {look.words[0].expression()} AND ({narrowed})", within, SELECT, span)[0]
+                others += self._hits(f"target : {look.words[0].expression()} AND ({asked})", within, SELECT, span)[0]
             found += self._candidates(list(set(others) - {one.id for one in found}), within)
         return found, not cut
 
@@ -347,11 +354,11 @@ class Search:
         facets = f" AND {within.narrow}" if within.narrow else ""
         return self._hits(look.without_excluded(required + facets), within, NEWEST)[0]
 
-    def _postings(self, look: QueryTerms, word: QueryTerm, within: Within) -> TermPostings:
+    def _postings(self, look: QueryTerms, word: QueryTerm, within: Within, most: int = POSTINGS) -> TermPostings:
         """Find the newest facts that contain one word, and how informative that word is."""
         facets = f" AND {within.narrow}" if within.narrow else ""
         expression = f"{look.match_expression([word])}{facets}"
-        keys, cut = self._hits(look.without_excluded(expression), within, POSTINGS)
+        keys, cut = self._hits(look.without_excluded(expression), within, most)
         total = max(1, sum(high - low for low, high in within.ranges))
         often = float(len(keys))
         if cut:
@@ -383,26 +390,12 @@ class Search:
         return keys, cut
 
     def _prefix_terms_by_word(self, look: QueryTerms, within: Within) -> Callable[[str], list[str]]:
-        """Return `_prefix_terms` for each word of the query, each with its share of the limit."""
-        return lambda start: self._prefix_terms(start, MAX_PREFIX_TERMS // len(look.words) or 1, within)
+        """Return what finds the terms that begin like a word of the query, each with its share of the limit.
 
-    def _prefix_terms(self, start: str, enough: int, within: Within) -> list[str]:
-        """Find index terms that begin with these characters, the first `enough` in alphabetical order.
-
-        Only terms that occur in the searched range count: all themes share one index, and the terms of others must not
-        displace these.
+        A fact that is not indexed by one of the first in alphabetical order is found when more of the word is typed.
         """
-        sql = "SELECT term FROM facts_words WHERE term >= ? AND term < ? LIMIT 1"
-        after, end = start, start + "\U0010ffff"
-        found: list[str] = []
-        for _ in range(MAX_TERMS_EXAMINED):
-            term = self._db.value(sql, (after, end))
-            if term is None or len(found) == enough:
-                break
-            if any(self._db.value(INDEX_HAS_TERM, (f'"{term}"', low, high)) for low, high in within.ranges):
-                found.append(term)
-            after = term + "\x01"
-        return found
+        vocabulary = Vocabulary(self._db, FACTS, within.ranges)
+        return lambda start: vocabulary.beginning_with(start, MAX_PREFIX_TERMS // len(look.words) or 1)
 
     def _candidates(self, keys: Sequence[int], within: Within) -> list[Candidate]:
         if not keys:
@@ -456,6 +449,12 @@ def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
         for key in one.keys:
             scores[key] = scores.get(key, 0.0) + one.rarity
     return scores
+
+
+def best_keys(scores: Mapping[int, float], without: Collection[int] = ()) -> list[int]:
+    """Return the keys by falling score, the newest first of those that score alike."""
+    newest = sorted(scores.keys() - without if without else scores, reverse=True)
+    return sorted(newest, key=scores.__getitem__, reverse=True)
 
 
 def any_facet(facets: Any) -> str:

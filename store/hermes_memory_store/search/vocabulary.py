@@ -1,0 +1,71 @@
+"""The vocabulary of a full-text index: which terms it has, as far as facts or turns of some themes hold them.
+
+It is read from the index itself (`fts5vocab`), so that nothing has to be kept beside it, and nothing of what was purged
+remains. All themes share one index, and the terms of others must neither show nor displace those of the themes asked.
+Terms that share a beginning are read in one walk; its cost does not grow with the number of other terms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+
+from hermes_memory_store.database.db import Db
+
+MAX_WALKED = 512
+"""Terms with one beginning that are looked at."""
+
+WALKED_AT_ONCE = 64
+
+LAST = "\U0010ffff"
+
+WALK = "SELECT term FROM {words} WHERE term >= ? AND term < ? ORDER BY term LIMIT ?"
+
+HAS_TERM = "SELECT 1 FROM {index} WHERE {index} MATCH ? AND rowid BETWEEN ? AND ? LIMIT 1"
+
+HAVE_TERMS = (
+    "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM {index} WHERE {index} MATCH '\"' || value || '\"'"
+    " AND rowid BETWEEN ? AND ? LIMIT 1)"
+)
+
+
+class Vocabulary:
+    """The terms of one index within ranges of keys."""
+
+    def __init__(self, db: Db, index: str, ranges: Sequence[tuple[int, int]]) -> None:
+        """:param index: `facts_text` or `turns_text`"""
+        self._db = db
+        self._ranges = ranges
+        names = {"index": index, "words": index.replace("_text", "_words")}
+        self._walk, self._has, self._have = (sql.format(**names) for sql in (WALK, HAS_TERM, HAVE_TERMS))
+
+    def beginning_with(self, start: str, most: int) -> list[str]:
+        """Return terms that begin with these characters, the first `most` in alphabetical order."""
+        found: list[str] = []
+        for term in self.walk(start):
+            if self.has(term):
+                found.append(term)
+                if len(found) == most:
+                    break
+        return found
+
+    def walk(self, start: str) -> Iterator[str]:
+        """Yield the terms that begin with these characters, of other themes too, in alphabetical order, bounded."""
+        after = start
+        for _ in range(MAX_WALKED // WALKED_AT_ONCE):
+            rows = self._db.rows(self._walk, (after, start + LAST, WALKED_AT_ONCE))
+            for (term,) in rows:
+                yield term
+            if len(rows) < WALKED_AT_ONCE:
+                return
+            after = rows[-1][0] + "\x01"
+
+    def has(self, term: str) -> bool:
+        """Check whether a term stands within the ranges."""
+        return any(self._db.value(self._has, (f'"{term}"', low, high)) is not None for low, high in self._ranges)
+
+    def among(self, terms: Collection[str]) -> list[str]:
+        """Return those of these terms that stand within the ranges, in their order."""
+        listed = json.dumps(list(terms))
+        found = {term for low, high in self._ranges for (term,) in self._db.rows(self._have, (listed, low, high))}
+        return [term for term in terms if term in found]
