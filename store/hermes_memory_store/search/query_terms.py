@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
 from hermes_memory_store.language.stop_words import STOP_FORMS
+from hermes_memory_store.language.synonyms import (
+    find_phrases,
+    find_synonyms,
+    find_unspaced,
+    known_members,
+    members_beginning_with,
+)
 from hermes_memory_store.language.tokenizer import MAX_WORD, fold_accents, index_terms, is_unspaced, split_runs
+from hermes_memory_store.language.typos import find_corrections, is_correctable
 from hermes_memory_store.language.unspaced_scripts import (
     MAX_PAIRS,
     STOP_RUNS,
@@ -19,9 +27,17 @@ from hermes_memory_store.language.unspaced_scripts import (
     without_question_words,
 )
 from hermes_memory_store.notation.abbreviations import abbreviation_variants
+from hermes_memory_store.search.vocabulary import Vocabulary
 
 EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
-"""How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it."""
+"""How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it. What fits
+less is a synonym (`synonyms.SAME`, `NEAR`) or what may have been meant by a typing error."""
+
+MEANT = 0.6
+"""How well a word fits that was probably meant by one that nothing has."""
+
+MAX_CORRECTED = 2
+"""Words of a query that are taken for typing errors, the longest first."""
 
 MAX_QUERY_TERMS = 16
 """Words of a query that are looked up."""
@@ -32,6 +48,8 @@ _QUESTION_FORM = re.compile(
 )
 _ELISION = re.compile(r"(?<=\w)['’](?:s|t|re|ll|ve|d|m)\b|\b(?:l|d|j|m|n|s|t|c|qu)['’](?=\w)", re.IGNORECASE)
 
+
+_AROUND = " ,.;:!?()[]{}\"'“”‘’«»…¿¡、。？！；："
 
 LEXICAL = 3
 """Up to so many words are a search for facts that have them all; more read like a sentence."""
@@ -49,16 +67,42 @@ class QueryTerm:
     """Several terms in a row that stand for it: an abbreviation's long form of several words."""
     opened: bool = False
     """Whether longer words that begin with it are among the terms."""
+    is_plain: bool = False
+    """Whether it stood by itself and not in an identifier, a version or a path."""
 
     @property
     def is_character(self) -> bool:
         """Check whether it is one character of a script without spaces, with which any pair may begin."""
         return len(self.text) == 1 and is_unspaced(self.text)
 
+    @property
+    def has_long_form(self) -> bool:
+        """Check whether several terms in a row are another form of it."""
+        return any(fit >= BEGINNING for fit in self.phrases.values())
+
     def expression(self) -> str:
-        """Return the word as an FTS5 expression."""
-        terms = [f'"{term}"' for term in self.terms]
-        return "(" + " OR ".join(terms + [to_fts_phrase(phrase) for phrase in self.phrases]) + ")"
+        """Return the word as an FTS5 expression, without its synonyms."""
+        terms = [f'"{term}"' for term, fit in self.terms.items() if fit >= BEGINNING]
+        phrases = [to_fts_phrase(phrase) for phrase, fit in self.phrases.items() if fit >= BEGINNING]
+        return "(" + " OR ".join(terms + phrases) + ")"
+
+    def near_expression(self) -> str | None:
+        """Return what may be meant by the word or stand for it as an FTS5 expression; None when there is nothing."""
+        terms = [f'"{term}"' for term, fit in self.terms.items() if fit < BEGINNING]
+        phrases = [to_fts_phrase(phrase) for phrase, fit in self.phrases.items() if fit < BEGINNING]
+        return "(" + " OR ".join(terms + phrases) + ")" if terms or phrases else None
+
+    def add(self, terms: Sequence[str], fit: float) -> None:
+        """Let one term, or several in a row, stand for the word, too."""
+        if len(terms) == 1:
+            self.terms.setdefault(terms[0], fit)
+        elif terms:
+            self.phrases.setdefault(tuple(terms), fit)
+
+    def scale_near(self, share: float) -> None:
+        """Let what stands for the word fit less, as it is more common than the word."""
+        self.terms = {term: fit if fit >= BEGINNING else fit * share for term, fit in self.terms.items()}
+        self.phrases = {terms: fit if fit >= BEGINNING else fit * share for terms, fit in self.phrases.items()}
 
 
 @dataclass(slots=True)
@@ -71,6 +115,8 @@ class QueryTerms:
     """Expressions of what must not be there."""
     question: bool
     """Whether it reads like a sentence: then the best of what shares its words is an answer too."""
+    said: list[str] = field(default_factory=list)
+    """All its words, folded, in order."""
 
     def match_expression(self, words: Sequence[QueryTerm]) -> str | None:
         """Return the expression for facts with all of these words and every phrase; None for an empty query."""
@@ -91,12 +137,70 @@ def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Seque
     question = bool(informative) and (informative != said or sum(map(estimate_word_count, kept)) > LEXICAL)
     if question:
         kept = list(dict.fromkeys(map(without_particle, kept)))
+    found = terms_for_runs(kept)
+    plain = {fold_accents(text) for one in words if is_plain_word(text := one.strip(_AROUND))}
+    for word in found:
+        word.is_plain = word.text in plain
     return QueryTerms(
-        words=terms_for_runs(kept),
+        words=found,
         phrases=[terms for phrase in phrases if (terms := phrase_terms(phrase))][:MAX_QUERY_TERMS],
         excluded=[to_fts_phrase(terms) for text in excluded if (terms := phrase_terms(text))][:MAX_QUERY_TERMS],
         question=question,
+        said=said,
     )
+
+
+def is_plain_word(text: str) -> bool:
+    """Check whether a piece of a query is a word and no name from a program: `userId`, `v2`, `db.host` are none."""
+    return text.isalpha() and (text[1:].islower() or text.isupper())
+
+
+def add_synonyms(look: QueryTerms) -> None:
+    """Also look for what the words of a question may be called otherwise, each fitting less than the word itself."""
+    for word in look.words:
+        add_word_synonyms(word)
+    known = {word.text for word in look.words}
+    for phrase in find_phrases([term for run in look.said if not is_unspaced(run) for term in index_terms(run)]):
+        add_concept(look, known, " ".join(phrase), phrase)
+    for run in filter(is_unspaced, look.said):
+        for text, pairs in find_unspaced(run):
+            if len(pairs) == 1 and text in known:
+                add_word_synonyms(next(word for word in look.words if word.text == text))
+            else:
+                add_concept(look, known, text, pairs)
+
+
+def add_concept(look: QueryTerms, known: set[str], text: str, terms: tuple[str, ...]) -> None:
+    """Add several terms in a row that mean one thing as a word of their own, with its synonyms."""
+    if text not in known and len(look.words) < MAX_QUERY_TERMS + MAX_PAIRS:
+        known.add(text)
+        word = QueryTerm(text, {}, {})
+        word.add(terms, EXACT)
+        look.words.append(word)
+        for other, fit in find_synonyms(terms).items():
+            word.add(other, fit)
+
+
+def add_word_synonyms(word: QueryTerm) -> bool:
+    """Also match the synonyms of a word; return whether it has any."""
+    before = len(word.terms) + len(word.phrases)
+    for term in [term for term, fit in word.terms.items() if fit >= OTHER_FORM]:
+        for other, fit in find_synonyms((term,)).items():
+            word.add(other, fit)
+    return len(word.terms) + len(word.phrases) > before
+
+
+def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> bool:
+    """Also match what was probably meant by a word that nothing has; return whether there is any such word."""
+    if not word.is_plain or not is_correctable(word.text):
+        return False
+    found = find_corrections(word.text, vocabulary.walk, vocabulary.among)
+    for term in found:
+        word.add((term,), MEANT)
+    for term in find_corrections(word.text, members_beginning_with, known_members):
+        for other, fit in find_synonyms((term,)).items():
+            word.add(other, fit * MEANT)
+    return word.near_expression() is not None
 
 
 def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
@@ -134,11 +238,7 @@ def term_for_run(run: str) -> QueryTerm:
     """Return the terms for one query word, without longer words that begin with it."""
     word = QueryTerm(run[:MAX_WORD], {stem_word(run[:MAX_WORD]): EXACT})
     for form in abbreviation_variants(run):
-        terms = phrase_terms(form)
-        if len(terms) == 1:
-            word.terms.setdefault(terms[0], OTHER_FORM)
-        elif terms:
-            word.phrases.setdefault(terms, OTHER_FORM)
+        word.add(phrase_terms(form), OTHER_FORM)
     return word
 
 

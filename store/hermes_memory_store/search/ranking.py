@@ -193,14 +193,29 @@ class TermMatches:
 
     def __init__(self, words: Sequence[QueryTerm]) -> None:
         self.known: dict[str, list[tuple[int, float]]] = {}
+        self.phrases: dict[str, list[tuple[tuple[str, ...], int, float]]] = {}
+        """By the first term: several terms in a row that stand for a word."""
         for at, word in enumerate(words):
             for term, fit in word.terms.items():
                 self.known.setdefault(term, []).append((at, fit))
+            for phrase, fit in word.phrases.items():
+                self.phrases.setdefault(phrase[0], []).append((phrase, at, fit))
 
     def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
         """Return every match of a text's terms, in their order."""
         known = self.known
-        return [fit for term in terms if term in known for fit in known[term]]
+        found = [fit for term in terms if term in known for fit in known[term]]
+        if self.phrases and not self.phrases.keys().isdisjoint(terms):
+            found += self._of_phrases(tuple(terms))
+        return found
+
+    def _of_phrases(self, terms: tuple[str, ...]) -> list[tuple[int, float]]:
+        return [
+            (at, fit)
+            for place, term in enumerate(terms)
+            for phrase, at, fit in self.phrases.get(term, ())
+            if terms[place : place + len(phrase)] == phrase
+        ]
 
 
 def bm25_score(one: Candidate, fits: TermMatches, rarity: Sequence[float], average: float) -> float:
@@ -208,8 +223,11 @@ def bm25_score(one: Candidate, fits: TermMatches, rarity: Sequence[float], avera
     often: dict[int, float] = {}
     for at, fit in fits.of(one.in_content):
         often[at] = often.get(at, 0.0) + fit
-    for at in {at for at, _ in fits.of(one.in_target)}:
-        often[at] = often.get(at, 0.0) + TARGET
+    in_target: dict[int, float] = {}
+    for at, fit in fits.of(one.in_target):
+        in_target[at] = max(in_target.get(at, 0.0), fit)
+    for at, fit in in_target.items():
+        often[at] = often.get(at, 0.0) + TARGET * fit
     if not often:
         return 0.0
     dampened = SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
@@ -34,8 +34,12 @@ from hermes_memory_store.search.query_syntax import clean_query, parse_query
 from hermes_memory_store.search.query_terms import (
     BEGINNING,
     EXACT,
+    MAX_CORRECTED,
     QueryTerm,
     QueryTerms,
+    add_synonyms,
+    add_word_synonyms,
+    allow_corrections,
     allow_particle_variants,
     allow_prefix_matches,
     phrase_terms,
@@ -67,6 +71,9 @@ MIN_EXACT_HITS = 5
 
 POSTINGS = 300
 """Hits of one word of a question that are looked at."""
+
+NEAR_POSTINGS = 150
+"""Hits of what may stand for one word of a question that are looked at."""
 
 LOOK_UP_POSTINGS = 120
 """Hits of one of several words of a look-up that are looked at: what has them all is looked for anyway."""
@@ -106,6 +113,8 @@ class TermPostings:
     share: float
     """About which part of all facts has it."""
     rarity: float
+    near: Mapping[int, float] = field(default_factory=dict)
+    """What only synonyms of the word, or a word that was meant by it, contribute: a weight for each fact."""
 
 
 class Search:
@@ -218,6 +227,8 @@ class Search:
         return FactSearchResult(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=index_note(FACTS))
 
     def _find_facts(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
+        if look.question:
+            add_synonyms(look)
         most = POSTINGS if look.question else LOOK_UP_POSTINGS
         postings = [self._postings(look, word, within, most) for word in look.words] if len(look.words) > 1 else []
         exact, whole = self._find_with_all_words(look, within, postings, limit)
@@ -245,7 +256,7 @@ class Search:
         wanted = max(NEWEST, limit) if len(look.words) + len(look.phrases) > 1 else limit
         common = [word for word, one in zip(look.words, postings, strict=False) if one.share > COMMON]
         others = [(word, one) for word, one in zip(look.words, postings, strict=False) if one.share <= COMMON]
-        if not others or any(word.phrases for word in common):
+        if not others or any(word.has_long_form for word in common):
             return self._newest(look, within, wanted)
         if not any(one.cut for _, one in others):
             keys, cut = sorted(set.intersection(*(set(one.keys) for _, one in others)), reverse=True), False
@@ -292,8 +303,14 @@ class Search:
             seen = {one.id for one in opened}
             exact = [*(one for one in exact if one.id not in seen), *opened]
         ranked = rank_exact(exact, look)
+        if not ranked and not postings:
+            postings = [TermPostings([], cut=False, share=0.0, rarity=0.0)]
         if not postings or len(ranked) >= min(MIN_EXACT_HITS, limit):
             return ranked, len(ranked), whole
+        for at, word in enumerate(look.words):
+            if not postings[at].keys:
+                add_word_synonyms(word)
+        self._add_near_hits(look, postings, within)
         scores = dict.fromkeys(self._find_phrases(look, within), 0.0) | sum_scores(postings)
         best = best_keys(scores, {one.id for one in ranked})
         some = self._candidates(best[: 2 * limit], within)
@@ -315,6 +332,7 @@ class Search:
                 allow_particle_variants(word) or allow_prefix_matches(word, self._prefix_terms_by_word(look, within))
             ):
                 postings[at] = self._postings(look, word, within)
+        self._add_near_hits(look, postings, within)
         whole = [*(one.id for one in exact), *self._find_phrases(look, within)]
         scores = spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings))
         best = best_keys(scores)
@@ -356,14 +374,36 @@ class Search:
 
     def _postings(self, look: QueryTerms, word: QueryTerm, within: Within, most: int = POSTINGS) -> TermPostings:
         """Find the newest facts that contain one word, and how informative that word is."""
-        facets = f" AND {within.narrow}" if within.narrow else ""
-        expression = f"{look.match_expression([word])}{facets}"
+        return self._find_postings(look, word.expression(), within, most)
+
+    def _find_postings(self, look: QueryTerms, expression: str, within: Within, most: int) -> TermPostings:
+        """Find the newest facts that match an expression and every phrase of the query."""
+        required = [to_fts_phrase(phrase) for phrase in look.phrases]
+        expression = " AND ".join([*required, expression, *([within.narrow] if within.narrow else [])])
         keys, cut = self._hits(look.without_excluded(expression), within, most)
         total = max(1, sum(high - low for low, high in within.ranges))
         often = float(len(keys))
         if cut:
             often = max(often, often * total / max(1, self._count_walked(keys, within)))
         return TermPostings(keys, cut, often / total, inverse_document_frequency(often, total))
+
+    def _add_near_hits(self, look: QueryTerms, postings: list[TermPostings], within: Within) -> None:
+        """Add the newest facts that have a synonym of a word, or what was meant by one that nothing has."""
+        unknown = [word for word, one in zip(look.words, postings, strict=True) if not one.keys]
+        vocabulary = Vocabulary(self._db, FACTS, within.ranges)
+        for word in sorted(unknown, key=lambda word: -len(word.text))[:MAX_CORRECTED]:
+            allow_corrections(word, vocabulary)
+        for at, (word, one) in enumerate(zip(look.words, postings, strict=True)):
+            expression = word.near_expression()
+            if expression is None or (one.cut and one.share > COMMON):
+                continue  # of a common word there is enough without
+            near = self._find_postings(look, expression, within, NEAR_POSTINGS)
+            if one.keys and one.rarity > 0:
+                word.scale_near(min(1.0, near.rarity / one.rarity))
+            fit = max((fit for fit in (*word.terms.values(), *word.phrases.values()) if fit < BEGINNING), default=0.0)
+            rarity = one.rarity if one.keys else near.rarity
+            only = dict.fromkeys(set(near.keys).difference(one.keys), rarity * fit)
+            postings[at] = replace(one, rarity=rarity, near=only, cut=one.cut or near.cut)
 
     def _count_walked(self, hits: Sequence[int], within: Within) -> int:
         """Count the ids passed to collect these hits, newest first in each range."""
@@ -448,6 +488,8 @@ def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
     for one in postings:
         for key in one.keys:
             scores[key] = scores.get(key, 0.0) + one.rarity
+        for key, weight in one.near.items():
+            scores[key] = scores.get(key, 0.0) + weight
     return scores
 
 

@@ -1,0 +1,509 @@
+"""Synonyms of the field as index terms. Made by `python -m tests.synonym_table` from `packaging/field_synonyms.txt`.
+
+One group a line; members are separated by `|`, the terms of a member by spaces.
+"""
+
+SAME = """
+k8s|kubernet|kube
+postgr|postgresql|pg|psql
+js|javascript|ecmascript
+ts|typescript
+py|python
+csharp|dotnet
+rb|rubi
+rs|rust
+mongo|mongodb
+elasticsearch|elast
+mq|messag queue|messag broker
+db|databas|base de donne|bdd|datenbank|base de dato|bbdd|база данных|бд|数据 据库|デー ータ タベ ベー ース|데이 이터 터베 베이 이스
+repo|repositori|depot|repositorio|репозитории|仓库|代码 码库|リポ ポジ ジト トリ|저장 장소
+cfg|config|configur|conf|configuracion|konfigur|конфигурация|配置|設定|설정
+env|environ|environn|umgebung|entorno|окружение|环境|環境|환경
+prod|product|produkt|produccion|продакшн|прод|生产 产环 环境|生产|本番|운영 영 환경|프로 로덕 덕션
+dev|develop|developp|entwicklung|desarrollo|разработка|开发|開発|개발
+auth|authent|authentif|authentifizierung|autenticacion|аутентификация|认证|身份 份验 验证|認証|인증
+authz|author|authoris|autoris|autorisierung|autorizacion|авторизация|授权|認可|권한 한 부여
+pw|pwd|password|passwd|passwort|kennwort|mot de pass|contrasena|пароль|密码|口令|パス スワ ワー ード|비밀 밀번 번호
+pr|pull request|merg request|mr
+ci|continu integr
+cd|continu deliveri|continu deploy
+i18n|internation|internationalis
+l10n|local|localis
+a11y|access|barrierefreiheit|accessibilit|accesibilidad
+o11y|observ
+e2e|end to end
+ui|user interfac|gui|frontend interfac|benutzeroberflach|interfac utilisateur|interfaz de usuario|界面|画面
+ux|user experi
+api|schnittstel|interfac de programm|接口|인터 터페 페이 이스
+url|uri|web address
+dn|domain name system|name server|nameserv
+tl|ssl|http
+cert|certif|certificat|zertifikat|certificado|сертификат|证书|証明 明書|인증 증서
+vpn|virtual privat network
+lb|load balanc|lastverteil|repartiteur de charg|balanceador de carga|балансировщик|负载 载均 均衡|ロー ード ドバ バラ ラン ンサ サー|ロー ード ドバ バラ ラン ンサ|로드 드 밸런 런서
+cdn|content deliveri network
+vm|virtual machin|maquina virtual|machin virtuel|виртуальная машина|虚拟 拟机|仮想 想マ マシ シン|가상 상 머신
+os|oper system|betriebssystem|system d exploit|sistema operativo|операционная система|操作 作系 系统|운영 영체 체제
+cpu|processor|prozessor|processeur|procesador
+ram|main memori|arbeitsspeich|memoir vive|内存|メモ モリ|메모 모리
+gpu|graphic card
+ssd|solid state disk
+id|identifi|ident|bezeichn|kennung|identificador|идентификатор|标识
+num|number|nummer|numero
+msg|messag|nachricht|mensaj|сообщение|消息|메시 시지|メッ ッセ セー ージ
+req|request|anfrag|requet|peticion|solicitud|запрос|请求|リク クエ エス スト|요청
+resp|respons|antwort|repons|respuesta|ответ|响应|レス スポ ポン ンス|응답
+err|error|fehler|erreur|ошибка|错误|エラ ラー|오류|에러
+doc|document|dokument|documentacion|документация|文档|ドキ キュ ュメ メン ント|문서
+dep|depend|abhangigkeit|abhangigkeiten|dependencia|зависимость|依赖|依存 存関 関係|의존 존성
+pkg|packag|paket|paquet|пакет|パッ ッケ ケー ージ|패키 키지
+lib|librari|bibliothek|bibliothequ|biblioteca|библиотека|ライ イブ ブラ ラリ|라이 이브 브러 러리
+dir|directori|folder|verzeichni|ordner|dossier|repertoir|carpeta|directorio|папка|каталог|目录|文件 件夹|フォ ォル ルダ|ディ ィレ レク クト トリ|폴더
+app|applic|anwendung|aplicacion|приложение|应用|アプ プリ|アプ プリ リケ ケー ーシ ショ ョン
+admin|administr|administrateur|administrador|администратор|管理 理员|管理 理者|관리 리자
+perm|permiss|berechtigung|droit|permiso|права|权限|権限|권한
+perf|perform|leistung|rendimiento|производительность|性能|パフ フォ ォー ーマ マン ンス|성능
+infra|infrastructur|infrastruktur|infraestructura|инфраструктура|基础 础设 设施|イン ンフ フラ|인프 프라
+svc|servic|dienst|servicio|сервис|服务|サー ービ ビス|서비 비스
+srv|server|serveur|servidor|сервер|服务 务器|サー ーバ バー|サー ーバ|서버
+clt|client|клиент|客户 户端|クラ ライ イア アン ント|클라 라이 이언 언트
+fn|func|function|funktion|fonction|funcion|функция|函数|関数|함수
+var|variabl|переменная|变量|変数|변수
+arg|argument|param|paramet|parametr|parametro|параметр|参数|引数|パラ ラメ メー ータ|매개 개변 변수
+attr|attribut|atributo
+ref|refer|referenz|referencia
+max|maximum|maxim|maximo|максимум|最大
+min|minimum|minim|minimo|минимум|最小
+avg|averag|durchschnitt|moyenn|promedio|среднее|平均
+temp|tmp|temporari|temporar|temporair|tempor|временныи|临时|一時|임시
+info|inform
+sync|synchron|synchronis|sincronizacion|синхронизация|同步|同期|동기 기화
+async|asynchron|asincrono|异步|非同 同期|비동 동기
+impl|implement|implementierung|implementacion|реализация|实现|実装|구현
+mgmt|manag|verwaltung|gestion|управление|管理|관리
+notif|benachrichtigung|notificacion|уведомление|通知|알림
+btn|button|bouton|boton|schaltflach|кнопка|按钮|ボタ タン|버튼
+img|imag|pictur|bild|imagen|изображение|图片|画像|이미 미지
+regex|regexp|regular express|regular ausdruck|express regulier|expres regular|正则 则表 表达 达式|正規 規表 表現|정규 규식
+sso|singl sign on
+mfa|2fa|two factor|multi factor|second factor|双因 因素|二要 要素 素認 認証|2 단계 계 인증
+otp|on time password
+jwt|json web token
+oauth|oauth2|open author
+rbac|role base access
+orm|object relat mapper
+crud|creat read updat delet
+ddl|data definit
+sdk|softwar develop kit
+cli|command line|commandlin|lign de command|kommandozeil|linea de comando|командная строка|命令 令行|コマ マン ンド ドラ ライ イン|명령 령줄
+id|code editor
+iac|infrastructur as code|terraform
+sla|servic level agreement
+slo|servic level object
+kpi|key perform indic
+rpc|remot procedur call|grpc
+sse|server send event
+ws|websocket
+ttl|time to live
+fk|foreign key|fremdschlussel|cle etranger|clave foranea|外键|外部 部キ キー
+pk|primari key|primarschlussel|cle primair|clave primaria|主键|主キ キー
+idx|index|indic|индекс|索引|イン ンデ デッ ック クス|인덱 덱스
+sg|secur group
+ha|high avail|hochverfugbarkeit|haut disponibilit|alta disponibilidad
+dr|disast recoveri
+rto|recoveri time object
+rpo|recoveri point object
+sre|site reliabl
+qa|qualiti assur|tester
+pm|product manag|project manag
+po|product owner
+cto|chief technolog offic
+eod|end of day
+asap|as soon as possibl|urgent|dringend|срочно|紧急|至急|긴급
+eta|estim time
+fyi|for your inform
+tz|time zone|timezon|zeitzon|fuseau horair|zona horaria|часовои пояс|时区|タイ イム ムゾ ゾー ーン|시간 간대
+utc|gmt|zulu time
+mb|megabyt
+gb|gigabyt
+ms|millisecond
+sec|second
+hr|hour
+csv|comma separ
+yml|yaml
+md|markdown
+ff|featur flag|featur toggl|featur switch
+tf|terraform
+gha|github action
+gh|github
+gl|gitlab
+aw|amazon web servic
+gcp|googl cloud
+az|avail zone
+s3|object storag|object store|objektspeich|stockag objet|对象 象存 存储|オブ ブジ ジェ ェク クト トス スト トレ レー ージ
+ec2|comput instanc
+iam|ident and access
+vpc|privat network
+nosql|document databas|document store
+rdbm|relat databas
+etl|extract transform load|data pipelin
+ml|machin learn|maschinel lernen|apprentissag automatiqu|aprendizaj automatico|机器 器学 学习|機械 械学 学習|기계 계 학습|머신 신러 러닝
+ai|artifici intellig|kunstlich intelligenz|ki|intellig artificiel|人工 工智 智能|人工 工知 知能|인공 공지 지능
+llm|larg languag model|languag model|sprachmodel|大模 模型|言語 語モ モデ デル
+nlp|natur languag process
+ocr|text recognit
+pdf|portabl document
+smtp|mail server|mailserv
+imap|mailbox
+mail|email|e mail|courriel|correo|correo electronico|почта|邮件|邮箱|メー ール|이메 메일|메일
+tel|phone|telephon|telefon|telefono|телефон|电话|電話|전화
+addr|address|adress|direccion|адрес|地址|住所|アド ドレ レス|주소
+org|organ|organis|organizacion|организация|组织|組織|조직
+dept|depart|abteilung|departamento|отдел|部门|部署|부서
+govt|govern
+qti|quantiti|meng|quantit|cantidad|количество|数量|수량
+amt|amount|betrag|montant|import|сумма|金额|金額|금액
+inv|invoic|rechnung|factur|factura|счет|发票|請求 求書|청구 구서|송장
+tx|txn|transact|transakt|transaccion|транзакция|事务|交易|トラ ラン ンザ ザク クシ ショ ョン|트랜 랜잭 잭션
+acct|account|konto|compt|cuenta|аккаунт|учетная запись|账号|账户|アカ カウ ウン ント|계정
+usr|user|benutz|nutzer|utilisateur|usuario|пользователь|用户|ユー ーザ ザー|ユー ーザ|사용 용자
+cust|custom|kund|kunden|clientel|клиенты|客户|顧客|고객
+lang|languag|sprach|langu|idioma|lenguaj|язык|语言|言語|언어
+ver|version|версия|版本|バー ージ ジョ ョン|버전
+rel|releas|veroffentlichung|public|lanzamiento|релиз|发布|リリ リー ース|릴리 리스|배포
+feat|featur|merkmal|fonctionnalit|funcionalidad|фича|功能|機能|기능
+spec|specif|spezifik|especificacion|спецификация|规范|仕様|사양
+proto|prototyp
+stat|statist|statistik|statistiqu|estadistica|статистика|统计|統計|통계
+calc|calcul|comput|berechnung|calculo
+gen|gener
+init|initi|initialis|initialisierung|inicializacion
+exec|execut|ausfuhrung|ejecucion
+del|delet|loschen|loschung|supprim|suppress|borrar|eliminar|удалить|удаление|删除|削除|삭제
+upd|updat|aktualisierung|aktualisieren|mise a jour|actualizacion|actualizar|обновление|更新|アッ ップ プデ デー ート|업데 데이 이트
+in|insert
+cal|calendar|kalend|calendri|calendario|календарь|日历|カレ レン ンダ ダー|캘린 린더|달력
+nginx|revers proxi
+gdpr|dsgvo|rgpd|data protect|datenschutz|proteccion de dato|protect de donne|数据 据保 保护|個人 人情 情報 報保 保護
+pii|person data|personenbezogen daten|donne personnel|dato personal|персональные данные|个人 人信 信息|個人 人情 情報|개인 인정 정보
+vat|valu ad tax|mehrwertsteu|mwst|ust|tva|iva|ндс|增值 值税|消費 費税|부가 가세
+pci|card data
+dockerfil|contain file
+compos|docker compos
+vscode|visual studio code
+maco|osx|mac os
+debian|apt
+homebrew|brew
+mariadb|mysql
+mssql|sql server
+sqlite|sqlite3
+redi|valkey
+rabbit|rabbitmq
+react|reactj|react js
+vue|vuej|vue js
+angular|angularj
+node|nodej|node js
+spring|spring boot|springboot
+rail|rubi on rail|ror
+tailwind|tailwindcss
+sentri|error tracker|error track
+grafana|dashboard
+okta|ident provid|idp
+keycloak|ident server
+colour|color|farb|couleur|цвет|颜色|색상
+behaviour|behavior|verhalten|comport|comportamiento
+licenc|licens|lizenz|licencia|лицензия|许可 可证|许可|ライ イセ セン ンス|라이 이선 선스
+centr|center
+catalogu|catalog|katalog|catalogo
+grey|gray
+analys|analyz|analysi|examin
+optimis|optim
+organis|organ
+serialis|serial
+normalis|normal
+minimis|minim
+authoris|author
+initialis|initi
+"""  # noqa: E501
+"""Two ways to write one thing: short and long forms, spellings, translations."""
+
+NEAR = """
+login|log in|log on|logon|signin|sign in|sign on|auth|authent|anmeldung|anmelden|einloggen|connexion|se connect|inicio de sesion|iniciar sesion|вход|登录|登陆|ログ グイ イン|로그 그인
+logout|log out|log off|sign out|signout|abmelden|abmeldung|deconnexion|cerrar sesion|выход|登出|退出 出登 登录|ログ グア アウ ウト|로그 그아 아웃
+signup|sign up|regist|registr|registrierung|registrieren|inscript|s inscrir|registro|registrars|регистрация|注册|登録|회원 원가 가입|가입
+broker|queue|messag bu|event bu|messag|kafka|rabbitmq|nat|sq|amqp|pubsub|warteschlang|file d attent|cola|очередь|队列|消息 息队 队列|キュ ュー
+stream|event stream|kafka
+databas|datastor|data store|storag engin|postgr|mysql|sql
+pipelin|ci|build|workflow|github action|jenkin|gitlab ci|circleci|流水 水线|パイ イプ プラ ライ イン|파이 이프 프라 라인
+deploy|releas|rollout|roll out|ship|publish|go live|ausrollen|ausliefern|bereitstellung|bereitstellen|deploiement|mise en product|despliegu|desplegar|деплои|развертывание|выкатка|部署|发布|上线|デプ プロ ロイ|배포
+rollback|roll back|revert|undo|zuruckrollen|ruckgangig|retour arrier|annul|revertir|откат|回滚|ロー ール ルバ バッ ック|롤백
+stage|test environ|preview|pre product|preprod|preproduct|testumgebung|environn de test|entorno de prueba|测试 试环 环境|预发 发布|ステ テー ージ ジン ング|스테 테이 이징
+product|live|live system|produktivsystem|live environ
+contain|docker|podman|imag|conteneur|contenedor|контеинер|容器|コン ンテ テナ|컨테 테이 이너
+cluster|kubernet|k8s|orchestr|node|集群|クラ ラス スタ|클러 러스 스터
+pod|contain|workload
+helm|chart
+secret|credenti|api key|token|password|geheimni|zugangsdaten|identifi|secreto|credencial|секрет|учетные данные|密钥|凭据|凭证|シー ーク クレ レッ ット|認証 証情 情報|비밀|자격 격 증명
+vault|secret store|secret manag|keyr|key store
+key|token|schlussel|cle|clave|llave|ключ|密钥
+token|jwt|access token|bearer|session token|令牌|トー ーク クン|토큰
+session|cooki|sitzung|sesion|сессия|会话|セッ ッシ ショ ョン|세션
+encrypt|cipher|verschlusseln|verschlusselung|chiffrer|chiffrement|cifrar|cifrado|шифрование|加密|暗号 号化|암호 호화
+hash|digest|checksum|argon2|bcrypt|prufsumm|somm de control|哈希|散列|ハッ ッシ シュ|해시
+cach|redi|memcach|memoiz|zwischenspeich|mise en cach|кэш|кеш|缓存|キャ ャッ ッシ シュ|캐시
+backup|back up|snapshot|dump|sicherung|sicherungskopi|datensicherung|sauvegard|copia de seguridad|respaldo|резервная копия|бэкап|备份|バッ ック クア アッ ップ|백업
+restor|recoveri|recov|wiederherstellung|wiederherstellen|restaur|restaurar|recuperacion|восстановление|恢复|復元|復旧|복구|복원
+migrat|schema chang|alemb|flyway|liquibas|migracion|миграция|迁移|マイ イグ グレ レー ーシ ショ ョン|移行|마이 이그 그레 레이 이션
+schema|data model|tabl definit|tabl|datenmodel|model de donne|esquema|схема|表结 结构|スキ キー ーマ|스키 키마
+queri|sql|select|abfrag|requet|consulta|查询|クエ エリ|쿼리
+index|indic
+tabl|tabel|tabla|таблица|テー ーブ ブル|테이 이블
+column|field|spalt|feld|colonn|champ|columna|campo|столбец|поле|字段|カラ ラム|컬럼|필드
+row|record|entri|datensatz|zeil|enregistr|lign|fila|registro|запись|记录|レコ コー ード|레코 코드
+replica|replic|standbi|follow|secondari|replikat|реплика|副本|从库|レプ プリ リカ|복제
+primari|master|leader|main node|主库|主节 节点|プラ ライ イマ マリ
+shard|partit|partitionierung|particion|шард|分片|分区|シャ ャー ード|パー ーテ ティ ィシ ショ ョン|샤드
+lock|mutex|semaphor|sperr|verrou|bloqueo|cerrojo|блокировка|ロッ ック|잠금
+thread|concurr|parallel|nebenlaufigkeit|concurrencia|hilo|поток|线程|并发|スレ レッ ッド|並行|스레 레드|동시 시성
+job|task|worker|background job|cron|cronjob|schedul task|schedul|aufgab|tach|tarea|задача|задание|任务|定时 时任 任务|ジョ ョブ|タス スク|작업
+schedul|cron|timer|timet|zeitplan|planif|horario|programacion|расписание|计划|日程|スケ ケジ ジュ ュー ール|일정
+retri|backoff|reattempt|wiederholung|wiederholen|reessay|reintento|reintentar|повтор|重试|リト トラ ライ|再試 試行|재시 시도
+timeout|time limit|deadlin|zeituberschreitung|zeitlimit|delai|delai d attent|tiempo de espera|таимаут|超时|タイ イム ムア アウ ウト|타임 임아 아웃|시간 간 초과
+limit|maximum|cap|quota|threshold|ceil|grenz|obergrenz|plafond|лимит|ограничение|上限|限制|制限|한도|제한
+rate limit|throttl|ratelimit|drosselung|limit de debit|limit de tasa|限流|レー ート ト制 制限|속도 도 제한
+latenc|delay|respons time|slow|lag|latenz|antwortzeit|verzogerung|temp de repons|latencia|tiempo de respuesta|задержка|延迟|响应 应时 时间|レイ イテ テン ンシ|遅延|지연
+throughput|rp|qp|request per second|durchsatz|debit|rendimiento|吞吐 吐量|スル ルー ープ プッ ット|처리 리량
+fast|quick|speed|rapid|schnell|vite|rapido|velocidad|быстро|скорость|速度|速い|빠른|속도
+slow|sluggish|langsam|lento|медленно|遅い|느린
+monitor|observ|metric|prometheu|grafana|alert|dashboard|datadog|uberwachung|surveil|supervis|monitoreo|мониторинг|监控|監視|モニ ニタ タリ リン ング|모니 니터 터링
+alert|alarm|warn|pager|pagerduti|notif|on call|oncal|warnung|alerta|предупреждение|告警|报警|アラ ラー ート|警告|경보|알림
+oncal|on call|pager|standbi duti|bereitschaft|bereitschaftsdienst|rufbereitschaft|astreint|guardia|дежурство|дежурныи|值班|オン ンコ コー ール|当番|당직
+incid|outag|downtim|failur|crash|storung|ausfal|vorfal|pann|incident|caida|инцидент|сбои|авария|故障|事故|宕机|障害|イン ンシ シデ デン ント|장애
+postmortem|post mortem|retrospect|root caus|incid report
+log|log file|protokol|protokollierung|journal|journaux|journalis|registro|логи|лог|журнал|日志|ログ|로그
+trace|opentelemetri|otel|jaeger|span|链路 路追 追踪|トレ レー ース|추적
+metric|measur|figur|kennzahl|metrik|metriqu|metrica|метрика|指标|メト トリ リク クス|指標|지표
+dashboard|panel|grafana|ubersicht|tableau de bord|panel de control|tablero|дашборд|看板|仪表 表盘|ダッ ッシ シュ ュボ ボー ード|대시 시보 보드
+bug|defect|issu|error|fault|glitch|fehler|bogu|anomali|defecto|баг|缺陷|漏洞|バグ|不具 具合|버그|결함
+issu|ticket|jira|task|stori|vorgang|incidencia|тикет|工单|チケ ケッ ット|이슈|티켓
+fix|repair|patch|hotfix|solv|resolv|correct|beheben|behebung|korrektur|corrig|correctif|repar|arreglar|corregir|solucion|исправить|исправление|修复|修正|수정
+except|error|stack trace|traceback|throw|ausnahm|excepcion|исключение|异常|例外|예외
+crash|panic|segfault|abort|absturz|plantag|падение|崩溃|クラ ラッ ッシ シュ|크래 래시
+test|spec|unit test|pytest|jest|prufung|essai|prueba|тест|тесты|测试|テス スト|테스 스트
+mock|stub|fake|test doubl
+coverag|test coverag|testabdeckung|couvertur|cobertura|покрытие|覆盖 盖率|カバ バレ レッ ッジ|커버 버리 리지
+flaki|unstabl|intermitt|sporad|instabl|inest
+lint|linter|static analysi|ruff|eslint|flake8|pylint
+format|formatt|style|black|prettier|codestil|formatag|formato|форматирование|格式|フォ ォー ーマ マッ ット|포맷
+indent|tab|space|whitespac|einruckung|sangria|отступ|缩进|イン ンデ デン ント|들여 여쓰 쓰기
+convent|guidelin|style guid|standard|rule|konvent|richtlini|regl|norma|regla|соглашение|правило|约定|规则|規約|ルー ール|규칙
+name|name convent|benennung|nommag|nomenclatura|именование|命名|명명
+review|code review|approv|begutachtung|freigab|relectur|revu|approb|revis|aprobacion|ревью|评审|审查|审核|レビ ビュ ュー|承認|리뷰|승인|검토
+merg|integr|zusammenfuhren|fusionn|fusion|fusionar|слияние|合并|マー ージ|병합
+branch|zweig|rama|ветка|分支|ブラ ラン ンチ|브랜 랜치
+trunk|main branch|master|default branch|hauptzweig|branch principal|rama princip
+commit|check in|changeset|提交|コミ ミッ ット|커밋
+tag|label|marker|etikett|etiquett|etiqueta|тег|метка|标签|タグ|ラベ ベル|태그|라벨
+fork|clone|copi
+monorepo|singl repositori|mono repo
+squash|rebas|linear histori
+changelog|releas note|anderungsprotokol|note de version|nota de version|更新 新日 日志|変更 更履 履歴
+hotfix|emerg fix|patch
+freez|code freez|lockdown|gel|congelacion
+sprint|iter|cycl|迭代|スプ プリ リン ント|스프 프린 린트
+roadmap|plan|mileston|fahrplan|feuill de rout|hoja de ruta|план|дорожная карта|路线 线图|ロー ード ドマ マッ ップ|로드 드맵
+deadlin|due date|due|cutoff|frist|termin|stichtag|echeanc|date limit|fecha limit|plazo|дедлаин|срок|截止 止日 日期|期限|締め め切 切り|締切|마감
+meet|call|standup|stand up|sync|daili|besprechung|treffen|reunion|встреча|совещание|созвон|会议|站会|例会|会議|打ち ち合 合わ わせ|ミー ーテ ティ ィン ング|회의|미팅
+owner|respons|maintain|in charg|lead|contact|verantwortlich|zustandig|ansprechpartn|proprietair|propietario|encargado|ответственныи|владелец|负责 责人|负责|担当 当者|担当|담당 당자|담당
+team|squad|group|crew|mannschaft|equip|equipo|команда|团队|小组|チー ーム
+boss|manag|lead|head|chef|chefin|vorgesetzt|jefe|начальник|руководитель|老板|经理|上司|상사
+colleagu|cowork|co worker|teammat|kolleg|kollegin|collegu|companero|colega|коллега|同事|同僚|동료
+employe|staff|worker|mitarbeit|employ|salari|empleado|сотрудник|员工|社員|従業 業員|직원
+offic|workplac|buro|bureau|oficina|офис|办公 公室|オフ フィ ィス|사무 무실
+vacat|holiday|leav|time off|pto|urlaub|ferien|cong|vacanc|vacacion|отпуск|休假|假期|年假|休暇|有給|휴가|연차
+salari|pay|wage|compens|gehalt|lohn|salair|salario|sueldo|зарплата|工资|薪水|給料|급여
+hire|recruit|onboard|new hire|einstellen|einstellung|recrut|embauch|contratacion|наим|招聘|入职|採用|채용
+frontend|front end|client side|web ui|browser|前端|フロ ロン ント トエ エン ンド|프론 론트 트엔 엔드
+backend|back end|server side|后端|バッ ック クエ エン ンド|백엔 엔드
+websit|web site|site|homepag|web page|webseit|site web|sitio web|pagina web|саит|网站|网页|サイ イト|ウェ ェブ ブサ サイ イト|홈페 페이 이지|웹사 사이 이트
+page|screen|view|seit|ecran|pantalla|pagina|страница|экран|页面|ペー ージ|画面|페이 이지|화면
+mobil|phone|smartphon|io|android|handi|movil|мобильныи|手机|移动 动端|モバ バイ イル|スマ マホ|모바 바일|휴대 대폰
+desktop|laptop|comput|pc|machin|rechner|ordinateur|ordenador|computadora|компьютер|电脑|パソ ソコ コン|컴퓨 퓨터|노트 트북
+browser|chrome|firefox|safari|navigateur|navegador|браузер|浏览 览器|ブラ ラウ ウザ|브라 라우 우저
+button|click|tap
+form|input|dialog|modal|formular|formulair|formulario|форма|表单|フォ ォー ーム
+theme|dark mode|light mode|colour scheme|dunkelmodu|mode sombr|modo oscuro|深色 色模 模式|ダー ーク クモ モー ード|다크 크 모드
+layout|design|mockup|wirefram|figma|entwurf|maquett|diseno|дизаин|设计 计稿|设计|デザ ザイ イン|디자 자인
+font|typefac|schriftart|polic|fuent|шрифт|字体|フォ ォン ント|글꼴
+compon|widget|modul|baustein|compos|component|компонент|组件|コン ンポ ポー ーネ ネン ント|컴포 포넌 넌트
+endpoint|rout|api|url|path|handler|endpunkt|point d entre|ruta|эндпоинт|маршрут|端点|エン ンド ドポ ポイ イン ント|엔드 드포 포인 인트
+gateway|api gateway|proxi|revers proxi|ingress|passerel|pasarela|шлюз|网关|ゲー ート トウ ウェ ェイ|게이 이트 트웨 웨이
+proxi|revers proxi|nginx|envoy|haproxi|traefik|caddi
+webhook|callback|hook|web hook
+protocol|http|grpc|rest|protokol|protocolo|протокол|协议|プロ ロト トコ コル|프로 로토 토콜
+rest|http api
+graphql|apollo
+payload|bodi|request bodi|messag bodi
+header|kopfzeil|en tete|encabezado|заголовок|ヘッ ッダ ダー|헤더
+valid|check|verifi|verif|uberprufung|prufen|validar|verificar|проверка|校验|验证|検証|검증
+sanit|escap|clean
+serial|encod|marshal|json
+pars|parser|decod|deseri
+upload|file upload|hochladen|televers|subir|загрузка|上传|アッ ップ プロ ロー ード|업로 로드
+download|herunterladen|telecharg|descargar|descarga|скачать|下载|ダウ ウン ンロ ロー ード|다운 운로 로드
+export|dump|extract|ausfuhr|exportar|экспорт|导出|エク クス スポ ポー ート|내보 보내 내기
+import|ingest|load|importar|импорт|导入|イン ンポ ポー ート|가져 져오 오기
+storag|disk|volum|store|speicher|speicherplatz|stockag|almacenamiento|хранилище|диск|存储|磁盘|スト トレ レー ージ|저장 장소|스토 토리 리지
+bucket|s3|object storag|blob
+file|datei|fichier|archivo|fichero|фаил|文件|ファ ァイ イル|파일
+path|locat|pfad|chemin|ruta|путь|路径|パス|경로
+host|hostnam|server|machin|node|rechnernam|hote|anfitrion|хост|主机|ホス スト|호스 스트
+port|port number|listen|puerto|порт|端口|ポー ート|포트
+network|subnet|netzwerk|reseau|сеть|网络|ネッ ット トワ ワー ーク|네트 트워 워크
+firewal|secur group|acl|pare feu|cortafuego|брандмауэр|防火 火墙|ファ ァイ イア アウ ウォ ォー ール|방화 화벽
+domain|hostnam|fqdn|dominio|домен|域名|ドメ メイ イン|도메 메인
+region|data center|datacent|locat|zone|rechenzentrum|centr de donne|centro de dato|регион|датацентр|机房|数据 据中 中心|リー ージ ジョ ョン|デー ータ タセ セン ンタ ター|리전|데이 이터 터센 센터
+cloud|aw|azur|gcp|host|provid|hoster|nube|облако|クラ ラウ ウド|클라 라우 우드
+serverless|lambda|cloud function|function
+autosc|scale|autoscal|scale out|skalierung|mise a l echel|escalado|масштабирование|扩容|伸缩|スケ ケー ーリ リン ング|확장
+cost|price|expens|budget|spend|kosten|prei|cout|prix|depens|costo|precio|gasto|стоимость|цена|расходы|费用|成本|价格|预算|費用|コス スト|価格|予算|비용|가격|예산
+bill|invoic|charg|abrechnung|rechnungsstellung|factur|facturacion|cobro|биллинг|账单|计费|請求|課金|결제|청구
+payment|pay|checkout|stripe|paypal|zahlung|bezahlung|paiement|pago|оплата|платеж|支付|付款|決済|支払 払い|결제|지불
+subscript|plan|membership|abonn|abo|suscripcion|подписка|订阅|会员|サブ ブス スク クリ リプ プシ ショ ョン|購読|구독
+refund|reimburs|chargeback|ruckerstattung|erstattung|rembours|reembolso|возврат|退款|返金|환불
+currenc|money|euro|dollar|wahrung|devis|moneda|валюта|货币|币种|通貨|통화
+tax|vat|steuer|impot|impuesto|налог|세금
+order|purchas|bestellung|command|pedido|заказ|订单|注文|주문
+cart|basket|shop cart|warenkorb|panier|carrito|корзина|购物 物车|カー ート|장바 바구 구니
+product|item|articl|good|produkt|ware|produit|producto|товар|продукт|商品|产品|製品|상품|제품
+stock|inventori|warehous|lager|bestand|inventair|inventario|склад|库存|在庫|재고
+deliveri|ship|shipment|dispatch|lieferung|versand|livraison|expedit|envio|entrega|доставка|配送|发货|配達|出荷|배송
+custom|client|buyer|consum|tenant|kund|acheteur|comprador|клиент|покупатель|客户|顧客|お客 客様|고객
+tenant|custom|organis|workspac|mandant|locatair|inquilino|租户|テナ ナン ント|테넌 넌트
+vendor|supplier|provid|third parti|liefer|anbiet|fournisseur|proveedor|поставщик|供应 应商|厂商|ベン ンダ ダー|공급 급업 업체
+contract|agreement|vertrag|contrat|contrato|договор|контракт|合同|契約|계약
+legal|law|complianc|recht|rechtlich|juridiqu|юридическии|法律|法務|법무
+privaci|data protect|gdpr|datenschutz|confidentialit|vie prive|privacidad|конфиденциальность|隐私|プラ ライ イバ バシ シー|개인 인정 정보
+secur|safeti|sicherheit|securit|seguridad|безопасность|安全|セキ キュ ュリ リテ ティ|보안
+vulner|cve|exploit|weak|schwachstel|sicherheitsluck|vulnerabilit|faill|vulnerabilidad|уязвимость|漏洞|脆弱 弱性|취약 약점
+attack|breach|hack|angriff|attaqu|ataqu|атака|взлом|攻击|攻撃|공격
+permiss|access|role|right|privileg|zugriff|zugriffsrecht|roll|acc|droit|acceso|rol|доступ|роль|访问|角色|アク クセ セス|ロー ール|접근|역할
+audit|audit log|audit trail|prufprotokol|auditoria|аудит|审计|監査|감사
+retent|keep|retain|expiri|aufbewahrung|conserv|retencion|conservacion|хранение|срок хранения|保留|保存 存期 期間|保管|보관|보존
+expir|expiri|ttl|lifetim|valid|ablauf|gultigkeit|dure de vie|caducidad|vencimiento|истечение|срок деиствия|过期|有效 效期|有効 効期 期限|만료
+delet|remov|eras|purg|drop|wipe|entfernen|effac|enlev|quitar|стереть|移除|清除|消去|제거
+add|creat|new|insert|hinzufugen|erstellen|anlegen|ajout|creer|anadir|agregar|crear|добавить|создать|添加|新建|创建|追加|作成|추가|생성
+chang|modifi|edit|alter|updat|andern|anderung|bearbeiten|changer|cambiar|modificar|editar|изменить|изменение|修改|变更|変更|編集|변경|수정
+replac|swap|switch|substitut|supersed|ersetzen|ablosen|remplac|reemplazar|sustituir|заменить|замена|替换|取代|置き き換 換え|交換|교체|대체
+remov|deprec|retir|sunset|obsolet|veraltet|depreci|obsoleto|устаревшии|弃用|废弃|非推 推奨|廃止|폐기
+start|begin|launch|boot|startup|starten|beginnen|demarr|lancer|commenc|iniciar|empezar|arrancar|запуск|запустить|начать|启动|开始|起動|開始|시작
+stop|halt|shutdown|shut down|termin|kill|end|anhalten|beenden|arret|deten|parar|остановить|завершить|停止|关闭|終了|중지|종료
+run|execut|launch|invok|ausfuhren|lancer|ejecutar|correr|выполнить|запускать|运行|执行|実行|실행
+build|compil|bundl|make|bauen|kompilieren|construir|compilar|сборка|собрать|构建|编译|ビル ルド|빌드
+bundler|webpack|vite|esbuild|rollup|build tool
+packag manag|npm|yarn|pnpm|pip|poetri|uv|cargo
+instal|setup|set up|installieren|einrichten|einrichtung|instalar|configurar|установка|установить|安装|イン ンス スト トー ール|セッ ット トア アッ ップ|설치
+upgrad|updat|bump|migrat|aktualisieren|mettr a niveau|actualizar|обновить|升级|アッ ップ プグ グレ レー ード|업그 그레 레이 이드
+enabl|activ|turn on|switch on|aktivieren|einschalten|activar|habilitar|включить|启用|开启|有効 効化|활성 성화
+disabl|deactiv|turn off|switch off|deaktivieren|abschalten|ausschalten|desactiv|desactivar|deshabilitar|отключить|禁用|关闭|無効 効化|비활 활성 성화
+allow|permit|enabl|erlauben|erlaubt|autoris|permettr|permi|permitir|разрешить|允许|許可|허용
+forbid|forbidden|prohibit|ban|never|not allow|disallow|verbieten|verboten|untersagt|interdit|interdir|defendu|prohibido|prohibir|запрещено|запретить|нельзя|禁止|不允 允许|不得|금지
+must|requir|mandatori|obligatori|alway|pflicht|verpflichtend|erforderlich|obligatoir|requi|obligatorio|requerido|обязательно|必须|必要|必須|필수
+avoid|do not us|instead of|vermeiden|evit|evitar|избегать|避免|避け ける|피하 하다
+prefer|favourit|favorit|like|choos|bevorzugt|bevorzugen|liebl|favori|preferido|favorito|preferir|предпочитать|любимыи|偏好|喜欢|最喜 喜欢|好き|お気 気に に入 入り|좋아 아하 하는|선호
+choos|decid|decis|pick|select|wahl|entscheidung|entschieden|choix|choisir|eleccion|elegir|decidir|решение|решили|выбрать|决定|选择|選択|決定|결정|선택
+reason|whi|becaus|caus|rational|grund|begrundung|ursach|raison|motif|razon|motivo|causa|причина|原因|理由|이유
+problem|issu|troubl|difficulti|problema|проблема|问题|問題|문제
+solut|answer|workaround|losung|umgehung|contourn|solucion|решение|解决 决方 方案|解決 決策|回避 避策|해결
+goal|aim|object|target|ziel|objectif|objetivo|meta|цель|目标|目標|목표
+open question|unknown|unclear|undecid|tbd|offen|unklar|question ouvert|inconnu|pendient|неясно|未定|待定|미정
+todo|to do|open task|outstand|offen aufgab|a fair|por hacer|pendient|待办|やる るこ こと|할 일
+done|finish|complet|erledigt|fertig|abgeschlossen|termin|fini|fait|hecho|terminado|completado|готово|сделано|завершено|完成|已完 完成|完了|완료
+featur flag|toggl|featur toggl|launchdarkli|unleash|switch|特性 性开 开关|功能 能开 开关|フィ ィー ーチ チャ ャー ーフ フラ ラグ
+experi|a b test|ab test|split test
+search|find|lookup|look up|elasticsearch|opensearch|such|suchen|recherch|chercher|busqueda|buscar|поиск|наити|搜索|检索|検索|검색
+sort|order|sortierung|ordenacion|сортировка|排序|並び び替 替え|ソー ート|정렬
+filter|filtern|filtr|filtrar|фильтр|过滤|筛选|フィ ィル ルタ|필터
+pagin|page|page size|cursor|seitenweis|paginacion|пагинация|分页|ペー ージ ジネ ネー ーシ ショ ョン|페이 이지 지네 네이 이션
+event|ereigni|even|evento|событие|事件|イベ ベン ント|이벤 벤트
+notif|push|alert|messag|remind|erinnerung|rappel|recordatorio|напоминание|提醒|リマ マイ イン ンダ ダー|알림
+chat|slack|team|messeng|channel|kanal|canal|канал|чат|频道|チャ ャン ンネ ネル|チャ ャッ ット|채널|채팅
+newslett|mail|mail campaign
+translat|local|i18n|ubersetzung|traduct|traduccion|перевод|翻译|翻訳|번역
+architectur|design|structur|architektur|aufbau|arquitectura|архитектура|架构|アー ーキ キテ テク クチ チャ|아키 키텍 텍처
+microservic|servic|微服 服务|マイ イク クロ ロサ サー ービ ビス|마이 이크 크로 로서 서비 비스
+monolith|singl servic
+librari|framework|depend|modul
+framework|rahmenwerk|cadr|фреимворк|框架|フレ レー ーム ムワ ワー ーク|프레 레임 임워 워크
+languag|program languag|write in|programmiersprach|langag|lenguaj de programacion|язык программирования|编程 程语 语言|プロ ログ グラ ラミ ミン ング グ言 言語
+editor|id|vim|neovim|vscode|emac|editeur|редактор|编辑 辑器|エデ ディ ィタ|편집 집기
+shell|bash|zsh|termin|consol|终端|ター ーミ ミナ ナル|터미 미널
+script|autom|makefil|skript|automatisierung|automatis|automatizacion|скрипт|脚本|スク クリ リプ プト|스크 크립 립트
+model|llm|gpt|claud|modelo|модель|模型|モデ デル|모델
+embed|vector|vektor|vecteur|вектор|向量|ベク クト トル|벡터
+train|fine tune|finetun|训练|学習|학습
+dataset|data set|data|datensatz|jeu de donne|conjunto de dato|датасет|数据 据集|デー ータ タセ セッ ット|데이 이터 터셋
+report|analyt|bericht|auswertung|rapport|inform|отчет|报表|报告|レポ ポー ート|報告 告書|보고 고서
+warehous|bigqueri|snowflak|redshift|data warehous|analyt|数仓|数据 据仓 仓库
+healthcheck|health check|live|readi|heartbeat|probe|ping|健康 康检 检查|ヘル ルス スチ チェ ェッ ック|헬스 스체 체크
+uptim|avail|sla|verfugbarkeit|disponibilit|disponibilidad|доступность|可用 用性|稼働 働率|가용 용성
+mainten|downtim window|mainten window|wartung|wartungsfenst|entretien|mantenimiento|обслуживание|维护|メン ンテ テナ ナン ンス|保守|점검|유지 지보 보수
+redund|failov|fallback|backup server|ausfallsicherheit|bascul|conmutacion por error|отказоустоичивость|故障 障转 转移|容灾|フェ ェイ イル ルオ オー ーバ バー|장애 애 조치
+concurr|race condit|race|deadlock
+transact|atom|commit|acid
+idempot|dedupl|duplic
+pool|connect pool|pgbouncer|verbindungspool
+batch|bulk|chunk|stapel|lot|lote|пакетная обработка|批量|批处 处理|バッ ッチ|배치
+compress|gzip|zstd|brotli|komprimierung|compres|сжатие|压缩|圧縮|압축
+minifi|compress|bundl size
+memori leak|leak|oom|out of memori|speicherleck|fuit de memoir|fuga de memoria|утечка памяти|内存 存泄 泄漏|メモ モリ リリ リー ーク|메모 모리 리 누수
+garbag collect|gc|collector
+benchmark|load test|perform test|stress test|lasttest|test de charg|prueba de carga|нагрузочныи тест|压测|负载 载测 测试|負荷 荷テ テス スト|ベン ンチ チマ マー ーク|부하 하 테스 스트
+profil|flamegraph
+refactor|clean up|cleanup|rewrit|restructur|umbau|aufraumen|refactoris|refactorizacion|рефакторинг|重构|リフ ファ ァク クタ タリ リン ング|리팩 팩토 토링
+debug|troubleshoot|diagnos|fehlersuch|debogag|depuracion|отладка|调试|デバ バッ ッグ|디버 버깅
+document|readm|wiki|confluenc|notion|manual|handbook|guid|handbuch|anleitung|manuel|guia|руководство|手册|说明|マニ ニュ ュア アル|手順 順書|매뉴 뉴얼|설명 명서
+onboard|introduct|einarbeitung|integr|incorporacion|адаптация|入职|オン ンボ ボー ーデ ディ ィン ング|온보 보딩
+support|help|helpdesk|help desk|hilf|unterstutzung|aid|assist|soport|ayuda|поддержка|помощь|支持|客服|サポ ポー ート|지원|고객 객센 센터
+feedback|comment|ruckmeldung|retour|commentair|comentario|отзыв|反馈|フィ ィー ード ドバ バッ ック|피드 드백
+requir|need|anforderung|exig|besoin|requisito|требование|需求|要件|요구 구사 사항
+estim|effort|stori point|schatzung|aufwand|estimacion|оценка|估算|見積 積も もり|견적
+prioriti|urgenc|sever|prioritat|priorit|prioridad|приоритет|优先 先级|優先 先度|우선 선순 순위
+version control|git|vc|scm
+artifact|artefact|build output|registri|imag registri
+registri|contain registri|artifactori|packag index
+credenti|login data|usernam and password
+certif|tl|ssl|letsencrypt|let s encrypt
+queue|backlog
+worker|consum|subscrib|celeri|sidekiq
+produc|publish|emitt
+consum|subscrib|listen
+daemon|background process|servic|hintergrundprozess
+process|procedur|workflow|ablauf|vorgehen|processu|proceso|процесс|流程|プロ ロセ セス|手順|절차
+environ variabl|env var|dotenv|umgebungsvari|variabl d environn|variabl de entorno|环境 境变 变量|環境 境変 変数|환경 경 변수
+default|standard|preset|standardwert|voreinstellung|par defaut|por defecto|predeterminado|по умолчанию|默认|デフ フォ ォル ルト|既定|기본 본값
+size|length|dimens|gross|lang|taill|longueur|tamano|longitud|размер|длина|大小|长度|サイ イズ|長さ|크기|길이
+count|number|how mani|anzahl|nombr|cantidad|число|количество|数目|个数|個数|개수
+date|day|datum|jour|fecha|dia|дата|день|日期|日付|날짜
+time|hour|uhrzeit|zeit|heur|temp|hora|tiempo|время|时间|時間|시간
+weekli|everi week|wochentlich|hebdomadair|chaqu semain|seman|cada semana|еженедельно|每周|毎週|매주
+daili|everi day|nightli|taglich|quotidien|chaqu jour|diario|cada dia|ежедневно|每天|毎日|매일
+monthli|everi month|monatlich|mensuel|chaqu moi|mensual|cada me|ежемесячно|每月|毎月|매월
+morn|morgen|matin|manana|утро|早上|上午|午前|아침|오전
+even|night|abend|nacht|soir|nuit|noch|вечер|ночь|저녁
+hous|home|flat|apart|wohnung|hau|maison|appart|casa|piso|квартира|дом|房子|公寓|自宅|アパ パー ート|아파 파트
+car|automobil|vehicl|auto|wagen|fahrzeug|voitur|vehicul|coch|vehiculo|машина|автомобиль|汽车|自動 動車|자동 동차
+train|railway|bahn|zug|gare|tren|поезд|火车|高铁|電車|기차
+flight|plane|airport|flug|flughafen|avion|aeroport|vuelo|aeropuerto|самолет|реис|аэропорт|航班|飞机|机场|飛行 行機|空港|비행 행기|공항
+doctor|physician|dentist|arzt|arztin|medecin|medico|врач|医生|医者|病院|의사|병원
+kid|child|son|daughter|kind|kinder|enfant|hijo|hija|nino|ребенок|дети|孩子|子供|아이|자녀
+wife|husband|spous|partner|frau|mann|femm|mari|esposa|esposo|жена|муж|妻子|丈夫|老婆|老公|아내|남편
+birthday|geburtstag|anniversair|cumpleano|день рождения|生日|誕生 生日|생일
+food|meal|dish|lunch|dinner|essen|gericht|repa|plat|comida|plato|cena|еда|обед|ужин|吃饭|午饭|晚饭|食事|昼食|夕食|음식|점심|저녁 녁 식사
+allergi|allerg|intoler|allergisch|allergiqu|alergia|alergico|аллергия|过敏|アレ レル ルギ ギー|알레 레르 르기
+movi|film|cinema|kino|pelicula|cine|фильм|кино|电影|映画|영화
+buy|purchas|kaufen|gekauft|achet|comprar|купить|购买|買う|購入|사다|구매
+job|work|occup|profess|career|beruf|arbeit|metier|travail|trabajo|работа|профессия|工作|职业|仕事|職業|직업
+live|resid|wohnen|wohnt|habit|vivr|vivir|жить|居住|住む|살다|거주
+"""  # noqa: E501
+"""Words that people use for one another."""

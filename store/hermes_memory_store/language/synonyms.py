@@ -1,0 +1,98 @@
+"""Synonyms of the field: what else a word or a few words may be called, each with how well it fits.
+
+The table (`synonym_table.py`) holds index terms, so a look-up is one dictionary access. It is loaded with the first
+question that asks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+
+from hermes_memory_store.language.tokenizer import MAX_WORD, is_unspaced
+
+SAME, NEAR = 0.65, 0.5
+"""How well another way to write a word fits, and one that people use for it; a longer word that begins with it fits 0.7.
+Chosen on `CHOOSING` of tests/recall_sets/developers.txt."""
+
+MAX_SYNONYMS = 48
+"""Synonyms of one word that are looked for, the closest."""
+
+LONGEST_PHRASE = 4
+"""Terms of the longest member of the table."""
+
+Terms = tuple[str, ...]
+
+
+@cache
+def load_groups() -> dict[Terms, list[tuple[float, str]]]:
+    """Return the groups of each member of the table, each as its line, with how well its members fit one another."""
+    from hermes_memory_store.language import synonym_table  # here: most look-ups need none
+
+    found: dict[Terms, list[tuple[float, str]]] = {}
+    for text, fit in ((synonym_table.SAME, SAME), (synonym_table.NEAR, NEAR)):
+        for line in filter(None, text.split("\n")):
+            for member in line.split("|"):
+                found.setdefault(tuple(member.split(" ")), []).append((fit, line))
+    return found
+
+
+@cache
+def load_unspaced() -> dict[str, Terms]:
+    """Return the members in scripts without spaces, by how they are written."""
+    return {join_pairs(member): member for member in load_groups() if is_unspaced(member[0])}
+
+
+@lru_cache(maxsize=1024)
+def find_synonyms(terms: Terms) -> Mapping[Terms, float]:
+    """Return the synonyms of a word or of several in a row, the closest first; empty where there are none."""
+    found: dict[Terms, float] = {}
+    for fit, line in load_groups().get(terms, ()):
+        for member in line.split("|"):
+            found.setdefault(tuple(member.split(" ")), fit)
+    found.pop(terms, None)
+    return dict(list(found.items())[:MAX_SYNONYMS])
+
+
+@cache
+def sorted_words() -> list[str]:
+    """Return the members of one term, in order."""
+    return sorted(terms[0] for terms in load_groups() if len(terms) == 1)
+
+
+def members_beginning_with(start: str) -> list[str]:
+    """Return the members of one term that begin with these characters."""
+    words = sorted_words()
+    return words[bisect_left(words, start) : bisect_left(words, start + "\U0010ffff")]
+
+
+def known_members(terms: Sequence[str]) -> list[str]:
+    """Return those of these terms that are members of the table."""
+    return [term for term in terms if (term,) in load_groups()]
+
+
+def find_phrases(terms: Sequence[str]) -> list[Terms]:
+    """Return the members of several words that stand in a line. :param terms: the line's, in order"""
+    groups = load_groups()
+    found: list[Terms] = []
+    for size in range(2, LONGEST_PHRASE + 1):
+        found += [some for at in range(len(terms) - size + 1) if (some := tuple(terms[at : at + size])) in groups]
+    return found
+
+
+def find_unspaced(run: str) -> Iterator[tuple[str, Terms]]:
+    """Yield the members in a run of a script without spaces, the longest at each place: as written, and as terms."""
+    known, run = load_unspaced(), run[:MAX_WORD]
+    longest = max(map(len, known))
+    at = 0
+    while at < len(run):
+        size = next((size for size in range(longest, 1, -1) if run[at : at + size] in known), 0)
+        if size:
+            yield run[at : at + size], known[run[at : at + size]]
+        at += size or 1
+
+
+def join_pairs(terms: Terms) -> str:
+    """Return the text that overlapping pairs of characters were made of."""
+    return terms[0] + "".join(term[-1] for term in terms[1:])

@@ -1,0 +1,168 @@
+"""What a search knows beside the words themselves: synonyms of the field, translations of them, and typing errors."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_store.language import synonym_table, synonyms, typos
+from hermes_memory_store.language.tokenizer import index_terms
+from hermes_memory_store.model import Actor
+from hermes_memory_store.search.vocabulary import MAX_WALKED, Vocabulary
+from hermes_memory_store.store import Store
+from tests.synonym_table import SOURCE, make_table
+
+AGENT = Actor("session", "s-1")
+
+FACTS = {
+    "auth.method": "JWT with an expiry of 15 minutes",
+    "db.main": "PostgreSQL 16 listens at 5433",
+    "messaging": "RabbitMQ carries every event between services",
+    "cluster": "k8s 1.29, three nodes at Hetzner",
+    "design": "the Figma file is called Atlas",
+    "hosting": "数据库放在法兰克福",
+    "config.key": "max_conn is 250, set with setMaxConn in release v1234",
+}
+
+
+@pytest.fixture
+def team(store: Store) -> Store:
+    store.facts.write_many("default", [(f"V[{target}]: {text}", None) for target, text in FACTS.items()], actor=AGENT)
+    return store
+
+
+def targets(store: Store, line: str, theme: str = "default") -> list[str]:
+    return [fact.target for fact in store.search.find(theme, line).facts]
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("what do we use for login?", "auth.method"),
+        ("how do people sign in?", "auth.method"),
+        ("which queue do we have?", "messaging"),
+        ("how is kubernetes hosted?", "cluster"),
+        ("wo liegt unsere Datenbank?", "db.main"),
+        ("数据库在哪个城市？", "hosting"),
+        ("where is the database?", "hosting"),
+    ],
+)
+def test_a_question_finds_what_its_words_are_called_otherwise(team: Store, line: str, target: str) -> None:
+    assert target in targets(team, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("which postgress version do we run?", "db.main"),
+        ("where is the kuberentes cluster", "cluster"),
+        ("kuberentes", "cluster"),
+        ("rabitmq", "messaging"),
+        ("who carries the evnets of our servces?", "messaging"),
+        ("how is the figam file called?", "design"),
+        ("xfigma file", "design"),
+    ],
+)
+def test_a_typing_error_inside_a_word_finds_what_was_meant(team: Store, line: str, target: str) -> None:
+    assert targets(team, line)[0] == target
+
+
+@pytest.mark.parametrize("line", ["v1235", "setMaxConm", "conmm_mox", "54333", "figna.filex2"])
+def test_identifiers_and_numbers_are_not_bent(team: Store, line: str) -> None:
+    assert targets(team, line) == []
+
+
+def test_a_look_up_whose_words_hit_is_answered_by_them_alone(team: Store) -> None:
+    team.facts.write("default", "V[a]: the login page is blue", actor=AGENT)
+    assert targets(team, "login") == ["a"]
+
+
+def test_a_word_without_hits_is_looked_up_by_its_synonyms(team: Store) -> None:
+    assert targets(team, "login") == ["auth.method"]
+    assert team.search.find("default", "login").exact == 0
+
+
+def test_the_word_itself_ranks_before_its_synonyms(team: Store) -> None:
+    team.facts.write("default", "V[first]: login is at the top of the page", actor=AGENT)
+    team.facts.write("default", "V[second]: authentication is at the top of the page", actor=AGENT)
+    found = targets(team, "where is the login?")
+    assert found.index("first") < found.index("second")
+
+
+def test_words_of_other_themes_are_no_corrections(team: Store) -> None:
+    team.facts.write("other", "V[a]: nothing of that kind", actor=AGENT)
+    assert targets(team, "kuberentes", "other") == []
+    team.facts.write("other", "V[b]: kubernetis", actor=AGENT)
+    assert targets(team, "kuberentes", "other") == ["b"]
+
+
+def test_turns_have_a_vocabulary_too(team: Store) -> None:
+    team.turns.add("default", "user", "We moved to Kubernetes")
+    found = Vocabulary(team.db, "turns_text", [(0, 1 << 62)])
+    assert found.beginning_with("kub", 5) == ["kubernet"]
+    assert found.among(["move", "kubernet", "absent"]) == ["move", "kubernet"]
+
+
+def test_a_walk_through_a_vocabulary_is_bounded(store: Store) -> None:
+    words = " ".join(f"abc{n:04d}" for n in range(2 * MAX_WALKED))
+    for at in range(0, len(words), 4_000):
+        store.turns.add("default", "user", words[at : at + 4_000])
+    found = list(Vocabulary(store.db, "turns_text", [(0, 1 << 62)]).walk("abc"))
+    assert len(found) == MAX_WALKED
+    assert found == sorted(set(found))
+
+
+def test_the_table_is_made_of_its_source() -> None:
+    made: dict[str, str] = {}
+    exec(make_table(SOURCE.read_text(encoding="utf-8")), made)
+    assert (made["SAME"], made["NEAR"]) == (synonym_table.SAME, synonym_table.NEAR), "run python -m tests.synonym_table"
+
+
+def test_synonyms_hold_in_both_directions() -> None:
+    for terms in synonyms.load_groups():
+        for other in synonyms.find_synonyms(terms):
+            assert terms != other
+            assert other in synonyms.load_groups()
+
+
+WORD = st.text(alphabet="abcdeé", max_size=9)
+
+
+@given(WORD, WORD)
+def test_errors_are_counted_alike_in_both_directions(one: str, other: str) -> None:
+    errors = typos.distance_row(one, other)[-1]
+    assert errors == typos.distance_row(other, one)[-1]
+    assert (errors == 0) == (one == other)
+    assert abs(len(one) - len(other)) <= errors <= max(len(one), len(other))
+
+
+@given(st.text(alphabet="abcdefghij", min_size=5, max_size=12), st.data())
+def test_one_error_in_a_word_is_corrected(word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(1, len(word) - 2))
+    kind = data.draw(st.sampled_from(["less", "more", "other", "swapped"]))
+    letter = data.draw(st.sampled_from("abcdefghij"))
+    wrong = {
+        "less": word[:at] + word[at + 1 :],
+        "more": word[:at] + letter + word[at:],
+        "other": word[:at] + letter + word[at + 1 :],
+        "swapped": word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+    }[kind]
+    if not typos.is_correctable(wrong):
+        return
+    (term,) = index_terms(word)
+    known = {term}
+    found = typos.find_corrections(
+        wrong,
+        lambda start: [one for one in known if one.startswith(start)],
+        lambda terms: [one for one in terms if one in known],
+    )
+    assert found == [term] or wrong == word
+
+
+@given(st.text(max_size=60))
+def test_any_line_is_answered(text: str) -> None:
+    list(synonyms.find_unspaced(unicodedata.normalize("NFC", text)))
+    assert typos.is_correctable(text) in (True, False)
