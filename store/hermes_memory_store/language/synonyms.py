@@ -7,7 +7,7 @@ question that asks.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from hermes_memory_store.language.tokenizer import MAX_WORD, is_unspaced
@@ -67,7 +67,7 @@ def members_beginning_with(start: str) -> list[str]:
     return words[bisect_left(words, start) : bisect_left(words, start + "\U0010ffff")]
 
 
-def known_members(terms: Sequence[str]) -> list[str]:
+def known_members(terms: Iterable[str]) -> list[str]:
     """Return those of these terms that are members of the table."""
     return [term for term in terms if (term,) in load_groups()]
 

@@ -45,7 +45,17 @@ ENDINGS = (
 )
 """What a stem in the index may have lost: `postgr` was `postgres`."""
 
-ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "абвгдежзиклмнопрстуфхцчшщъыьэюя", "αβγδεζηθικλμνξοπρστυφχψω")
+LONGEST_ENDING = max(map(len, ENDINGS))
+
+KEYS = {
+    letter: row[max(0, at - 1) : at] + row[at + 1 : at + 2]
+    for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+    for at, letter in enumerate(row)
+}
+"""The keys beside each letter."""
+
+OFTEN = "aeiouylnrsth"
+"""Letters that are left out, or taken for one another, most often."""
 
 
 def is_correctable(word: str) -> bool:
@@ -62,59 +72,63 @@ def find_corrections(
     :param among: returns those of some terms that there are
     """
     most = 2 if len(word) >= LONG else 1
+    stem = stem_word(word)
     near: dict[int, list[str]] = {}
     for term in walk(word[:HEAD]):
-        if term.isalpha() and (errors := count_errors(word, term, most)) <= most:
-            near.setdefault(errors, []).append(term)
+        if -most <= len(word) - len(term) <= most + LONGEST_ENDING and term.isalpha():
+            errors = count_errors(word, term, most)
+            if stem != word:
+                errors = min(errors, count_errors(stem, term, most))
+            if errors <= most:
+                near.setdefault(errors, []).append(term)
     for errors in sorted(near):
         if found := among(sorted(near[errors])[: 4 * MOST])[:MOST]:
             return found
-    return among(list(dict.fromkeys(map(stem_word, mend_head(word)))))[:MOST]
+    return among(list(dict.fromkeys(mend_head(stem))))[:MOST]
 
 
 def count_errors(word: str, term: str, most: int) -> int:
     """Return how many errors lead from a term of an index, which is a stem, to a word; more than `most` where too many."""
-    if len(term) > len(word) + most or len(term) < len(word) - most - 5:
-        return most + 1
-    rows = distance_row(word, term)
-    best = rows[-1]
-    for at in range(max(len(word) - 6, HEAD), len(word)):
-        if rows[at] < best:
-            best = min(best, rows[at] + ending_errors(word[at:]))
-    if best > most and (stem := stem_word(word)) != word:
-        best = min(best, distance_row(stem, term)[-1])
-    return best
+    place, shorter = 0, min(len(word), len(term))
+    while place < shorter and word[place] == term[place]:
+        place += 1
+    if place == len(term):
+        return ending_errors(word[place:])
+    if not most:
+        return 1
+    word, term, left = word[place:], term[place:], most - 1
+    if word[:2] == term[1::-1] and len(term) > 1:
+        return 1 + count_errors(word[2:], term[2:], left)
+    return 1 + min(
+        count_errors(word[1:], term[1:], left), count_errors(word[1:], term, left), count_errors(word, term[1:], left)
+    )
 
 
 @lru_cache(maxsize=4096)
 def ending_errors(tail: str) -> int:
-    """Return the errors between the end of a word and the nearest ending that a stem may have lost."""
-    return min(distance_row(tail, ending)[-1] for ending in ENDINGS)
+    """Return the errors between the end of a word and the nearest ending that a stem may have lost: 0, 1 or more."""
+    if tail in ENDINGS:
+        return 0
+    return 1 if len(tail) == 1 or any(has_one_error(tail, ending) for ending in ENDINGS) else len(tail)
 
 
-def distance_row(word: str, term: str) -> list[int]:
-    """Return the errors between a term and each beginning of a word; two letters swapped are one error."""
-    before: list[int] = []
-    row = list(range(len(word) + 1))
-    for at, sign in enumerate(term, 1):
-        earlier, before, row = before, row, [at]
-        for place, other in enumerate(word, 1):
-            if sign == other:
-                least = before[place - 1]
-            else:
-                least = 1 + min(before[place - 1], before[place], row[place - 1])
-                if at > 1 and place > 1 and sign == word[place - 2] and term[at - 2] == other:
-                    least = min(least, earlier[place - 2] + 1)
-            row.append(least)
-    return row
+def has_one_error(one: str, other: str) -> bool:
+    """Check whether two short texts differ by one letter more, less or other, or by two that are swapped."""
+    place, shorter = 0, min(len(one), len(other))
+    while place < shorter and one[place] == other[place]:
+        place += 1
+    one, other = one[place:], other[place:]
+    return one[1:] in (other, other[1:]) or one == other[1:] or (one[:2] == other[1::-1] and one[2:] == other[2:])
 
 
 def mend_head(word: str) -> Iterator[str]:
-    """Yield the words with one error in the first letters less."""
-    letters = next((one for one in ALPHABETS if word[0] in one), "")
-    for at in range(HEAD):
+    """Yield the words with one error less in the first letters; hardly anyone mistypes the very first."""
+    for at in range(min(HEAD, len(word) - 1)):
         yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
         yield word[:at] + word[at + 1 :]
-        for letter in letters if at else ():  # hardly anyone mistypes the first
-            yield word[:at] + letter + word[at + 1 :]
-            yield word[:at] + letter + word[at:]
+    if word.isascii():
+        for at in range(1, min(HEAD, len(word))):
+            for letter in OFTEN + KEYS[word[at]]:
+                yield word[:at] + letter + word[at + 1 :]
+            for letter in OFTEN:
+                yield word[:at] + letter + word[at:]

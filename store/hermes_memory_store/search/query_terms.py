@@ -192,7 +192,7 @@ def add_word_synonyms(word: QueryTerm) -> bool:
 
 def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> bool:
     """Also match what was probably meant by a word that nothing has; return whether there is any such word."""
-    if not word.is_plain or not is_correctable(word.text):
+    if not word.is_plain or not is_correctable(word.text) or known_members(word.terms):
         return False
     found = find_corrections(word.text, vocabulary.walk, vocabulary.among)
     for term in found:
