@@ -107,7 +107,7 @@ class Store:
         """Search for facts."""
         from hermes_memory_store.search.search import Search
 
-        return Search(self.db, self.names, self.reads, self.clock)
+        return Search(self.db, self.names, self.reads, self.clock, self.policies)
 
     @cached_property
     def recall(self) -> Recall:

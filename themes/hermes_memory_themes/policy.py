@@ -68,6 +68,9 @@ class ThemePolicy:
     """How long a message that a host's hooks brought is kept where `turn_days` is 0, in days; 0 for ever."""
     capture_subagents: bool = False
     """Whether what a host's subagents say is captured, too, where capture is allowed."""
+    languages: tuple[str, ...] = ("en",)
+    """Languages in which facts and turns are written, by code: a search finds other forms of their words, too. Those of English
+    are always known, and those of the language that a question is asked in."""
 
 
 RANGES = {
@@ -86,6 +89,9 @@ CHOICES = {
     "turns": ("all", "filtered", "none"),
     "branches": ("mark", "hold", "off"),
 }
+
+LANGUAGES = ("en", "fr", "de", "es", "ru", "ar")
+"""Languages whose word forms are known; see the store's `language/word_forms.py`."""
 
 KEYS = {field.name: field.type for field in fields(ThemePolicy)}
 
@@ -129,6 +135,7 @@ class Policies:
             if theme == PERSONAL:  # what holds for all themes is not meant for the person's own facts
                 named = document.get("themes", {}).get(theme, {})
                 policy = replace(policy, sync=named.get("sync", False), sync_turns=named.get("sync_turns", False))
+            policy = replace(policy, languages=tuple(policy.languages))
             if kind in (ThemeKind.DEFAULT, ThemeKind.THEME) or "kinds" not in document:
                 self._known[theme] = policy  # another may become the theme of a project
         return policy
@@ -269,6 +276,9 @@ def check_policy_table(lines: TomlLines, place: tuple[str, ...], table: Mapping[
         elif key in CHOICES:
             if value not in CHOICES[key]:
                 raise lines.error(place, key, f"{key} must be one of {', '.join(CHOICES[key])}, not {value!r}")
+        elif key == "languages":
+            if not isinstance(value, list) or not value or any(one not in LANGUAGES for one in value):
+                raise lines.error(place, key, f"{key} must be a list of {', '.join(LANGUAGES)}, not {value!r}")
         elif not isinstance(value, bool):
             raise lines.error(place, key, f"{key} must be true or false, not {value!r}")
 
@@ -360,6 +370,7 @@ def policy_file_template() -> str:
         "branches": "facts of unmerged branches are labelled and ranked lower, held back, or left alone: mark, hold, off",
         "hook_turn_days": "the same for what hosts' hooks bring, where turn_days is 0",
         "capture_subagents": "capture what a host's subagents say, too, where capture is allowed",
+        "languages": f"languages whose word forms a search knows: {', '.join(LANGUAGES)}",
     }
     lines = [
         "# What holds for each theme's memory. A theme's own table wins over its kind's, that over the defaults.",
@@ -372,7 +383,8 @@ def policy_file_template() -> str:
     lines.append("[defaults]")
     for field in fields(ThemePolicy):
         default = field.default
-        value = str(default).lower() if isinstance(default, bool) else repr(default).replace("'", '"')
+        said = list(default) if isinstance(default, tuple) else default
+        value = str(said).lower() if isinstance(said, bool) else repr(said).replace("'", '"')
         lines.append(f"# {field.name} = {value}  # {explained[field.name]}")
     lines += [
         "",

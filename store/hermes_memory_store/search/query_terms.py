@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
@@ -26,6 +26,7 @@ from hermes_memory_store.language.unspaced_scripts import (
     without_particle,
     without_question_words,
 )
+from hermes_memory_store.language.word_forms import detect_languages, find_forms
 from hermes_memory_store.notation.abbreviations import abbreviation_variants
 from hermes_memory_store.search.vocabulary import Vocabulary
 
@@ -148,6 +149,17 @@ def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Seque
         question=question,
         said=said,
     )
+
+
+def add_word_forms(look: QueryTerms, vocabulary: Vocabulary, languages: Collection[str]) -> None:
+    """Also look for other forms of the words, in these languages and, of a question, in the one that it is asked in."""
+    if look.question:
+        languages = detect_languages(look.said).union(languages)
+    if set(languages) <= {"en"}:
+        return
+    for word in look.words:
+        for form in find_forms(word.text, languages, vocabulary.walk):
+            word.terms.setdefault(form, OTHER_FORM)
 
 
 def is_plain_word(text: str) -> bool:

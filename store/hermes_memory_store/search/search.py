@@ -38,6 +38,7 @@ from hermes_memory_store.search.query_terms import (
     QueryTerm,
     QueryTerms,
     add_synonyms,
+    add_word_forms,
     add_word_synonyms,
     allow_corrections,
     allow_particle_variants,
@@ -56,6 +57,7 @@ from hermes_memory_store.search.ranking import (
 )
 from hermes_memory_store.search.text_scan import Within, scan_facts
 from hermes_memory_store.search.vocabulary import Vocabulary
+from hermes_memory_themes import Policies
 
 MAX_LIMIT = 1_000
 """Facts one search returns at most."""
@@ -120,8 +122,9 @@ class TermPostings:
 class Search:
     """Find facts. It never writes; what was returned is noted and written later (see `context/read_log.py`)."""
 
-    def __init__(self, db: Db, names: Names, reads: ReadLog, clock: Clock) -> None:
+    def __init__(self, db: Db, names: Names, reads: ReadLog, clock: Clock, policies: Policies) -> None:
         self._db = db
+        self._policies = policies
         self._names = names
         self._reads = reads
         self._clock = clock
@@ -227,6 +230,7 @@ class Search:
         return FactSearchResult(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=index_note(FACTS))
 
     def _find_facts(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
+        add_word_forms(look, Vocabulary(self._db, FACTS, within.ranges), within.languages)
         if look.question:
             add_synonyms(look)
         most = POSTINGS if look.question else LOOK_UP_POSTINGS
@@ -466,6 +470,7 @@ class Search:
             where=" AND ".join(where + conditions),
             args=args,
             checked=bool(conditions),
+            languages=self._policies.for_theme(wanted.theme).languages if wanted.theme else ("en",),
         )
 
     def _ranges(self, themes: Sequence[str]) -> list[tuple[int, int]]:

@@ -61,6 +61,8 @@ class Within:
     args: list[Any]
     checked: bool
     """Whether times, actors or pins must be checked while walking."""
+    languages: tuple[str, ...] = ("en",)
+    """Languages in whose forms words are looked for."""
 
     @property
     def facets(self) -> str:
