@@ -99,6 +99,19 @@ def test_words_of_other_themes_are_no_corrections(team: Store) -> None:
     assert targets(team, "kuberentes", "other") == ["b"]
 
 
+def test_turns_are_found_by_synonyms_and_despite_typing_errors(team: Store) -> None:
+    for text in ("We moved the cluster to Kubernetes", "RabbitMQ is down again", "die Einstellungen liegen im Vault"):
+        team.turns.add("default", "user", text)
+
+    def best(line: str) -> str:
+        return team.turns.search("default", line)[0].turn.content
+
+    assert best("when did we start to use k8s?") == "We moved the cluster to Kubernetes"
+    assert best("what happened to our kuberentes thing?") == "We moved the cluster to Kubernetes"
+    assert best("is the message queue running?") == "RabbitMQ is down again"
+    assert best("wo liegt die Einstellung?") == "die Einstellungen liegen im Vault"
+
+
 def test_turns_have_a_vocabulary_too(team: Store) -> None:
     team.turns.add("default", "user", "We moved to Kubernetes")
     found = Vocabulary(team.db, "turns_text", [(0, 1 << 62)])

@@ -41,7 +41,10 @@ from hermes_memory_store.search.query_terms import (
     EXACT,
     QueryTerm,
     QueryTerms,
+    add_synonyms,
+    add_word_forms,
     allow_particle_variants,
+    correct_unknown_words,
     to_query_terms,
 )
 from hermes_memory_store.search.ranking import (
@@ -53,6 +56,7 @@ from hermes_memory_store.search.ranking import (
     text_terms,
 )
 from hermes_memory_store.search.text_scan import scan_turns
+from hermes_memory_store.search.vocabulary import Vocabulary
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 from hermes_memory_store.upkeep.waiting_erasure import erase_messages_from_waiting
@@ -60,6 +64,9 @@ from hermes_memory_themes import ThemeName
 
 POSTINGS = 300
 """The newest turns with one word that are looked at."""
+
+NEAR_POSTINGS = 150
+"""The newest turns with what may stand for one word of a question that are looked at."""
 
 RANKED = 80
 """Turns that are read and ranked."""
@@ -397,6 +404,11 @@ class Turns:
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
         low, high = self._range(theme)
+        languages = self._intake.policies.for_theme(theme).languages if theme else ("en",)
+        if is_index_usable(self._db.conn, TURNS):
+            add_word_forms(look, Vocabulary(self._db, TURNS, [(low, high)]), languages)
+        if look.question:
+            add_synonyms(look)
         total = self.stands_for or max(1, high - low)
         rarities, scores = self._score_turns(look, low, high, total)
         most = max(RANKED, limit)
@@ -460,11 +472,30 @@ class Turns:
         hits = [self._hits(look, word, low, high) for word in look.words]
         if phrases := look.match_expression([]):
             hits.append(self._db.rows(HITS, (look.without_excluded(phrases), low, high, POSTINGS)))
+        if look.question:
+            unknown = [word for word, rows in zip(look.words, hits, strict=False) if not rows]
+            correct_unknown_words(unknown, Vocabulary(self._db, TURNS, [(low, high)]))
+
+        def rarity_of(rows: Sequence[tuple[int]], most: int) -> float:
+            often = len(rows) if len(rows) < most else max(most, total * most // (high - rows[-1][0] + 1))
+            return inverse_document_frequency(often, total)
+
         for rows in hits:
-            often = len(rows) if len(rows) < POSTINGS else max(POSTINGS, total * POSTINGS // (high - rows[-1][0] + 1))
-            rarities.append(inverse_document_frequency(often, total))
+            rarities.append(rarity_of(rows, POSTINGS))
             for (key,) in rows:
                 scores[key] = scores.get(key, 0.0) + rarities[-1]
+        for at, word in enumerate(look.words):
+            expression = word.near_expression()
+            if expression is None or len(hits[at]) == POSTINGS:
+                continue
+            near = self._db.rows(HITS, (look.without_excluded(expression), low, high, NEAR_POSTINGS))
+            near_rarity = rarity_of(near, NEAR_POSTINGS)
+            if hits[at]:
+                word.scale_near(min(1.0, near_rarity / max(rarities[at], 1e-9)))
+            else:
+                rarities[at] = near_rarity
+            for key in {key for (key,) in near}.difference(key for (key,) in hits[at]):
+                scores[key] = scores.get(key, 0.0) + rarities[at] * word.near_fit
         return rarities, scores
 
     def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int) -> Sequence[tuple[int]]:

@@ -93,6 +93,11 @@ class QueryTerm:
         phrases = [to_fts_phrase(phrase) for phrase, fit in self.phrases.items() if fit < BEGINNING]
         return "(" + " OR ".join(terms + phrases) + ")" if terms or phrases else None
 
+    @property
+    def near_fit(self) -> float:
+        """How well the best of these fits, 0 where there is none."""
+        return max((fit for fit in (*self.terms.values(), *self.phrases.values()) if fit < BEGINNING), default=0.0)
+
     def add(self, terms: Sequence[str], fit: float) -> None:
         """Let one term, or several in a row, stand for the word, too."""
         if len(terms) == 1:
@@ -200,6 +205,12 @@ def add_word_synonyms(word: QueryTerm) -> bool:
         for other, fit in find_synonyms((term,)).items():
             word.add(other, fit)
     return len(word.terms) + len(word.phrases) > before
+
+
+def correct_unknown_words(unknown: Sequence[QueryTerm], vocabulary: Vocabulary) -> None:
+    """Take the longest of the words that nothing has for typing errors."""
+    for word in sorted(unknown, key=lambda word: -len(word.text))[:MAX_CORRECTED]:
+        allow_corrections(word, vocabulary)
 
 
 def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> bool:

@@ -34,15 +34,14 @@ from hermes_memory_store.search.query_syntax import clean_query, parse_query
 from hermes_memory_store.search.query_terms import (
     BEGINNING,
     EXACT,
-    MAX_CORRECTED,
     QueryTerm,
     QueryTerms,
     add_synonyms,
     add_word_forms,
     add_word_synonyms,
-    allow_corrections,
     allow_particle_variants,
     allow_prefix_matches,
+    correct_unknown_words,
     phrase_terms,
     to_fts_phrase,
     to_query_terms,
@@ -394,9 +393,7 @@ class Search:
     def _add_near_hits(self, look: QueryTerms, postings: list[TermPostings], within: Within) -> None:
         """Add the newest facts that have a synonym of a word, or what was meant by one that nothing has."""
         unknown = [word for word, one in zip(look.words, postings, strict=True) if not one.keys]
-        vocabulary = Vocabulary(self._db, FACTS, within.ranges)
-        for word in sorted(unknown, key=lambda word: -len(word.text))[:MAX_CORRECTED]:
-            allow_corrections(word, vocabulary)
+        correct_unknown_words(unknown, Vocabulary(self._db, FACTS, within.ranges))
         for at, (word, one) in enumerate(zip(look.words, postings, strict=True)):
             expression = word.near_expression()
             if expression is None or (one.cut and one.share > COMMON):
@@ -404,9 +401,8 @@ class Search:
             near = self._find_postings(look, expression, within, NEAR_POSTINGS)
             if one.keys and one.rarity > 0:
                 word.scale_near(min(1.0, near.rarity / one.rarity))
-            fit = max((fit for fit in (*word.terms.values(), *word.phrases.values()) if fit < BEGINNING), default=0.0)
             rarity = one.rarity if one.keys else near.rarity
-            only = dict.fromkeys(set(near.keys).difference(one.keys), rarity * fit)
+            only = dict.fromkeys(set(near.keys).difference(one.keys), rarity * word.near_fit)
             postings[at] = replace(one, rarity=rarity, near=only, cut=one.cut or near.cut)
 
     def _count_walked(self, hits: Sequence[int], within: Within) -> int:
