@@ -183,7 +183,7 @@ def filled(kind: str, store: Store, vectors: Vectors, model: local_model.LocalMo
     """Give everything its vector; what gives a question its own."""
     after = 0
     while page := store.embedding_inputs.page(kind, after, 200):
-        rows = model._embed_batch([one.text for one in page])
+        rows = model.embed_batch([one.text for one in page])
         vectors.save(
             [
                 Vector(kind, one.id, one.uid, one.digest, "m", *pack_unit_vector(to_unit_vector(row)))
@@ -195,7 +195,7 @@ def filled(kind: str, store: Store, vectors: Vectors, model: local_model.LocalMo
     near = VectorIndex(vectors)
 
     def asked(query: str) -> QueryVector:
-        (row,) = model._embed_batch([query])
+        (row,) = model.embed_batch([query])
         assert row is not None
 
         def nearest(

@@ -65,11 +65,16 @@ class LocalModel:
             raise EmbedderUnavailable(f"{place} holds no model that can be read here: {error}") from error
         return cls(model, "all-MiniLM-L6-v2" if digest == PUBLISHED_DIGEST else f"{place.name}-{digest[:8]}")
 
+    @property
+    def key(self) -> str:
+        """Name and dimensions, by which vectors of this model are told from others."""
+        return f"{self.name}:{self._model.dimensions}"
+
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Floats | None]:
         """Embed each text as `Embedder.embed` does."""
         try:
             async with asyncio.timeout(timeout_s):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, self._embed_batch, list(texts))
+                return await asyncio.get_running_loop().run_in_executor(self._threads, self.embed_batch, list(texts))
         except TimeoutError:
             raise EmbeddingError(f"{self.name} needs longer than {timeout_s:g} s") from None
 
@@ -77,7 +82,8 @@ class LocalModel:
         """Release connections and memory."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _embed_batch(self, texts: list[str]) -> list[Floats | None]:
+    def embed_batch(self, texts: list[str]) -> list[Floats | None]:
+        """Embed each text in the caller's thread."""
         rows: list[Floats | None] = self._model.embed(texts).tolist()
         return rows
 

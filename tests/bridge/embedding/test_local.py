@@ -51,9 +51,9 @@ def test_words_end_at_punctuation_and_ideographs() -> None:
     assert list(split_wordpiece_words("It's 5€ (naïve) 日本")) == ["it", "'", "s", "5€", "(", "naive", ")", "日", "本"]
 
 
-def tiny(folder: Path) -> Path:
+def tiny(folder: Path, seed: int = 1) -> Path:
     """A model with the shape of the real one, and weights that mean nothing."""
-    size, wide, chance = 8, 16, random.Random(1)
+    size, wide, chance = 8, 16, random.Random(seed)
     (folder / "vocab.txt").write_text("\n".join(PIECES) + "\n", encoding="utf-8")
     config = {
         "model_type": "bert",
