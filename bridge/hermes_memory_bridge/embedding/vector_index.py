@@ -1,7 +1,7 @@
-"""Exact nearest-neighbour search within one theme: every vector of it is compared.
+"""Nearest-neighbour search within one theme, on vectors stored as signed 8-bit integers, a quarter of the space.
 
-Vectors are stored as signed 8-bit integers, a quarter of the space. With numpy 100,000 of them are compared in
-some 50 ms; without it a bounded number of the newest.
+With numpy some thousands are compared exactly; of more, those are whose signs agree most with the question's (see
+`numpy_rows.py`). Without it a bounded number of the newest is compared exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import mul
-from typing import Any
+from typing import Protocol
 
 from hermes_memory_store.search.vector_file import Vectors
 
@@ -27,9 +27,80 @@ MOST_WITHOUT_NUMPY = 2_000
 KEPT_BYTES = 64_000_000
 """Vectors kept in memory between questions, all themes together; the least recently asked go first."""
 
-SCAN_CHUNK = 4_096
-
 QUANTIZATION_STEPS = 127
+
+
+class VectorRows(Protocol):
+    """Vectors in memory."""
+
+    width: int
+
+    def __len__(self) -> int: ...
+
+    @property
+    def bytes_held(self) -> int:
+        """Return the bytes of the rows."""
+        ...
+
+    def append(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
+        """Add vectors, one row after the other."""
+        ...
+
+    def holds_any(self, ids: Sequence[int]) -> bool:
+        """Check whether one of these ids is there."""
+        ...
+
+    def nearest(
+        self, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
+    ) -> list[tuple[int, float]]:
+        """Return ids and similarities as `VectorIndex.nearest` does."""
+        ...
+
+
+class PlainRows:
+    """Vectors in memory without numpy, compared row by row."""
+
+    def __init__(self, width: int) -> None:
+        """:param width: numbers of a vector"""
+        self.width = width
+        self._ids: list[int] = []
+        self._scales: list[float] = []
+        self._rows = bytearray()
+        """One byte a number, one row after the other."""
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def bytes_held(self) -> int:
+        """Return the bytes of the rows."""
+        return len(self._rows)
+
+    def append(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
+        """Add vectors, one row after the other."""
+        self._ids += ids
+        self._scales += scales
+        self._rows += rows
+
+    def holds_any(self, ids: Sequence[int]) -> bool:
+        """Check whether one of these ids is there."""
+        return not set(self._ids).isdisjoint(ids)
+
+    def nearest(
+        self, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
+    ) -> list[tuple[int, float]]:
+        """Return ids and similarities as `VectorIndex.nearest` does."""
+        length = len(vector)
+        rows = memoryview(self._rows).cast("b")
+        try:
+            near = [
+                scale * sum(map(mul, rows[start : start + length], vector))
+                for scale, start in zip(self._scales, range(0, len(rows), length), strict=True)
+            ]
+        finally:
+            rows.release()
+        every = sorted(zip(self._ids, near, strict=True), key=lambda one: (-one[1], -one[0]))
+        return [one for place, one in enumerate(every) if (place < limit and one[1] >= floor) or one[0] in besides]
 
 
 @dataclass(slots=True)
@@ -38,12 +109,7 @@ class VectorBlock:
 
     seq: int
     erased: int
-    ids: list[int]
-    scales: list[float]
-    rows: bytearray
-    """One byte a number, one row after the other."""
-    arrays: tuple[Any, Any, Any] | None = None
-    """The same for numpy: ids, scales, matrix."""
+    rows: VectorRows
 
 
 class VectorIndex:
@@ -73,18 +139,14 @@ class VectorIndex:
         """
         with self._lock:
             block = self._block(kind, model, span)
-            if not block.ids or len(block.rows) != len(block.ids) * len(vector):
+            if not len(block.rows) or block.rows.width != len(vector):
                 return []
-            if self._numpy:
-                return scan_with_numpy(block, vector, limit, floor, besides)
-            return scan_without_numpy(block, vector, limit, floor, besides)
+            return block.rows.nearest(vector, limit, floor, besides)
 
     def load(self, kind: str, model: str, span: tuple[int, int]) -> None:
         """Load the vectors of a theme into memory, where `nearest` finds them."""
         with self._lock:
-            block = self._block(kind, model, span)
-            if self._numpy and block.ids:
-                to_numpy_arrays(block)
+            self._block(kind, model, span)
 
     def forget(self) -> None:
         """Drop everything from memory."""
@@ -96,13 +158,13 @@ class VectorIndex:
         seq, erased = self._vectors.change_counts()
         block = self._blocks.get(key)
         if block is None or block.erased != erased:
-            block = VectorBlock(0, erased, [], [], bytearray())
+            block = VectorBlock(0, erased, self._make_rows(0))
         if block.seq != seq:
             self._read(block, kind, model, span)
             block.seq = seq
         self._blocks[key] = block
         self._blocks.move_to_end(key)
-        while len(self._blocks) > 1 and sum(len(one.rows) for one in self._blocks.values()) > KEPT_BYTES:
+        while len(self._blocks) > 1 and sum(one.rows.bytes_held for one in self._blocks.values()) > KEPT_BYTES:
             self._blocks.popitem(last=False)
         return block
 
@@ -111,62 +173,20 @@ class VectorIndex:
         rows = self._vectors.in_id_range(kind, model, *span, since=block.seq, newest=most)
         if not rows:
             return
-        if not set(block.ids).isdisjoint(row[0] for row in rows) or len(block.ids) + len(rows) > most:
+        if block.rows.holds_any([row[0] for row in rows]) or len(block.rows) + len(rows) > most:
             rows = self._vectors.in_id_range(kind, model, *span, newest=most)
-            block.ids, block.scales, block.rows = [], [], bytearray()
-        length = len(rows[0][2])
-        rows = [row for row in rows if len(row[2]) == length]
-        block.ids += [row[0] for row in rows]
-        block.scales += [row[1] for row in rows]
-        block.rows += b"".join(row[2] for row in rows)
-        block.arrays = None
+            block.rows = self._make_rows(0)
+        if not len(block.rows):
+            block.rows = self._make_rows(len(rows[0][2]))
+        rows = [row for row in rows if len(row[2]) == block.rows.width]
+        block.rows.append([row[0] for row in rows], [row[1] for row in rows], b"".join(row[2] for row in rows))
 
+    def _make_rows(self, width: int) -> VectorRows:
+        if not self._numpy:
+            return PlainRows(width)
+        from hermes_memory_bridge.embedding.numpy_rows import NumpyRows
 
-def scan_with_numpy(
-    block: VectorBlock, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
-) -> list[tuple[int, float]]:
-    """Compare all rows, some thousands at a time."""
-    import numpy as np
-
-    ids, scales, matrix = to_numpy_arrays(block)
-    asked = np.array(vector, np.float32)
-    near = np.empty(len(ids), np.float32)
-    for start in range(0, len(ids), SCAN_CHUNK):
-        near[start : start + SCAN_CHUNK] = matrix[start : start + SCAN_CHUNK].astype(np.float32) @ asked
-    near *= scales
-    best = np.argpartition(-near, limit)[:limit] if limit < len(ids) else np.arange(len(ids))
-    found = {int(ids[at]): float(near[at]) for at in best if near[at] >= floor}
-    if besides:
-        known = np.flatnonzero(np.isin(ids, np.fromiter(besides, np.int64, len(besides))))
-        found.update((int(ids[at]), float(near[at])) for at in known)
-    return sorted(found.items(), key=lambda one: (-one[1], -one[0]))
-
-
-def to_numpy_arrays(block: VectorBlock) -> tuple[Any, Any, Any]:
-    """Return the vectors of a block as numpy arrays, created on first use."""
-    import numpy as np
-
-    if block.arrays is None:
-        matrix = np.frombuffer(bytes(block.rows), np.int8).reshape(len(block.ids), -1)
-        block.arrays = np.array(block.ids, np.int64), np.array(block.scales, np.float32), matrix
-    return block.arrays
-
-
-def scan_without_numpy(
-    block: VectorBlock, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
-) -> list[tuple[int, float]]:
-    """Compare row by row."""
-    length = len(vector)
-    rows = memoryview(block.rows).cast("b")
-    try:
-        near = [
-            scale * sum(map(mul, rows[start : start + length], vector))
-            for scale, start in zip(block.scales, range(0, len(rows), length), strict=True)
-        ]
-    finally:
-        rows.release()
-    every = sorted(zip(block.ids, near, strict=True), key=lambda one: (-one[1], -one[0]))
-    return [one for place, one in enumerate(every) if (place < limit and one[1] >= floor) or one[0] in besides]
+        return NumpyRows(width)
 
 
 def to_unit_vector(vector: Sequence[float]) -> list[float]:

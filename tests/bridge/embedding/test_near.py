@@ -124,6 +124,30 @@ def test_what_was_found_by_words_is_compared_however_far_it_is(tmp_path: Path, n
     assert found[1][1] == pytest.approx(dot(rows[8], rows[3]), abs=0.01)
 
 
+@pytest.mark.skipif(len(WAYS) == 1, reason="the extra `local` is not installed")
+def test_of_many_those_with_the_signs_of_the_question_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hermes_memory_bridge.embedding import numpy_rows
+
+    rows = some(3_000)
+    asked = some(20, seed=2)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        keep(vectors, rows[:2_900])
+        near = finder(vectors, True)
+        whole = [near.nearest("fact", "m", SPAN, one, 10, 0.0, [5, 2_999]) for one in asked]
+        keep(vectors, rows[2_900:], first=2_901)
+        monkeypatch.setattr(numpy_rows, "COMPARED_WHOLE", 100)
+        monkeypatch.setattr(numpy_rows, "COMPARED_BY_SIGN", 600)
+        some_of_them = [near.nearest("fact", "m", SPAN, one, 10, 0.0, [5, 2_999]) for one in asked]
+        monkeypatch.setattr(numpy_rows, "COMPARED_WHOLE", 10_000)
+        all_of_them = [near.nearest("fact", "m", SPAN, one, 10, 0.0, [5, 2_999]) for one in asked]
+    assert all({5, 2_999} <= {key for key, _ in found} for found in all_of_them + some_of_them)
+    assert all(2_999 not in {key for key, _ in found} for found in whole), "it came later"
+    shared = sum(len(set(some) & set(every)) for some, every in zip(some_of_them, all_of_them, strict=True))
+    assert shared >= 0.9 * sum(map(len, all_of_them))
+
+
 def test_what_is_found_both_ways_comes_first() -> None:
     words, meaning = {"a": 3.0, "b": 2.0, "c": 1.9}, {"c": 0.8, "d": 0.7, "a": 0.3, "b": 0.2}
     assert next(key for key, _ in fuse_scores(words, meaning)) == "c"
