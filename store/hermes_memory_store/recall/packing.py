@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.recall.given import GivenItem
+from hermes_memory_store.recall.scoring import ScoredCandidate
 
 ALREADY_HEARD = 0.5
 """What a fact is still worth whose turns are given: the turn's sentence need not say all of it. A turn that a given fact tells
@@ -14,39 +14,43 @@ is worth nothing. With 1 instead, .727 of the evidence of LoCoMo's first five co
 with 0 .751."""
 
 
-@dataclass(frozen=True, slots=True)
-class PackItem:
-    """An item, and which others tell the same."""
-
-    item: GivenItem
-    sources: frozenset[str] = frozenset()
-    """Of a fact: uids of the turns it was written from, as far as they are ranked."""
+MOST_MISFITS = 30
+"""Items that did not fit, after which no other is tried, and that are told as left out."""
 
 
-def pack_items(ranked: Sequence[PackItem], room: int) -> tuple[list[GivenItem], list[GivenItem]]:
-    """Return the items that fit into `room` tokens, and the others, both best first.
+def pack_candidates(
+    ranked: Sequence[ScoredCandidate], room: int, to_item: Callable[[ScoredCandidate], GivenItem]
+) -> tuple[list[GivenItem], list[GivenItem]]:
+    """Return the items that fit into `room` tokens, and the best of the others, both best first.
 
     One that is too long leaves its place to shorter ones after it.
 
     :param ranked: best first
+    :param to_item: writes a line and counts its tokens, which costs more than all else: only what is looked at is written
     """
-    waiting = [(-one.item.score, place, one, False) for place, one in enumerate(ranked)]
+    among = frozenset(one.candidate.uid for one in ranked)
+    waiting = [(-one.score, place, one, False) for place, one in enumerate(ranked)]
     heapq.heapify(waiting)
     chosen: list[GivenItem] = []
     left_out: list[GivenItem] = []
     told: set[str] = set()
     given: set[str] = set()
-    while waiting:
+    while waiting and len(left_out) < MOST_MISFITS:
         score, place, one, is_lowered = heapq.heappop(waiting)
-        uid = one.item.uid
-        if one.item.turn is not None and uid in told:
-            left_out.append(one.item)
-        elif one.sources and one.sources <= given and not is_lowered:
+        candidate = one.candidate
+        sources = (
+            frozenset(other.uid for other in candidate.beside) & among if candidate.fact is not None else frozenset()
+        )
+        if candidate.turn is not None and candidate.uid in told:
+            left_out.append(to_item(one))
+        elif sources and sources <= given and not is_lowered:
             heapq.heappush(waiting, (score * ALREADY_HEARD, place, one, True))
-        elif one.item.tokens > room:
-            left_out.append(one.item)
+        elif (item := to_item(one)).tokens > room:
+            left_out.append(item)
         else:
-            room -= one.item.tokens
-            chosen.append(one.item)
-            (given if one.item.turn is not None else told).update({uid} if one.item.turn is not None else one.sources)
+            room -= item.tokens
+            chosen.append(item)
+            if candidate.turn is not None:
+                given.add(candidate.uid)
+            told |= sources
     return chosen, left_out

@@ -8,20 +8,20 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turns import Turns
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Fact, Millis, format_notation
-from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.quick.fact_packing import LINE_TOKENS
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.recall.candidates import MOST_BY_WORDS, CandidateFinder
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Nearest
-from hermes_memory_store.recall.packing import PackItem, pack_items
+from hermes_memory_store.recall.packing import pack_candidates
 from hermes_memory_store.recall.scoring import ScoredCandidate, score_candidates
 from hermes_memory_store.recall.turn_sentences import format_turn_line
 from hermes_memory_store.search.search import MAX_LIMIT, Search
 
 KINDS = ("fact", "turn")
 
-MOST_RANKED = 200
-"""Items that are ranked together, unless more are asked for."""
+MOST_RANKED = 80
+"""Items that are returned, unless more or fewer are asked for."""
 
 SHORTEST_LINE = 8
 """Tokens of hardly any line fewer: a budget holds no more lines than it has of these, and so many of each kind are looked at."""
@@ -37,7 +37,7 @@ class Recall:
         """:param project_of: returns the project that a theme is of"""
         self._finder = CandidateFinder(search, turns, project_of)
         self._clock = clock
-        self.count: Callable[[str], int] = estimate_tokens
+        self.count: Callable[[str], int] = count_tokens
 
     def rank(
         self,
@@ -50,7 +50,6 @@ class Recall:
         nearest: Nearest | None = None,
         ranked_by: str | None = None,
         limit: int = MOST_RANKED,
-        looked_at: int = MOST_BY_WORDS,
         for_agents: bool = True,
     ) -> Given:
         """Return the facts and turns that answer a question, best first, without a budget: `left_out` is empty.
@@ -65,7 +64,6 @@ class Recall:
         :param nearest: finds items by meaning; None ranks by words alone
         :param ranked_by: names the model behind `nearest`
         :param limit: items at most
-        :param looked_at: items of each kind that are looked at for their words, at least `MOST_BY_WORDS`
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """
@@ -77,18 +75,16 @@ class Recall:
             scope=scope,
             session=session,
             nearest=nearest,
-            limit=min(max(looked_at, MOST_BY_WORDS), MAX_LIMIT),
+            limit=min(max(limit, MOST_BY_WORDS), MAX_LIMIT),
             for_agents=for_agents,
         )
         scored = score_candidates([*found.facts, *found.turns])[:limit]
-        terms, now = frozenset(index_terms(question)), self._clock()
-        method = ranked_by or WORDS_ONLY if nearest is not None else WORDS_ONLY
-        exact = sum(one.candidate.is_exact for one in scored)
+        to_item = self._make_items(question)
         return Given(
-            tuple(self._to_item(one, terms, now) for one in scored),
-            ranked_by=method,
+            tuple(map(to_item, scored)),
+            ranked_by=name_ranking(nearest, ranked_by),
             note=found.note,
-            exact=exact,
+            exact=sum(one.candidate.is_exact for one in scored),
             total=found.total,
             more=found.more,
         )
@@ -111,22 +107,28 @@ class Recall:
         :param reserved: tokens of the budget that something else takes; those of the fence unless given
         :raises StoreError: as `Search.find`
         """
-        most = max(MOST_RANKED, budget // SHORTEST_LINE)
-        ranked = self.rank(
+        question = question[:QUESTION_CHARS]
+        found = self._finder.find(
             themes,
             question,
             kinds=kinds,
+            scope=None,
+            session=None,
             nearest=nearest,
-            ranked_by=ranked_by,
-            limit=most,
-            looked_at=budget // SHORTEST_LINE,
+            limit=min(max(budget // SHORTEST_LINE, MOST_BY_WORDS), MAX_LIMIT),
+            for_agents=True,
         )
+        scored = score_candidates([*found.facts, *found.turns])
         fence = self.count(HEAD) + LINE_TOKENS if reserved is None else reserved
-        turns = frozenset(item.uid for item in ranked.items if item.turn is not None)
-        items = [PackItem(item, frozenset(item.sources) & turns) for item in ranked.items]
-        chosen, left_out = pack_items(items, budget - fence)
+        chosen, left_out = pack_candidates(scored, budget - fence, self._make_items(question))
         spent = fence + sum(item.tokens for item in chosen) if chosen else 0
-        return Given(tuple(chosen), tuple(left_out), spent, ranked.ranked_by, ranked.note, total=ranked.total)
+        method = name_ranking(nearest, ranked_by)
+        return Given(tuple(chosen), tuple(left_out), spent, method, found.note, total=found.total)
+
+    def _make_items(self, question: str) -> Callable[[ScoredCandidate], GivenItem]:
+        """Return what writes the line of a candidate and counts its tokens."""
+        terms, now = frozenset(index_terms(question)), self._clock()
+        return lambda scored: self._to_item(scored, terms, now)
 
     def _to_item(self, scored: ScoredCandidate, terms: Collection[str], now: Millis) -> GivenItem:
         one = scored.candidate
@@ -140,6 +142,11 @@ class Recall:
         return GivenItem(line, tokens, scored.score, one.fact, one.turn, scored.reasons, sources)
 
 
+def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
+    """Return what ranked an answer, in words."""
+    return ranked_by or WORDS_ONLY if nearest is not None else WORDS_ONLY
+
+
 def fact_item(fact: Fact, score: float) -> GivenItem:
     """Return a fact as it is given."""
     line = format_notation(fact.type, fact.target, fact.content)
@@ -148,4 +155,4 @@ def fact_item(fact: Fact, score: float) -> GivenItem:
 
 def count_line_tokens(line: str) -> int:
     """Return the tokens of a line in its fence."""
-    return estimate_tokens(MARK + line) + LINE_TOKENS
+    return count_tokens(MARK + line) + LINE_TOKENS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,10 @@ from hermes_memory_store.clock import DAY_MS as DAY
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, Turn, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.recall.candidates import RecallCandidate
 from hermes_memory_store.recall.given import WORDS_ONLY, GivenItem
-from hermes_memory_store.recall.packing import PackItem, pack_items
+from hermes_memory_store.recall.packing import MOST_MISFITS, pack_candidates
+from hermes_memory_store.recall.scoring import ScoredCandidate
 from hermes_memory_store.recall.turn_sentences import find_best_sentence, format_day, split_speaker
 from hermes_memory_store.search.ranking import text_terms
 from hermes_memory_store.store import Store
@@ -199,22 +200,24 @@ def test_no_count_caps_what_a_budget_allows(store: Store) -> None:
     room=st.integers(0, 300),
 )
 def test_packing_never_runs_over_and_loses_nothing(costs: list[tuple[int, bool, int]], room: int) -> None:
-    turns = [f"turn-{at}" for at, (_, is_fact, _) in enumerate(costs) if not is_fact]
-    ranked = []
-    for at, (cost, is_fact, source) in enumerate(costs):
-        item = GivenItem("x", cost, 1 - at / 100, fact=stand_in_fact(at) if is_fact else None)
-        item = item if is_fact else replace(item, turn=stand_in_turn(at))
-        sources = frozenset(turns[source : source + 1]) if is_fact else frozenset()
-        ranked.append(PackItem(item, sources))
-    chosen, left_out = pack_items(ranked, room)
+    facts = [RecallCandidate(at, fact=stand_in_fact(at)) for at, (_, is_fact, _) in enumerate(costs) if is_fact]
+    turns = [RecallCandidate(at, turn=stand_in_turn(at)) for at, (_, is_fact, _) in enumerate(costs) if not is_fact]
+    for fact in facts:
+        fact.beside = turns[costs[fact.key][2] :][:1]
+    ranked = [ScoredCandidate(one, 1 - one.key / 100, ()) for one in sorted((*facts, *turns), key=lambda one: one.key)]
+
+    def to_item(one: ScoredCandidate) -> GivenItem:
+        return GivenItem("x", costs[one.candidate.key][0], one.score, one.candidate.fact, one.candidate.turn)
+
+    chosen, left_out = pack_candidates(ranked, room, to_item)
     assert sum(one.tokens for one in chosen) <= room
-    assert sorted(one.uid for one in chosen + left_out) == sorted(one.item.uid for one in ranked)
-    told = {source for one in ranked if one.item in chosen and one.item.fact for source in one.sources}
+    seen = [one.uid for one in chosen + left_out]
+    assert len(seen) == len(set(seen)) == min(len(ranked), len(chosen) + MOST_MISFITS)
     order = [one.uid for one in chosen]
-    for one in chosen:
-        if one.turn is not None and one.uid in told:
-            tellers = [one2.item.uid for one2 in ranked if one.uid in one2.sources and one2.item in chosen]
-            assert all(order.index(uid) > order.index(one.uid) for uid in tellers)
+    for fact in facts:
+        for source in fact.beside:
+            if fact.uid in order and source.uid in order:
+                assert order.index(fact.uid) > order.index(source.uid), "a turn that a given fact tells is not given"
 
 
 def stand_in_fact(at: int) -> Fact:
