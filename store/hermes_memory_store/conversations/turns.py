@@ -376,20 +376,20 @@ class Turns:
         return unreached
 
     def rank(
-        self, theme: str | None, query: str, *, limit: int, session: str | None = None, for_agents: bool = True
+        self, theme: str | None, query: str, *, most: int = RANKED, session: str | None = None, for_agents: bool = True
     ) -> TurnRanking:
         """Return the turns that share words with a query, best first, with the scores of `rank_question`.
 
-        :param limit: at least `RANKED` are ranked
+        :param most: turns that are read and ranked
         :param session: only those of this session, by its name
         :param for_agents: as for `search`
         """
-        return self._rank_turns(theme, query, limit, to_turn_filter(session, (), for_agents))
+        return self._rank_turns(theme, query, most, to_turn_filter(session, (), for_agents))
 
     def _rank_hits(
         self, theme: str | None, query: str, limit: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> Sequence[TurnHit]:
-        ranking = self._rank_turns(theme, query, limit, is_wanted)
+        ranking = self._rank_turns(theme, query, max(RANKED, limit), is_wanted)
         if not ranking.scored:
             return []
         best = max(ranking.scored[0][1], 1e-9)
@@ -399,7 +399,7 @@ class Turns:
         ]
 
     def _rank_turns(
-        self, theme: str | None, query: str, limit: int, is_wanted: Callable[[Sequence[Any]], bool]
+        self, theme: str | None, query: str, most: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> TurnRanking:
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
@@ -411,7 +411,6 @@ class Turns:
             add_synonyms(look)
         total = self.stands_for or max(1, high - low)
         rarities, scores = self._score_turns(look, low, high, total)
-        most = max(RANKED, limit)
         if look.question and not look.phrases and not look.excluded:
             order = add_neighbour_turns(scores, most, low, high)
         else:

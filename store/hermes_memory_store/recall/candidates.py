@@ -13,7 +13,11 @@ from hermes_memory_store.search.search import Search
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_BY_WORDS = 80
-"""Facts or turns of each theme that are looked at for their words: as many as a search ranks."""
+"""Facts, or turns, of each theme that are looked at for their words where one kind is asked for alone."""
+
+MOST_OF_EACH = 40
+"""The same where both kinds are asked for, which help each other: 80 give .735 of the evidence of LoCoMo's first five
+conversations at 180 tokens, 40 give .733 in two thirds of the time."""
 
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""
@@ -106,7 +110,9 @@ class CandidateFinder:
     def _find_by_words(
         self, themes: Sequence[str], question: str, scope: str | None, limit: int, *, for_agents: bool
     ) -> FactSearchResult:
-        found = self._search.find(themes[0], question, scope=scope, limit=limit, record=False, also=tuple(themes[1:]))
+        found = self._search.find(
+            themes[0], question, scope=scope, limit=limit, record=False, also=tuple(themes[1:]), ranked=limit
+        )
         return without_quarantined(found) if for_agents else found
 
     def _find_facts_by_meaning(
@@ -150,7 +156,7 @@ class CandidateFinder:
         project = self._project_of(themes[0])
         turns: list[RecallCandidate] = []
         for theme in themes if session is None else themes[:1]:
-            ranking = self._turns.rank(theme, question, limit=limit, session=session, for_agents=for_agents)
+            ranking = self._turns.rank(theme, question, most=limit, session=session, for_agents=for_agents)
             found = {key: RecallCandidate(key, turn=ranking.turns[key], words=score) for key, score in ranking.scored}
             if nearest is not None:
                 near = dict(nearest("turn", theme, MOST_BY_MEANING, list(found)))

@@ -14,7 +14,7 @@ is worth nothing. With 1 instead, .727 of the evidence of LoCoMo's first five co
 with 0 .751."""
 
 
-MOST_MISFITS = 30
+MOST_MISFITS = 12
 """Items that did not fit, after which no other is tried, and that are told as left out."""
 
 

@@ -11,7 +11,7 @@ from hermes_memory_store.model import Fact, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.quick.fact_packing import LINE_TOKENS
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
-from hermes_memory_store.recall.candidates import MOST_BY_WORDS, CandidateFinder
+from hermes_memory_store.recall.candidates import MOST_BY_WORDS, MOST_OF_EACH, CandidateFinder
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Nearest
 from hermes_memory_store.recall.packing import pack_candidates
 from hermes_memory_store.recall.scoring import ScoredCandidate, score_candidates
@@ -19,9 +19,6 @@ from hermes_memory_store.recall.turn_sentences import format_turn_line
 from hermes_memory_store.search.search import MAX_LIMIT, Search
 
 KINDS = ("fact", "turn")
-
-MOST_RANKED = 80
-"""Items that are returned, unless more or fewer are asked for."""
 
 SHORTEST_LINE = 8
 """Tokens of hardly any line fewer: a budget holds no more lines than it has of these, and so many of each kind are looked at."""
@@ -49,7 +46,7 @@ class Recall:
         session: str | None = None,
         nearest: Nearest | None = None,
         ranked_by: str | None = None,
-        limit: int = MOST_RANKED,
+        limit: int = MOST_OF_EACH,
         for_agents: bool = True,
     ) -> Given:
         """Return the facts and turns that answer a question, best first, without a budget: `left_out` is empty.
@@ -75,7 +72,7 @@ class Recall:
             scope=scope,
             session=session,
             nearest=nearest,
-            limit=min(max(limit, MOST_BY_WORDS), MAX_LIMIT),
+            limit=find_candidate_limit(kinds, limit),
             for_agents=for_agents,
         )
         scored = score_candidates([*found.facts, *found.turns])[:limit]
@@ -115,7 +112,7 @@ class Recall:
             scope=None,
             session=None,
             nearest=nearest,
-            limit=min(max(budget // SHORTEST_LINE, MOST_BY_WORDS), MAX_LIMIT),
+            limit=find_candidate_limit(kinds, budget // SHORTEST_LINE),
             for_agents=True,
         )
         scored = score_candidates([*found.facts, *found.turns])
@@ -140,6 +137,11 @@ class Recall:
         sources = tuple(source.uid for source in one.beside) if one.fact is not None else ()
         tokens = self.count(MARK + line) + LINE_TOKENS
         return GivenItem(line, tokens, scored.score, one.fact, one.turn, scored.reasons, sources)
+
+
+def find_candidate_limit(kinds: Collection[str], wanted: int) -> int:
+    """Return how many candidates of each kind are looked at where so many items are wanted."""
+    return min(max(wanted, MOST_OF_EACH if len(kinds) > 1 else MOST_BY_WORDS), MAX_LIMIT)
 
 
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:

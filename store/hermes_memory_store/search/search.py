@@ -138,6 +138,7 @@ class Search:
         session: Session | None = None,
         record: bool = True,
         also: tuple[str, ...] = (),
+        ranked: int = RANKED,
     ) -> FactSearchResult:
         """Find the facts that match a search line, best first.
 
@@ -148,6 +149,7 @@ class Search:
         :param limit: 1 to 1,000 facts
         :param session: the session that receives the result, for the record
         :param record: False when the caller notes which of these it returns
+        :param ranked: facts that share words with a question which are read and ranked, at least `limit`
         :raises QueryError: for a filter value that means nothing
         :raises UnknownScope: for a scope that does not exist, with the nearest
         :raises UnknownSession: for an author who never wrote here
@@ -168,7 +170,9 @@ class Search:
         else:
             look = to_query_terms(taken.words, taken.phrases, taken.excluded)
             within = self._within(wanted, scope_ids)
-            found = self._find_with_fallback(look, within, limit, taken) if within.ranges else FactSearchResult([], 0)
+            found = FactSearchResult([], 0)
+            if within.ranges:
+                found = self._find_with_fallback(look, within, limit, taken, max(ranked, limit))
         if record:
             self.note("search", theme, found.facts, session=session, why=line)
         return found
@@ -209,13 +213,15 @@ class Search:
         )
         return FactSearchResult(page.facts, page.total, page.total > len(page.facts))
 
-    def _find_with_fallback(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
+    def _find_with_fallback(
+        self, look: QueryTerms, within: Within, limit: int, taken: Query, ranked: int
+    ) -> FactSearchResult:
         """Find facts by the index, or by reading the facts where the index is damaged."""
         if not look.words and not look.phrases and not look.excluded:
             return FactSearchResult([], 0)
         if is_index_usable(self._db.conn, FACTS):
             try:
-                return self._find_facts(look, within, limit, taken)
+                return self._find_facts(look, within, limit, taken, ranked)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 if FACTS not in find_damaged_indexes(self._db.conn, error):
                     raise
@@ -228,7 +234,9 @@ class Search:
         more = scanned.total > len(scanned.ranked)
         return FactSearchResult(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=index_note(FACTS))
 
-    def _find_facts(self, look: QueryTerms, within: Within, limit: int, taken: Query) -> FactSearchResult:
+    def _find_facts(
+        self, look: QueryTerms, within: Within, limit: int, taken: Query, most_ranked: int
+    ) -> FactSearchResult:
         add_word_forms(look, Vocabulary(self._db, FACTS, within.ranges), within.languages)
         if look.question:
             add_synonyms(look)
@@ -237,7 +245,7 @@ class Search:
         exact, whole = self._find_with_all_words(look, within, postings, limit)
         with_all = 0
         if look.question and look.words:
-            ranked, complete = self._find_answers(look, within, postings, exact, limit, taken)
+            ranked, complete = self._find_answers(look, within, postings, exact, most_ranked, taken)
             whole = whole and complete
         elif look.words and whole and len(exact) < (min(MIN_EXACT_HITS, limit) if postings else limit):
             ranked, with_all, whole = self._find_with_prefixes(look, within, postings, exact, limit)
@@ -325,7 +333,7 @@ class Search:
         within: Within,
         postings: list[TermPostings],
         exact: list[Candidate],
-        limit: int,
+        taken_in: int,
         taken: Query,
     ) -> tuple[list[Candidate], bool]:
         """Find facts that share words with a question; also return whether these are all."""
@@ -339,7 +347,6 @@ class Search:
         whole = [*(one.id for one in exact), *self._find_phrases(look, within)]
         scores = spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings))
         best = best_keys(scores)
-        taken_in = max(RANKED, limit)
         candidates = self._candidates(best[:taken_in], within)
         ranked = rank_question(candidates, look, [one.rarity for one in postings], " ".join(taken.words))
         return ranked, len(best) <= taken_in and not any(one.cut for one in postings)
