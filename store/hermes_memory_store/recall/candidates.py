@@ -13,10 +13,10 @@ from hermes_memory_store.search.search import Search
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_BY_WORDS = 80
-"""Facts, or turns, of each theme that are looked at for their words where one kind is asked for alone."""
+"""Facts of each theme that are looked at for their words where no turn answers."""
 
 MOST_OF_EACH = 50
-"""The same where both kinds are asked for, which help each other: 80 give .735 of the evidence of LoCoMo's first five
+"""Facts and turns that are looked at where there are both, which help each other: 80 give .735 of the evidence of LoCoMo's first five
 conversations at 180 tokens, 50 give .731 in three quarters of the time."""
 
 MOST_BY_MEANING = 60
@@ -44,6 +44,11 @@ class RecallCandidate:
     """Whether it has every word of a look-up: such facts come first, in this order."""
     beside: list[RecallCandidate] = field(default_factory=list)
     """Of a fact the candidate turns that it was written from, of a turn the candidate facts written from it."""
+
+    @property
+    def kind(self) -> str:
+        """`fact` or `turn`."""
+        return "turn" if self.fact is None else "fact"
 
     @property
     def uid(self) -> Uid:
@@ -77,7 +82,7 @@ class CandidateFinder:
 
     def find(
         self,
-        themes: Sequence[str],
+        themes: Sequence[str | None],
         question: str,
         *,
         kinds: Collection[str],
@@ -92,8 +97,11 @@ class CandidateFinder:
         :param limit: of each kind and theme, 1 to 1,000
         """
         found, facts, turns = FactSearchResult([], 0), [], []
+        if "turn" in kinds:
+            turns = self._find_turns(themes, question, session, nearest, limit, for_agents=for_agents)
         if "fact" in kinds:
-            found = self._find_by_words(themes, question, scope, limit, for_agents=for_agents)
+            most = limit if turns else max(limit, MOST_BY_WORDS)
+            found = self._find_by_words(themes, question, scope, most, for_agents=for_agents)
             facts = [
                 RecallCandidate(fact.id, fact=fact, words=score, is_exact=place < found.exact)
                 for place, (fact, score) in enumerate(
@@ -102,22 +110,19 @@ class CandidateFinder:
             ]
             if nearest is not None:
                 facts += self._find_facts_by_meaning(themes, question, scope, nearest, facts, for_agents=for_agents)
-        if "turn" in kinds:
-            turns = self._find_turns(themes, question, session, nearest, limit, for_agents=for_agents)
         link_sources(facts, turns)
         return FoundCandidates(facts, turns, max(found.total, len(facts)), found.more, found.note)
 
     def _find_by_words(
-        self, themes: Sequence[str], question: str, scope: str | None, limit: int, *, for_agents: bool
+        self, themes: Sequence[str | None], question: str, scope: str | None, limit: int, *, for_agents: bool
     ) -> FactSearchResult:
-        found = self._search.find(
-            themes[0], question, scope=scope, limit=limit, record=False, also=tuple(themes[1:]), ranked=limit
-        )
+        also = tuple(theme for theme in themes[1:] if theme)
+        found = self._search.find(themes[0], question, scope=scope, limit=limit, record=False, also=also, ranked=limit)
         return without_quarantined(found) if for_agents else found
 
     def _find_facts_by_meaning(
         self,
-        themes: Sequence[str],
+        themes: Sequence[str | None],
         question: str,
         scope: str | None,
         nearest: Nearest,
@@ -130,13 +135,13 @@ class CandidateFinder:
         near = {
             key: similarity
             for theme in themes
+            if theme is not None
             for key, similarity in nearest("fact", theme, MOST_BY_MEANING, list(by_key))
         }
         for key in near.keys() & by_key.keys():
             by_key[key].meaning = near[key]
-        passing = self._search.filter_keys(
-            themes[0], question, [key for key in near if key not in by_key], scope=scope, also=tuple(themes[1:])
-        )
+        others, also = [key for key in near if key not in by_key], tuple(theme for theme in themes[1:] if theme)
+        passing = self._search.filter_keys(themes[0], question, others, scope=scope, also=also)
         return [
             RecallCandidate(key, fact=fact, meaning=near[key])
             for key, fact in passing.items()
@@ -145,7 +150,7 @@ class CandidateFinder:
 
     def _find_turns(
         self,
-        themes: Sequence[str],
+        themes: Sequence[str | None],
         question: str,
         session: str | None,
         nearest: Nearest | None,
@@ -153,12 +158,12 @@ class CandidateFinder:
         *,
         for_agents: bool,
     ) -> list[RecallCandidate]:
-        project = self._project_of(themes[0])
+        project = None if themes[0] is None else self._project_of(themes[0])
         turns: list[RecallCandidate] = []
         for theme in themes if session is None else themes[:1]:
             ranking = self._turns.rank(theme, question, most=limit, session=session, for_agents=for_agents)
             found = {key: RecallCandidate(key, turn=ranking.turns[key], words=score) for key, score in ranking.scored}
-            if nearest is not None:
+            if nearest is not None and theme is not None:
                 near = dict(nearest("turn", theme, MOST_BY_MEANING, list(found)))
                 others = self._turns.by_keys(
                     theme, [key for key in near if key not in found], session=session, for_agents=for_agents

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from hermes_memory_store.model import Fact, Millis, Turn, Uid
+from hermes_memory_store.projects.branch_labels import MarkedFacts
+from hermes_memory_store.quick.branch_marks import BranchMark
 
 Nearest = Callable[[str, str, int, Collection[int]], list[tuple[int, float]]]
 """(`fact` or `turn`, theme, limit, keys) → (key, cosine similarity) of the nearest to the question, best first; and of these
 keys, however far they are. It answers from the vectors that are there and waits for nothing."""
+
+Mark = Callable[[Sequence[Fact]], MarkedFacts]
+"""Facts → the same with the labels of their branches, without those that are held back."""
 
 WORDS_ONLY = "words only"
 """What an answer says that no model had a part in."""
@@ -21,7 +26,8 @@ class RankReason:
 
     name: str
     """For a question: `every word` of a look-up, `words`, `beside` (those of what it was written from, or was written from it),
-    `meaning`. At a start: `pinned`, `critical`, `scope`, `branch`, `person`, `unknown`, `used`, `unused`, `age` and others."""
+    `meaning`, `branch` (of one that is not merged).
+    At a start: `pinned`, `critical`, `scope`, `branch`, `person`, `unknown`, `used`, `unused`, `age` and others."""
     value: float
     """What it added, in the units of the score; below 0 what it took."""
 
@@ -42,6 +48,8 @@ class GivenItem:
     reasons: tuple[RankReason, ...] = ()
     sources: tuple[Uid, ...] = ()
     """Of a fact: the ranked turns that it was most likely written from."""
+    mark: BranchMark | None = None
+    """Of a fact whose branch is not known to be merged; its line ends with the label."""
 
     @property
     def uid(self) -> Uid:
@@ -65,6 +73,8 @@ class Given:
     """What is wrong with an index, if anything."""
     exact: int = 0
     """How many of the first have every word of a look-up."""
+    held_note: str | None = None
+    """Says how many facts of unmerged branches are held back, and how to see them."""
     total: int = 0
     """Facts that match."""
     more: bool = False

@@ -6,16 +6,18 @@ from collections.abc import Callable, Collection, Sequence
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turns import Turns
+from hermes_memory_store.errors import QueryError
 from hermes_memory_store.language.tokenizer import index_terms
-from hermes_memory_store.model import Fact, Millis, format_notation
+from hermes_memory_store.model import Fact, FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
-from hermes_memory_store.quick.fact_packing import LINE_TOKENS
+from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
-from hermes_memory_store.recall.candidates import MOST_BY_WORDS, MOST_OF_EACH, CandidateFinder
-from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Nearest
+from hermes_memory_store.recall.candidates import MOST_OF_EACH, CandidateFinder, FoundCandidates
+from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 from hermes_memory_store.recall.packing import pack_candidates
-from hermes_memory_store.recall.scoring import ScoredCandidate, score_candidates
+from hermes_memory_store.recall.scoring import ScoredCandidate, lower_by_branch, score_candidates
 from hermes_memory_store.recall.turn_sentences import format_turn_line
+from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.search import MAX_LIMIT, Search
 
 KINDS = ("fact", "turn")
@@ -38,7 +40,7 @@ class Recall:
 
     def rank(
         self,
-        themes: Sequence[str],
+        themes: Sequence[str | None],
         question: str,
         *,
         kinds: Collection[str] = KINDS,
@@ -46,20 +48,24 @@ class Recall:
         session: str | None = None,
         nearest: Nearest | None = None,
         ranked_by: str | None = None,
+        mark: Mark | None = None,
         limit: int = MOST_OF_EACH,
         for_agents: bool = True,
     ) -> Given:
         """Return the facts and turns that answer a question, best first, without a budget: `left_out` is empty.
 
-        Facts with every word of a look-up come before all others, in the order of the search.
+        Facts with every word of a look-up come before all others, in the order of the search. The kind that is not asked for
+        lends its words all the same, so that the order of the other is always one: unless the question is limited by
+        filters or a session, or meant literally.
 
-        :param themes: the reader's own first, then those that it reads beside it
+        :param themes: the reader's own first, then those that it reads beside it; None alone for all there are, by words
         :param question: a line in the search language; its filters apply to facts
         :param kinds: `fact`, `turn` or both
         :param scope: limits facts to one scope
         :param session: limits turns to the session of that name
         :param nearest: finds items by meaning; None ranks by words alone
         :param ranked_by: names the model behind `nearest`
+        :param mark: labels facts with their branches; without it branches do not count
         :param limit: items at most
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
@@ -68,22 +74,23 @@ class Recall:
         found = self._finder.find(
             themes,
             question,
-            kinds=kinds,
+            kinds=KINDS if session is None and is_plain_question(question) else kinds,
             scope=scope,
             session=session,
             nearest=nearest,
-            limit=find_candidate_limit(kinds, limit),
+            limit=find_candidate_limit(limit),
             for_agents=for_agents,
         )
-        scored = score_candidates([*found.facts, *found.turns])[:limit]
-        to_item = self._make_items(question)
+        scored, held = score_found(found, mark)
+        scored = [one for one in scored if one.candidate.kind in kinds][:limit]
         return Given(
-            tuple(map(to_item, scored)),
+            tuple(map(self._make_items(question), scored)),
             ranked_by=name_ranking(nearest, ranked_by),
             note=found.note,
             exact=sum(one.candidate.is_exact for one in scored),
-            total=found.total,
+            total=found.total - len(held),
             more=found.more,
+            held_note=MarkedFacts((), held).held_note,
         )
 
     def give(
@@ -95,6 +102,7 @@ class Recall:
         kinds: Collection[str] = KINDS,
         nearest: Nearest | None = None,
         ranked_by: str | None = None,
+        mark: Mark | None = None,
         reserved: int | None = None,
     ) -> Given:
         """Return what answers a question within `budget` tokens, best first.
@@ -108,19 +116,26 @@ class Recall:
         found = self._finder.find(
             themes,
             question,
-            kinds=kinds,
+            kinds=KINDS if is_plain_question(question) else kinds,
             scope=None,
             session=None,
             nearest=nearest,
-            limit=find_candidate_limit(kinds, budget // SHORTEST_LINE),
+            limit=find_candidate_limit(budget // SHORTEST_LINE),
             for_agents=True,
         )
-        scored = score_candidates([*found.facts, *found.turns])
-        fence = self.count(HEAD) + LINE_TOKENS if reserved is None else reserved
+        scored, held = score_found(found, mark)
+        scored = [one for one in scored if one.candidate.kind in kinds]
+        fence = self.count(f"{HEAD}\n") if reserved is None else reserved
         chosen, left_out = pack_candidates(scored, budget - fence, self._make_items(question))
-        spent = fence + sum(item.tokens for item in chosen) if chosen else 0
-        method = name_ranking(nearest, ranked_by)
-        return Given(tuple(chosen), tuple(left_out), spent, method, found.note, total=found.total)
+        return Given(
+            tuple(chosen),
+            tuple(left_out),
+            fence + sum(item.tokens for item in chosen) if chosen else 0,
+            name_ranking(nearest, ranked_by),
+            found.note,
+            total=found.total - len(held),
+            held_note=MarkedFacts((), held).held_note,
+        )
 
     def _make_items(self, question: str) -> Callable[[ScoredCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""
@@ -129,19 +144,40 @@ class Recall:
 
     def _to_item(self, scored: ScoredCandidate, terms: Collection[str], now: Millis) -> GivenItem:
         one = scored.candidate
-        if one.fact is not None:
+        if scored.marked is not None:
+            line = scored.marked.line
+        elif one.fact is not None:
             line = format_notation(one.fact.type, one.fact.target, one.fact.content)
         else:
             assert one.turn is not None
             line = format_turn_line(one.turn, terms, now, self.count)
         sources = tuple(source.uid for source in one.beside) if one.fact is not None else ()
-        tokens = self.count(MARK + line) + LINE_TOKENS
-        return GivenItem(line, tokens, scored.score, one.fact, one.turn, scored.reasons, sources)
+        branch = None if scored.marked is None else scored.marked.mark
+        tokens = self.count(f"{MARK}{line}\n")
+        return GivenItem(line, tokens, scored.score, one.fact, one.turn, scored.reasons, sources, branch)
 
 
-def find_candidate_limit(kinds: Collection[str], wanted: int) -> int:
+def score_found(found: FoundCandidates, mark: Mark | None) -> tuple[list[ScoredCandidate], Sequence[MarkedFact]]:
+    """Return candidates best first, and the facts that are held back for their branch."""
+    scored = score_candidates([*found.facts, *found.turns])
+    if mark is None:
+        return scored, ()
+    marked = mark([one.fact for one in found.facts if one.fact is not None])
+    return lower_by_branch(scored, marked), marked.held
+
+
+def is_plain_question(question: str) -> bool:
+    """Check whether a line has words alone: no filter, no phrase, nothing excluded."""
+    try:
+        taken = parse_query(question, now=Millis(0))
+    except QueryError:
+        return False  # of facts that is an error, and turns know no filters
+    return bool(taken.words) and not taken.phrases and not taken.excluded and taken.filter == FactFilter()
+
+
+def find_candidate_limit(wanted: int) -> int:
     """Return how many candidates of each kind are looked at where so many items are wanted."""
-    return min(max(wanted, MOST_OF_EACH if len(kinds) > 1 else MOST_BY_WORDS), MAX_LIMIT)
+    return min(max(wanted, MOST_OF_EACH), MAX_LIMIT)
 
 
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
@@ -157,4 +193,4 @@ def fact_item(fact: Fact, score: float) -> GivenItem:
 
 def count_line_tokens(line: str) -> int:
     """Return the tokens of a line in its fence."""
-    return count_tokens(MARK + line) + LINE_TOKENS
+    return count_tokens(f"{MARK}{line}\n")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFact, MarkedFacts
 from hermes_memory_store.recall.candidates import RecallCandidate
 from hermes_memory_store.recall.given import RankReason
 
@@ -34,6 +35,8 @@ class ScoredCandidate:
     candidate: RecallCandidate
     score: float
     reasons: tuple[RankReason, ...]
+    marked: MarkedFact | None = None
+    """The fact with the label of its branch, where branches count."""
 
 
 def score_candidates(candidates: Sequence[RecallCandidate]) -> list[ScoredCandidate]:
@@ -75,6 +78,26 @@ def score_candidates(candidates: Sequence[RecallCandidate]) -> list[ScoredCandid
 def put_exact_first(exact: list[ScoredCandidate]) -> list[ScoredCandidate]:
     """Return the facts with every word in the order of the search, none with less than the best score of all."""
     return [ScoredCandidate(one.candidate, 1.0, (RankReason("every word", 1.0), *one.reasons)) for one in exact]
+
+
+def lower_by_branch(scored: Sequence[ScoredCandidate], marked: MarkedFacts) -> list[ScoredCandidate]:
+    """Return candidates without the facts that are held back; a fact of an unmerged branch counts half.
+
+    Facts with every word of a look-up stay before all others.
+    """
+    given = {one.fact.uid: one for one in marked.given}
+    kept: list[ScoredCandidate] = []
+    for one in scored:
+        mark = given.get(one.candidate.uid)
+        if one.candidate.fact is None:
+            kept.append(one)
+        elif mark is not None and mark.is_lowered:
+            taken = one.score * (1 - LOWERED_SCORE)
+            reasons = (*one.reasons, RankReason("branch", -taken))
+            kept.append(ScoredCandidate(one.candidate, one.score - taken, reasons, mark))
+        elif mark is not None:
+            kept.append(ScoredCandidate(one.candidate, one.score, one.reasons, mark))
+    return sorted(kept, key=lambda one: (not one.candidate.is_exact, -one.score))
 
 
 def measure_meaning(one: RecallCandidate) -> float | None:

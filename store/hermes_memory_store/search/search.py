@@ -182,7 +182,7 @@ class Search:
         return parse_query(line, now=self._clock()).filter.branches
 
     def filter_keys(
-        self, theme: str, line: str, keys: Sequence[int], *, scope: str | None = None, also: tuple[str, ...] = ()
+        self, theme: str | None, line: str, keys: Sequence[int], *, scope: str | None = None, also: tuple[str, ...] = ()
     ) -> dict[int, Fact]:
         """Return those of these facts that pass the filters of a search line, by key.
 

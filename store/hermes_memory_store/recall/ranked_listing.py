@@ -1,0 +1,67 @@
+"""Every fact that a search line finds, for a person who scrolls: first as recall ranks them, then all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact
+from hermes_memory_store.recall.candidates import MOST_OF_EACH
+from hermes_memory_store.recall.given import WORDS_ONLY, Nearest
+from hermes_memory_store.search.query_syntax import parse_query
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RankedListing:
+    """Facts, best first, and what ranked them."""
+
+    facts: list[Fact]
+    total: int
+    """How many match; a lower bound where `more` is true."""
+    more: bool = False
+    ranked_by: str = WORDS_ONLY
+    note: str | None = None
+    """That an index is damaged."""
+
+
+def list_ranked_facts(
+    store: Store,
+    theme: str | None,
+    line: str,
+    *,
+    scope: str | None = None,
+    also: tuple[str, ...] = (),
+    limit: int,
+    nearest: Nearest | None = None,
+    ranked_by: str | None = None,
+) -> RankedListing:
+    """Return the facts that a search line finds, as a person sees them; nothing is recorded as read.
+
+    :param theme: whose memory; None for all
+    :param also: themes that are read beside it
+    :param limit: 1 to 1,000 facts
+    :raises StoreError: as `Search.find`
+    """
+    found = store.search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
+    if not parse_query(line, now=store.clock()).has_text:
+        return RankedListing(found.facts, found.total, found.more)
+    ranked = store.recall.rank(
+        [theme, *also],
+        line,
+        kinds=("fact",),
+        scope=scope,
+        nearest=nearest if theme is not None else None,
+        ranked_by=ranked_by,
+        limit=min(limit, MOST_OF_EACH),
+        for_agents=False,
+    )
+    facts = [item.fact for item in ranked.items if item.fact is not None]
+    known = {fact.uid for fact in facts}
+    exact = [fact for fact in found.facts[: found.exact] if fact.uid not in known]
+    rest = [fact for fact in found.facts[found.exact :] if fact.uid not in known]
+    facts = [*facts[: ranked.exact], *exact, *facts[ranked.exact :], *rest][:limit]
+    total = max(found.total, ranked.total, len(facts))
+    return RankedListing(facts, total, found.more, ranked.ranked_by, found.note or ranked.note)
