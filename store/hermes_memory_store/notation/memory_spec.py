@@ -38,8 +38,8 @@ def parse_notation(line: str, *, limit: int = LIMIT) -> Notation:
 
 
 def find_target(line: str) -> str | None:
-    """Return the target of a notation, whatever else is wrong with it; None for what is no notation."""
-    found = LINE.match(line)
+    """Return the target of a notation as it will be stored, whatever else is wrong with it; None for what is no notation."""
+    found = LINE.match(safe_text.remove_unsafe_characters(line))
     return None if found is None else found[2].strip()
 
 
