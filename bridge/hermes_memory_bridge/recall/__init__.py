@@ -1,4 +1,5 @@
-"""Hybrid ranking of facts and turns by words and vectors.
+"""What answers a connection, in every theme that it may read, and what the team alone has.
 
-Opens no connection. May import toolkit and `embedding.query_vector`. Read `hybrid.py` first.
+Opens no connection. May import toolkit and `embedding.query_vector`. The ranking is the store's.
+Read `connection_recall.py` first.
 """

@@ -129,15 +129,17 @@ async def find_query_vector(
 
     :raises StoreError: as the tool itself
     """
-    meaning, line_to_mean = worker.vectors, spec.local_query_to_embed
-    if meaning is None:
+    meaning, suffice = worker.vectors, spec.words_suffice
+    if meaning is None or spec.query_to_embed is None:
         return None
-    if line_to_mean is None:
-        return await meaning.find_query_vector(spec.query_to_embed(arguments)) if spec.query_to_embed else None
-    if not meaning.computes_here:  # then only what was asked before is known, and costs nothing
-        return await meaning.find_query_vector(arguments.get("query"), local_theme=connection.theme)
-    line = await worker.read(lambda store: line_to_mean(connection.with_store(store), arguments))
-    return await meaning.find_query_vector(line, local_theme=connection.theme)
+    question = spec.query_to_embed(arguments)
+    if spec.waits_for_endpoint:
+        return await meaning.find_query_vector(question)
+    # Where nothing is computed here, only what was asked before is known, and costs nothing.
+    is_looked_up = suffice is not None and meaning.computes_here
+    if is_looked_up and await worker.read(lambda store: suffice(connection.with_store(store), arguments)):
+        return None
+    return await meaning.find_query_vector(question, local_theme=connection.theme)
 
 
 async def ensure_session(worker: StoreWorker, connection: Connection, arguments: Arguments, meta: Any) -> None:

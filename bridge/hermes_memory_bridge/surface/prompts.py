@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hermes_memory_bridge.recall.branch_ranking import rank_search_by_branch
+from hermes_memory_bridge.recall.connection_recall import recall_facts
 from hermes_memory_bridge.surface import resources
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
-from hermes_memory_bridge.toolkit.tool_results import UnknownResource, visible_results
+from hermes_memory_bridge.toolkit.tool_results import UnknownResource
 from hermes_memory_store.errors import ArgumentError
 
 MOST = 50
@@ -50,12 +50,11 @@ def render_scope_review(connection: Connection, arguments: Arguments) -> str:
 def render_topic_prompt(connection: Connection, arguments: Arguments) -> str:
     """Return what is known about a topic."""
     topic = parse_text_argument(arguments, "topic")
-    found = visible_results(
-        connection.store.search.find(connection.theme, topic, limit=MOST, also=connection.readable_themes())
-    )
-    marked = rank_search_by_branch(connection.store, found, MOST, topic).marked
-    lines = [f"{one.line} [{one.fact.tier}]" for one in marked.given] or ["(nothing)"]
-    shown = "\n".join([*lines, *([f"({marked.held_note})"] if marked.held_note else [])])
+    found = recall_facts(connection, [connection.theme], topic, MOST)
+    facts = [item.fact for item in found.items if item.fact is not None]
+    connection.store.search.note("search", connection.theme, facts, session=None, why=topic)
+    lines = [f"{item.line} [{fact.tier}]" for item, fact in zip(found.items, facts, strict=True)] or ["(nothing)"]
+    shown = "\n".join([*lines, *([f"({found.held_note})"] if found.held_note else [])])
     return (
         f"What did we decide about {topic!r}? Answer from what is remembered, say which facts you used, and say so when "
         f"nothing is remembered.\n\n{format_fenced_text(shown)}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, FactSearchResult, Gauge, Origin, Tier, is_opaque_name
+from hermes_memory_store.model import Fact, Gauge, Origin, is_opaque_name
 from hermes_memory_store.quick.branch_marks import BranchMark
+from hermes_memory_store.recall.given import GivenItem
 from hermes_memory_store.rows.origin_rows import to_portable_file
 
 
@@ -56,16 +58,6 @@ def add_held_note(answer: ToolResult, note: str | None) -> ToolResult:
     return answer if note is None else ToolResult(f"{answer.text}\n({note})", {**answer.data, "held": note})
 
 
-def visible_results(found: FactSearchResult) -> FactSearchResult:
-    """Return the search hits an agent may see: quarantined facts are never shown, whatever tier is requested."""
-    kept = [at for at, fact in enumerate(found.facts) if fact.tier is not Tier.QUARANTINED]
-    if len(kept) == len(found.facts):
-        return found
-    scores = [found.scores[at] for at in kept] if found.scores else []
-    exact = sum(at < found.exact for at in kept)
-    return FactSearchResult([found.facts[at] for at in kept], len(kept), found.more, scores, exact, found.note)
-
-
 def to_origin_data(origin: Origin) -> dict[str, Any]:
     """Return where something came from, as far as it helps to weigh it: no path of this machine, nobody's processes."""
     name = None if origin.session is None or is_opaque_name(origin.session) else origin.session
@@ -96,6 +88,11 @@ def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
         **({"origin": to_origin_data(fact.origin)} if fact.origin.is_known else {}),
         **({} if mark is None else {"branch": to_mark_data(mark)}),
     }
+
+
+def to_reason_data(items: Iterable[GivenItem]) -> dict[str, dict[str, float]]:
+    """Return by uid what raised or lowered each item."""
+    return {item.uid: {one.name: round(one.value, 3) for one in item.reasons} for item in items if item.reasons}
 
 
 def to_mark_data(mark: BranchMark) -> dict[str, Any]:

@@ -19,6 +19,8 @@ WHOLE = ["integer", "string"]
 GAUGE: Schema = {"type": "object", "description": "used, budget (characters), pct, level"}
 
 FACTS: Schema = {"type": "array", "items": {"type": "object"}}
+REASONS: Schema = {"type": "object", "additionalProperties": {"type": "object"}}
+"""By uid: what raised or lowered an item, and by how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,13 @@ class ToolSpec:
     """The right it needs, if it differs from what `reads_only` and `destroys` imply."""
 
     query_to_embed: Callable[[Arguments], object] | None = None
-    """Returns the query to embed before the tool runs, if any."""
+    """Returns the question to embed before the tool runs, if any: on this machine, or as it was embedded before."""
 
-    local_query_to_embed: Callable[[Connection, Arguments], str | None] | None = None
-    """As `query_to_embed`, for a tool that never queries an endpoint: its argument `query` where a vector would
-    find more than the words do."""
+    waits_for_endpoint: bool = False
+    """Whether an endpoint may be asked for that vector."""
+
+    words_suffice: Callable[[Connection, Arguments], bool] | None = None
+    """Checks whether no vector would add to what the words find."""
 
     asks_team: Literal["fact", "turn"] | None = None
     """The kind of item to search for in the team database before the tool runs, if this store does not hold it."""

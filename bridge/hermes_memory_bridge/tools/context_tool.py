@@ -1,36 +1,28 @@
 """`memory_context`: context that a host adds to a message, in one call and within a budget.
 
-Does what hermes-agent's prefetch does. Facts first, then captured messages. The text is fenced as data, and empty
-when nothing is relevant: a host may pass it on as it is. A message is plain language: nothing in it is read as a
-filter, a phrase or an excluded word.
+Facts and captured messages in one list, best first, each message by its best sentence. The text is fenced as data, and empty
+when nothing is relevant: a host may pass it on as it is. A message is plain language: nothing in it is read as a filter, a
+phrase or an excluded word.
 """
 
 from __future__ import annotations
 
 import re
 
-from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.recall.connection_recall import find_marking, find_nearest
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import HEAD, MARK, format_fenced_text
-from hermes_memory_bridge.toolkit.tool_results import ToolResult
-from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
-from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_reason_data
+from hermes_memory_bridge.toolkit.tool_spec import FACTS, REASONS, WHOLE, ToolSpec
+from hermes_memory_store.notation.token_count import count_tokens, find_counter
+from hermes_memory_store.recall.given import WORDS_ONLY, Given
 
 MOST_CHARS = 4_000
 """Of a message that are looked at."""
 
 LEAST, MOST = 60, 4_000
-"""Tokens a host may ask for: the fence alone takes some thirty."""
-
-FACTS, TURNS = 20, 6
-"""Of each kind at most."""
-
-SHOWN = 400
-"""Characters of a turn: enough to know whether to recall it whole."""
-
-FOR_FACTS = 0.75
-"""Part of the budget that facts may take before turns have had theirs."""
+"""Tokens a host may ask for."""
 
 
 def memory_context(connection: Connection, arguments: Arguments) -> ToolResult:
@@ -39,27 +31,45 @@ def memory_context(connection: Connection, arguments: Arguments) -> ToolResult:
     standard = max(LEAST, connection.store.policies.for_theme(theme).injection_tokens)
     budget = parse_integer_argument(arguments, "tokens", standard, least=LEAST, most=MOST)
     session = connection.session(arguments)
-    query = to_plain_words(message)
-    recalled = hybrid.recall_facts(connection, [theme], query, FACTS, session=session, record=False) if query else None
-    found = [] if recalled is None else recalled.facts
-    heard = hybrid.recall_turns(connection, [theme], query, TURNS) if query else []
-    room = TokenBudget(budget)
-    given = [one.marked for one in found if room.take(one.marked.line, budget * (FOR_FACTS if heard else 1.0))]
-    turns = [one.turn for one in heard if room.take(format_turn_line(one.turn.role, one.turn.content), budget)]
-    given += [one.marked for one in found if one.marked not in given and room.take(one.marked.line, budget)]
-    facts = [one.fact for one in given]
+    given = give_for_message(connection, to_plain_words(message), budget)
+    facts = [item.fact for item in given.items if item.fact is not None]
     connection.store.search.note("context", theme, facts, session=session, why=message)
-    lines = [*(one.line for one in given), *(format_turn_line(turn.role, turn.content) for turn in turns)]
-    whole = format_fenced_text("\n".join(lines)) if lines else ""
+    whole = format_fenced_text("\n".join(item.line for item in given.items)) if given.items else ""
     data = {
         "facts": [fact.uid for fact in facts],
-        "turns": [turn.uid for turn in turns],
-        "tokens": estimate_tokens(whole) if whole else 0,
-        "ranked_by": hybrid.format_ranking_methods(connection),
+        "turns": [item.uid for item in given.items if item.turn is not None],
+        "tokens": count_tokens(whole) if whole else 0,
+        "counted_by": find_counter().name,
+        "ranked_by": given.ranked_by,
+        "reasons": to_reason_data(given.items),
+        "lines": [
+            {
+                "uid": item.uid,
+                "line": item.line,
+                "tokens": item.tokens,
+                **({} if item.turn is None else {"session_id": item.turn.session}),
+            }
+            for item in given.items
+        ],
     }
-    if recalled is not None and recalled.held_note is not None:
-        data["held"] = recalled.held_note
+    if given.held_note is not None:
+        data["held"] = given.held_note
     return ToolResult(whole, data)
+
+
+def give_for_message(connection: Connection, words: str, budget: int) -> Given:
+    """Return the facts and turns that answer a message's words within so many tokens, fence included."""
+    asked = connection.query_vector
+    if not words:
+        return Given(ranked_by=WORDS_ONLY)
+    return connection.store.recall.give(
+        [connection.theme, *connection.readable_themes()],
+        words,
+        budget,
+        nearest=find_nearest(connection.store, asked),
+        ranked_by=None if asked is None else asked.ranked_by,
+        mark=find_marking(connection.store, ""),
+    )
 
 
 def to_plain_words(message: object) -> str:
@@ -69,31 +79,6 @@ def to_plain_words(message: object) -> str:
         if isinstance(message, str)
         else ""
     )
-
-
-class TokenBudget:
-    """The remainder of a token budget."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
-        self.used = estimate_tokens(HEAD) + 1
-
-    def take(self, line: str, most: float) -> bool:
-        """Reserve the tokens of one line if the total stays below `most`.
-
-        A line that is too long leaves its share to shorter ones after it.
-        """
-        cost = estimate_tokens(MARK + line) + 1
-        if self.used + cost > min(most, self.budget):
-            return False
-        self.used += cost
-        return True
-
-
-def format_turn_line(role: str, content: str) -> str:
-    """Format a turn on one line, shortened."""
-    words = " ".join(content.split())
-    return f"{role}: {words}" if len(words) <= SHOWN else f"{role}: {words[:SHOWN].rstrip()} …"
 
 
 SPEC = ToolSpec(
@@ -112,7 +97,10 @@ SPEC = ToolSpec(
         "facts": {"type": "array", "items": {"type": "string"}},
         "turns": {"type": "array", "items": {"type": "string"}},
         "tokens": {"type": "integer"},
+        "counted_by": {"type": "string"},
         "ranked_by": {"type": "string"},
+        "reasons": REASONS,
+        "lines": FACTS,
     },
     handler=memory_context,
     query_to_embed=lambda arguments: to_plain_words(arguments.get("message")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.recall.connection_recall import recall_turns
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_optional_text, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
@@ -50,22 +50,24 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
     # A session is one of this theme: without that, one agent would read what another's was told.
     within = connection.session_name(arguments) if scope == "session" else None
     themes = [connection.theme] if scope == "session" else find_recall_themes(connection, scope)
-    found = hybrid.recall_turns(connection, themes, query, limit, within=within)
+    found = recall_turns(connection, themes, query, limit, within=within)
+    turns = [item.turn for item in found.items if item.turn is not None]
     return to_recall_result(
         connection,
+        found.ranked_by,
         [
             {
-                "id": one.turn.uid,
-                "agent_identity": one.turn.theme,
-                "session_id": one.turn.session,
-                "role": one.turn.role,
-                "ts": format_iso_time(one.turn.at),
-                "score": round(one.score, 4),
-                "content": one.turn.content[:SHOWN],
+                "id": turn.uid,
+                "agent_identity": turn.theme,
+                "session_id": turn.session,
+                "role": turn.role,
+                "ts": format_iso_time(turn.at),
+                "score": round(item.score, 4),
+                "content": turn.content[:SHOWN],
             }
-            for one in found
+            for item, turn in zip(found.items, turns, strict=True)
         ],
-        sessions=find_session_titles(connection, [one.turn for one in found]),
+        sessions=find_session_titles(connection, turns),
     )
 
 
@@ -116,6 +118,7 @@ RECALL = ToolSpec(
     handler=recall_conversation,
     asks_team="turn",
     query_to_embed=lambda arguments: arguments.get("query"),
+    waits_for_endpoint=True,
     about="query",
     reads_only=True,
     repeatable=True,

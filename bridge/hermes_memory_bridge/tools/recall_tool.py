@@ -1,7 +1,7 @@
 """`recall_memory`, and what it shares with `recall_conversation`.
 
 The arguments and the JSON are those of hermes-memory-pgvector. Recall is by words, and also by meaning if a model
-is configured (see `recall/hybrid.py`).
+is configured. They alone may wait for an endpoint.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.recall.connection_recall import is_user_fact, note_recalled_facts, recall_facts
 from hermes_memory_bridge.toolkit.arguments import (
     Arguments,
     parse_optional_text,
@@ -22,6 +22,8 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_mark_data, 
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
+from hermes_memory_store.model import Fact
+from hermes_memory_store.recall.recall import MOST_RANKED
 from hermes_memory_themes import ThemeError, normalise_theme
 
 LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}
@@ -73,10 +75,10 @@ def is_team_theme(connection: Connection, theme: str) -> bool:
 
 
 def to_recall_result(
-    connection: Connection, results: list[dict[str, Any]], **beside: dict[str, Any] | str | None
+    connection: Connection, ranked_by: str, results: list[dict[str, Any]], **beside: dict[str, Any] | str | None
 ) -> ToolResult:
     """Return the result of both recall tools: JSON as fenced text, and the same as data. It names the rankings used."""
-    data = {"results": results, "count": len(results), "ranked_by": hybrid.format_ranking_methods(connection)}
+    data = {"results": results, "count": len(results), "ranked_by": ranked_by}
     data |= {name: said for name, said in beside.items() if said}
     if connection.team_fallback is not None:
         data["team"] = connection.team_fallback.answer_state
@@ -95,24 +97,33 @@ def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:
     if target not in TARGETS:
         raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, not {target[:40]!r}", target)
     session, themes = connection.session(arguments), find_recall_themes(connection, scope)
-    found = hybrid.recall_facts(connection, themes, query, limit, session=session, kinds=target)
+    found = recall_facts(connection, themes, query, limit if target == "both" else MOST_RANKED)
+    items = [item for item in found.items if is_wanted_kind(item.fact, target)][:limit]
+    note_recalled_facts(connection, themes, items, query, session)
+    facts = [item.fact for item in items if item.fact is not None]
     return to_recall_result(
         connection,
+        found.ranked_by,
         [
             {
-                "id": one.fact.uid,
-                "agent_identity": one.fact.theme,
-                "target": "user" if hybrid.is_user_fact(one.fact) else "memory",
-                "ts": format_iso_time(one.fact.updated_at),
-                "score": round(one.score, 4),
-                "content": one.marked.line,
+                "id": fact.uid,
+                "agent_identity": fact.theme,
+                "target": "user" if is_user_fact(fact) else "memory",
+                "ts": format_iso_time(fact.updated_at),
+                "score": round(item.score, 4),
+                "content": item.line,
             }
-            for one in found.facts
+            for item, fact in zip(items, facts, strict=True)
         ],
-        origins={one.fact.uid: to_origin_data(one.fact.origin) for one in found.facts if one.fact.origin.is_known},
-        branches={one.fact.uid: to_mark_data(one.marked.mark) for one in found.facts if one.marked.mark is not None},
+        origins={fact.uid: to_origin_data(fact.origin) for fact in facts if fact.origin.is_known},
+        branches={item.uid: to_mark_data(item.mark) for item in items if item.mark is not None},
         held=found.held_note,
     )
+
+
+def is_wanted_kind(fact: Fact | None, target: str) -> bool:
+    """Check whether a fact is about the user (`user`), about anything else (`memory`), or either (`both`)."""
+    return fact is not None and (target == "both" or is_user_fact(fact) == (target == "user"))
 
 
 SPEC = ToolSpec(
@@ -132,6 +143,7 @@ SPEC = ToolSpec(
     handler=recall_memory,
     asks_team="fact",
     query_to_embed=lambda arguments: arguments.get("query"),
+    waits_for_endpoint=True,
     about="query",
     reads_only=True,
     repeatable=True,

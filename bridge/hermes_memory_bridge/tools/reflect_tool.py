@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from hermes_memory_bridge.recall.branch_ranking import rank_search_by_branch
+from hermes_memory_bridge.recall.connection_recall import recall_facts
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data, visible_results
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, WHOLE, ToolSpec
 from hermes_memory_bridge.tools.search_tool import MOST
 from hermes_memory_store.model import FactType, Tier
@@ -27,30 +27,26 @@ def memory_reflect(connection: Connection, arguments: Arguments) -> ToolResult:
     """Return everything known about a topic, grouped by type."""
     topic = parse_text_argument(arguments, "topic")
     limit = parse_integer_argument(arguments, "limit", MOST, least=1, most=MOST)
-    found = visible_results(
-        connection.store.search.find(
-            connection.theme,
-            topic,
-            limit=limit,
-            session=connection.session(arguments),
-            also=connection.readable_themes(),
-        )
-    )
-    marked = rank_search_by_branch(connection.store, found, limit, topic).marked
-    if not marked.given:
-        answer = ToolResult(f"no facts found for topic: {topic[:200]}", {"facts": []})
-        return add_note(add_held_note(answer, marked.held_note), found.note)
+    found = recall_facts(connection, [connection.theme], topic, limit)
+    facts = [item.fact for item in found.items if item.fact is not None]
+    connection.store.search.note("search", connection.theme, facts, session=connection.session(arguments), why=topic)
+    if not facts:
+        answer = ToolResult(f"no facts found for topic: {topic[:200]}", {"facts": [], "ranked_by": found.ranked_by})
+        return add_note(add_held_note(answer, found.held_note), found.note)
     groups: dict[FactType, list[str]] = defaultdict(list)
-    for one in marked.given:
-        fact, label = one.fact, "" if one.mark is None else f" {one.mark.label}"
+    for item, fact in zip(found.items, facts, strict=True):
+        label = "" if item.mark is None else f" {item.mark.label}"
         tier = "" if fact.tier is Tier.HOT else f"  ({fact.tier.value})"
         groups[fact.type].append(f"  [{fact.target}]: {fact.content}{label}{tier}")
-    lines = [f"reflection: {topic[:200]}  ({len(marked.given)} facts)", ""]
+    lines = [f"reflection: {topic[:200]}  ({len(facts)} facts)", ""]
     for kind, heading in HEADINGS.items():
         if groups[kind]:
             lines += [f"{heading}:", *groups[kind], ""]
-    data = {"facts": [to_fact_data(one.fact, one.mark) for one in marked.given]}
-    return add_note(add_held_note(ToolResult("\n".join(lines).rstrip(), data), marked.held_note), found.note)
+    data = {
+        "facts": [to_fact_data(fact, item.mark) for item, fact in zip(found.items, facts, strict=True)],
+        "ranked_by": found.ranked_by,
+    }
+    return add_note(add_held_note(ToolResult("\n".join(lines).rstrip(), data), found.held_note), found.note)
 
 
 SPEC = ToolSpec(
@@ -66,8 +62,9 @@ SPEC = ToolSpec(
         "session_id": {"type": "string"},
     },
     required=("topic",),
-    gives={"facts": FACTS},
+    gives={"facts": FACTS, "ranked_by": {"type": "string"}},
     handler=memory_reflect,
+    query_to_embed=lambda arguments: arguments.get("topic"),
     about="topic",
     reads_only=True,
     repeatable=True,

@@ -1,12 +1,9 @@
-"""`memory_search`: by words, and by meaning as far as this machine can without asking anybody.
-
-See `recall/hybrid.py`.
-"""
+"""`memory_search`: facts by words, and by meaning as far as this machine can without asking anybody."""
 
 from __future__ import annotations
 
 from hermes_memory_bridge.embedding.query_vector import find_embeddable_words
-from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.recall.connection_recall import is_exact_lookup, recall_facts
 from hermes_memory_bridge.toolkit.arguments import (
     Arguments,
     parse_integer_argument,
@@ -15,8 +12,8 @@ from hermes_memory_bridge.toolkit.arguments import (
 )
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data
-from hermes_memory_bridge.toolkit.tool_spec import FACTS, WHOLE, ToolSpec
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data, to_reason_data
+from hermes_memory_bridge.toolkit.tool_spec import FACTS, REASONS, WHOLE, ToolSpec
 from hermes_memory_store.model import Tier
 
 MOST = 20
@@ -27,31 +24,31 @@ def memory_search(connection: Connection, arguments: Arguments) -> ToolResult:
     """Find facts of this connection's theme."""
     query, scope, limit = parse_search_arguments(arguments)
     session = connection.session(arguments)
-    result = hybrid.search_facts(connection, query, limit, scope=scope)
-    found = result.found
-    connection.store.search.note("search", connection.theme, found.facts, session=session, why=query)
+    found = recall_facts(connection, [connection.theme], query, limit, scope=scope)
+    facts = [item.fact for item in found.items if item.fact is not None]
+    connection.store.search.note("search", connection.theme, facts, session=session, why=query)
     if scope is not None:
         theme, label = connection.theme, scope
         connection.add_deferred_task(lambda store: store.sessions.note_reference(session, theme, label))
     lines = [
-        one.line + ("" if one.fact.tier is Tier.HOT else f" [{one.fact.tier.value}]") for one in result.marked.given
+        item.line + ("" if fact.tier is Tier.HOT else f" [{fact.tier.value}]")
+        for item, fact in zip(found.items, facts, strict=True)
     ]
     data = {
-        "facts": [to_fact_data(one.fact, one.mark) for one in result.marked.given],
+        "facts": [to_fact_data(fact, item.mark) for item, fact in zip(found.items, facts, strict=True)],
         "total": found.total,
         "more": found.more,
-        "ranked_by": result.ranked_by,
+        "ranked_by": found.ranked_by,
+        "reasons": to_reason_data(found.items),
     }
     answer = ToolResult(format_fenced_text("\n".join(lines)) if lines else "no results", data)
-    return add_note(add_held_note(answer, result.marked.held_note), found.note)
+    return add_note(add_held_note(answer, found.held_note), found.note)
 
 
-def find_query_to_embed(connection: Connection, arguments: Arguments) -> str | None:
-    """Return the line to embed; None where its words suffice as an answer or are meant literally."""
+def suffice_words(connection: Connection, arguments: Arguments) -> bool:
+    """Check whether a line is meant literally, or enough facts have every word of it."""
     query, scope, limit = parse_search_arguments(arguments)
-    if find_embeddable_words(query) is None or hybrid.is_exact_lookup(connection, query, limit, scope=scope):
-        return None
-    return query
+    return find_embeddable_words(query) is None or is_exact_lookup(connection, query, limit, scope=scope)
 
 
 def parse_search_arguments(arguments: Arguments) -> tuple[str, str | None, int]:
@@ -78,9 +75,16 @@ SPEC = ToolSpec(
         "session_id": {"type": "string"},
     },
     required=("query",),
-    gives={"facts": FACTS, "total": {"type": "integer"}, "more": {"type": "boolean"}, "ranked_by": {"type": "string"}},
+    gives={
+        "facts": FACTS,
+        "total": {"type": "integer"},
+        "more": {"type": "boolean"},
+        "ranked_by": {"type": "string"},
+        "reasons": REASONS,
+    },
     handler=memory_search,
-    local_query_to_embed=find_query_to_embed,
+    query_to_embed=lambda arguments: arguments.get("query"),
+    words_suffice=suffice_words,
     about="query",
     reads_only=True,
     repeatable=True,
