@@ -89,7 +89,7 @@ class Store:
         self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers, self.intake)
         self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions, self.intake)
         self.branch_labels = BranchLabels(db, self.names, policies)
-        self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads, self.branch_labels)
+        self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads, self.branch_labels, clock)
         db.before_commit(self._stamp)
         db.before_commit(self._erase_stale_files)
         db.rescue = self._rescue
@@ -121,7 +121,7 @@ class Store:
         """What a session is given at its start."""
         from hermes_memory_store.recall.session_start import SessionStart
 
-        return SessionStart(self.injection)
+        return SessionStart(self.injection, self.clock)
 
     @cached_property
     def idempotency_keys(self) -> IdempotencyKeys:

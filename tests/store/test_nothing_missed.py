@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.model import Fact, FactFilter, Origin, Way
-from hermes_memory_store.places.place_reading import find_folder_theme, format_hot_parts
+from hermes_memory_store.places.place_reading import find_folder_theme, format_start_parts
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -119,8 +119,7 @@ def test_what_is_read_without_the_store_is_what_the_store_gives(
                 assert find_folder_theme(ask, None if seen is None else seen.identities) == themes[place]
                 keys = {
                     key
-                    for part in format_hot_parts(ask, themes[place])
-                    for theme_id, condition in part
+                    for theme_id, _, condition in format_start_parts(ask, themes[place])
                     for (key,) in ask(
                         f"SELECT id FROM facts f WHERE theme_id = ? AND tier = 'hot' AND {condition}", (theme_id,)
                     )

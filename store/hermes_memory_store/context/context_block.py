@@ -1,21 +1,28 @@
 """The context block: the facts an agent is given about its memory, packed into a hard token budget.
 
-The most binding and most recently used facts come first; a last line counts what was left out, so that the agent
-knows that a search is worthwhile.
+Which facts are worth most where the session starts is decided in `quick/start_choice.py`; a last line counts what was left
+out, so that the agent knows that a search is worthwhile.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.context.given_reasons import GivenReasons, to_given_reasons
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import ContextBlock, Fact, Session, notation_lines
-from hermes_memory_store.notation import abbreviations, token_estimate
-from hermes_memory_store.places.place_reading import PERSONAL_TOKENS, format_hot_parts
+from hermes_memory_store.notation import abbreviations
+from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import BranchLabels
-from hermes_memory_store.quick.branch_marks import HotPlace
-from hermes_memory_store.quick.fact_packing import HOT_FACTS, LINE_TOKENS, lower_marked, pack_facts, rank_facts
+from hermes_memory_store.quick.fact_packing import LINE_TOKENS
+from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.quick.hot_context import format_left_out
+from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice, choose_start_facts
+from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.rows.mutation import FACTS_WITH_READS
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.row_reader import RowReader
@@ -43,11 +50,24 @@ RULES
 """The block hermes-memory 0.3.0 hands to agents, word for word."""
 
 
+SPEC_REFERENCE = (
+    "[MEMORY_SPEC v1.0, as given before] C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete; ! critical"
+)
+"""What stands for `SPEC` where its reader was given it already."""
+
+
 class ContextBlocks:
-    """Build the context block of a theme."""
+    """Build the context block of a theme, and choose what a session is given at its start."""
 
     def __init__(
-        self, db: Db, names: Names, tiers: Tiers, policies: Policies, reads: ReadLog, branches: BranchLabels
+        self,
+        db: Db,
+        names: Names,
+        tiers: Tiers,
+        policies: Policies,
+        reads: ReadLog,
+        branches: BranchLabels,
+        clock: Clock = system_clock,
     ) -> None:
         self._db = db
         self._names = names
@@ -55,6 +75,7 @@ class ContextBlocks:
         self._policies = policies
         self._reads = reads
         self._branches = branches
+        self._clock = clock
         self._reader = RowReader(names)
 
     def status(
@@ -65,6 +86,8 @@ class ContextBlocks:
         record: bool = True,
         personal: bool = True,
         sealed: bool = False,
+        situation: Situation | None = None,
+        is_spec_known: bool = False,
     ) -> ContextBlock:
         """Return the context block for an agent of this theme, and record it: facts, tokens and session.
 
@@ -73,58 +96,95 @@ class ContextBlocks:
         :param record: False when a person previews what an agent would be given
         :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
         :param sealed: it reads no theme but its own
+        :param situation: where it starts; unless given, where the present call comes from (`Store.attribute`)
+        :param is_spec_known: whether its reader was given the rules of the notation already
         """
         theme = self._names.find_theme_name(theme)
         policy, theme_id = self._policies.for_theme(theme), self._names.theme_or_none(theme)
         gauge = self._tiers.gauge_by_key(theme, theme_id, policy)
-        ranked, of_person, places = self._ranked_keys(theme, personal=personal, sealed=sealed)
-        own_keys, taken = pack_facts(of_person, min(PERSONAL_TOKENS, policy.injection_tokens))
-        keys, spent = pack_facts(ranked, policy.injection_tokens - taken)
-        chosen, spent = self._facts(keys + own_keys), spent + taken
-        held = sum(place.is_held for place in places.values())
-        left_out = len(ranked) + len(of_person) - len(chosen)
+        situation = situation or self.present_situation(session)
+        choice = self.choose(theme, situation, policy.injection_tokens, personal=personal, sealed=sealed)
+        chosen = self.load_facts(choice.given)
         scopes = self._open_scopes(theme_id)
-        marks = {fact.uid: places[fact.id].mark for fact in chosen if fact.id in places}
-        held = sum(place.is_held for place in places.values())
+        marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
         lines = [
             f"{line} {marks[fact.uid].label}" if fact.uid in marks else line
             for line, fact in zip(notation_lines(chosen), chosen, strict=True)
         ]
-        text = self._text(lines, left_out, held, scopes, f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]")
+        gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
+        spec = SPEC_REFERENCE if is_spec_known else SPEC
+        left_out = len(choice.left_out)
+        text = format_block([spec, gauge_line, ""], lines, left_out, choice.held, scopes)
         if record:
-            self._reads.note("status", theme, chosen, session=session, tokens=spent)
-        tokens = token_estimate.estimate_tokens(text)
-        return ContextBlock(text, chosen, spent, tokens, left_out, gauge, scopes, marks, held)
+            self._reads.note(
+                "status",
+                theme,
+                chosen,
+                session=session,
+                tokens=choice.tokens,
+                reasons=self.explain(choice),
+            )
+        tokens = sum(map(count_block_part, text.split("\n\n")))
+        return ContextBlock(text, chosen, choice.tokens, tokens, left_out, gauge, scopes, marks, choice.held)
+
+    def present_situation(self, session: Session | None = None) -> Situation:
+        """Return where the present call comes from, as far as it says so (`Store.attribute`)."""
+        origin = self._names.origins.current()
+        folder = "/".join(part for part in (origin.root, origin.folder) if part and part != ".")
+        name = session.name if session is not None else None
+        return Situation(self._clock(), folder=folder, branch=origin.branch, session=name)
+
+    def choose(
+        self,
+        theme: str,
+        situation: Situation,
+        room: int,
+        *,
+        personal: bool = True,
+        sealed: bool = False,
+        count_line: int = 0,
+        is_allowed: Callable[[str | None], bool] | None = None,
+    ) -> StartChoice:
+        """Choose what a session of this theme is given within `room` tokens: see `choose_start_facts`."""
+        theme = self._names.find_theme_name(theme)
+        if not self._policies.has_project_themes:
+            personal, sealed = False, True
+        return choose_start_facts(
+            self._db.rows,
+            theme,
+            self._names.theme_or_none(theme),
+            situation,
+            room,
+            lambda rows: self._branches.place_hot_facts(theme, rows),
+            personal=personal,
+            sealed=sealed,
+            count_line=count_line,
+            count=count_fenced_line,
+            is_allowed=is_allowed,
+        )
 
     def ranked_facts(self, theme: str, *, personal: bool = True, sealed: bool = False) -> list[Fact]:
-        """Return the hot facts that agents of a theme are given, in context order, then the person's own.
+        """Return the facts that a session of a theme may be given where the present call comes from, those worth most first.
 
-        First those that are pinned, then the most binding, then the most recently used; behind them what was written on
-        branches that are not merged.
+        Behind them stands what was written on branches that are not merged, and then the person's own.
 
         :param personal: sealed; as for `status`
         """
-        ranked, of_person, _ = self._ranked_keys(self._names.find_theme_name(theme), personal=personal, sealed=sealed)
-        return self._facts([key for key, _ in ranked + of_person])
+        choice = self.choose(theme, self.present_situation(), 0, personal=personal, sealed=sealed)
+        ranked = sorted(choice.left_out, key=lambda one: (one.is_of_person, one.is_lowered, -one.value, one.order))
+        return self.load_facts(ranked)
 
-    def _ranked_keys(
-        self, theme: str, *, personal: bool, sealed: bool
-    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], dict[int, HotPlace]]:
-        """Return (key, tokens) pairs in context order, of what the agent reads and of the person's own facts.
+    def load_facts(self, candidates: list[StartCandidate]) -> list[Fact]:
+        """Return the facts of candidates, in their order."""
+        return self._facts([one.key for one in candidates])
 
-        What is held back is in neither; the places of facts with a mark come last.
-        """
-        if not self._policies.has_project_themes:
-            personal, sealed = False, True
-        parts = format_hot_parts(self._db.rows, theme, personal=personal, sealed=sealed)
-        whose, of_person = (
-            [row for key, condition in part for row in self._db.rows(f"{HOT_FACTS} AND {condition}", (key,))]
-            for part in parts
-        )
-        places = self._branches.place_hot_facts(theme, whose)
-        return lower_marked(rank_facts(whose), places), rank_facts(of_person), places
+    def explain(self, choice: StartChoice) -> GivenReasons:
+        """Return why each fact of a choice is given, and the best that are left out, with why not."""
+        return to_given_reasons(self._db, choice)
 
     def _facts(self, keys: list[int]) -> list[Fact]:
+        if not keys:
+            return []
         marks = ", ".join("?" * len(keys))
         rows = self._db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({marks})", tuple(keys))
         found = self._reader.by_id(rows)
@@ -137,16 +197,41 @@ class ContextBlocks:
         )
         return [] if theme_id is None else [row[0] for row in self._db.rows(sql, (theme_id,))]
 
-    def _text(self, facts: list[str], left_out: int, held: int, scopes: list[str], gauge_line: str) -> str:
-        lines = [SPEC, gauge_line, ""]
-        lines += facts or ["(no active facts)"]
-        if left_out:
-            lines.append(format_left_out(left_out))
-        if held:
-            lines.append(f"(+{held} of unmerged branches held back: memory_search branch:NAME)")
-        if scopes:
-            lines += ["", f"active scopes: {format_scope_labels(scopes)}"]
-        return "\n".join(lines)
+
+@lru_cache(maxsize=1 << 14)
+def count_fenced_line(line: str) -> int:
+    """Return what a line costs in its fence."""
+    return count_tokens(f"\n{MARK}{line}")
+
+
+@lru_cache(maxsize=256)
+def count_block_part(part: str) -> int:
+    """Return what a part of a context block costs; the notation's rules and a theme's facts stay the same for long."""
+    return count_tokens(f"{part}\n\n")
+
+
+@cache
+def fence_tokens() -> int:
+    """Return what the head of a fence costs."""
+    return count_tokens(HEAD)
+
+
+@cache
+def count_left_out_tokens() -> int:
+    """Return what the line costs that counts the facts left out."""
+    return count_fenced_line(format_left_out(9_999))
+
+
+def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: list[str]) -> str:
+    """Format the text of a context block."""
+    lines = head + (facts or ["(no active facts)"])
+    if left_out:
+        lines.append(format_left_out(left_out))
+    if held:
+        lines.append(f"(+{held} of unmerged branches held back: memory_search branch:NAME)")
+    if scopes:
+        lines += ["", f"active scopes: {format_scope_labels(scopes)}"]
+    return "\n".join(lines)
 
 
 def format_scope_labels(scopes: list[str]) -> str:
@@ -154,7 +239,7 @@ def format_scope_labels(scopes: list[str]) -> str:
     shown: list[str] = []
     spent = 0
     for label in scopes:
-        spent += token_estimate.estimate_tokens(label) + LINE_TOKENS
+        spent += count_tokens(label) + LINE_TOKENS
         if spent > SCOPE_TOKENS and shown:
             return f"{', '.join(shown)} (+{len(scopes) - len(shown)} more)"
         shown.append(label)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import to_masked_name
+from hermes_memory_store.context.given_reasons import GivenReasons
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Millis, Session
@@ -50,6 +51,7 @@ class ReadNote:
     tokens: int
     fact_ids: tuple[int, ...]
     fact_uids: tuple[str, ...]
+    reasons: GivenReasons | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +91,21 @@ class ReadLog:
         session: Session | None = None,
         why: str | None = None,
         tokens: int = 0,
+        reasons: GivenReasons | None = None,
     ) -> Millis | None:
         """Note that these facts were returned; return when, None when there is nothing to note.
 
         Never raises because of the store.
+
+        :param reasons: why each was chosen, where facts were valued
         """
         if self._db.read_only or not facts:
             return None
         ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
         by = session.name if session else None
-        note = ReadNote(self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names)
+        note = ReadNote(
+            self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names, reasons
+        )
         with self._lock:
             self._notes.append(note)
             del self._notes[:-MAX_PENDING_NOTES]
@@ -169,7 +176,16 @@ class ReadLog:
                     continue
                 why = note.why and to_masked_name(note.why)
                 conn.execute(
-                    "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts) VALUES (?1, ?2,"
-                    " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7)",
-                    (note.at, theme_id, note.session, note.kind, why, note.tokens, json.dumps(note.fact_uids)),
+                    "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts, reasons) VALUES (?1, ?2,"
+                    " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7, ?8)",
+                    (
+                        note.at,
+                        theme_id,
+                        note.session,
+                        note.kind,
+                        why,
+                        note.tokens,
+                        json.dumps(note.fact_uids),
+                        note.reasons and note.reasons.to_json(),
+                    ),
                 )

@@ -95,19 +95,20 @@ def find_folder_theme(ask: Ask, identities: Sequence[tuple[str, str]] | None) ->
     return str(themes[0][0]) if themes else NEW_PROJECT
 
 
-def format_hot_parts(
+def format_start_parts(
     ask: Ask, theme: str, *, personal: bool = True, sealed: bool = False
-) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return (key of a theme, condition for its facts `f`) for all that an agent is given, and for the person's own facts.
+) -> list[tuple[int, str, str]]:
+    """Return (key of a theme, why it is read, condition for its facts `f`) for all that an agent is given, the person's last.
 
     :param personal: whether it may be given the person's own facts
     """
     own = next((key for (key,) in ask(THEME_KEY, (theme,))), None)
-
-    def part(name: str) -> list[tuple[int, str]]:
-        keys = ask(THEME_KEY, (name,))
-        source = keys[0][0] if keys and name == DEFAULT else None
-        return [(key, "1" if name == theme else format_seen_from(ask, source, own, theme)) for (key,) in keys]
-
-    whose = [one for name, _ in find_readable_themes(ask, theme, sealed=sealed) for one in part(name)]
-    return whose, part(PERSONAL) if personal and reads_personal(ask, theme) else []
+    sources = find_readable_themes(ask, theme, sealed=sealed)
+    if personal and reads_personal(ask, theme):
+        sources.append((PERSONAL, OF_PERSON))
+    found = []
+    for name, why in sources:
+        for (key,) in ask(THEME_KEY, (name,)):
+            default_id = key if name == DEFAULT else None
+            found.append((key, why, "1" if name == theme else format_seen_from(ask, default_id, own, theme)))
+    return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.errors import PolicyInvalid
@@ -60,8 +61,8 @@ class MarkedFacts:
         return f"{count} of unmerged branches held back; to see them search with branch:{names[0] if names else 'NAME'}"
 
 
-HotRow = tuple[int, str, int, int, int | None, int, int, int | None]
-"""Of a hot fact: key, type, whether it is pinned, when it was changed and read last, tokens, keys of its actor and origin."""
+StartRow = tuple[Any, ...]
+"""A row of `START_FACTS`: of a fact its key, type, whether it is pinned …, with the keys of its actor and origin."""
 
 
 class BranchLabels:
@@ -132,7 +133,7 @@ class BranchLabels:
         marks = self.find_marks(fact.theme, [fact.origin])
         return MarkedFact(fact, marks.get(whereabouts(fact.origin)))
 
-    def place_hot_facts(self, theme: str, rows: Sequence[HotRow]) -> dict[int, HotPlace]:
+    def place_hot_facts(self, theme: str, rows: Sequence[StartRow]) -> dict[int, HotPlace]:
         """Return how marks change the places of hot facts, by key; facts without a mark are missing."""
         by_key = self._names.origins.by_key
         origins = {key: by_key(key) for key in {row[7] for row in rows} if key is not None}
@@ -142,7 +143,7 @@ class BranchLabels:
         of_origins = {key: mark for key, origin in origins.items() if (mark := marks.get(whereabouts(origin)))}
         holds = self._setting(theme) == HOLD
         found: dict[int, HotPlace] = {}
-        for key, kind, pinned, _, _, _, actor_id, origin_id in rows:
+        for key, kind, pinned, _, _, _, actor_id, origin_id, *_ in rows:
             mark = None if origin_id is None else of_origins.get(origin_id)
             if mark is not None:
                 author = self._names.actor_by_key(actor_id).kind

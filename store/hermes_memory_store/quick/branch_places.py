@@ -22,7 +22,7 @@ def find_hot_places(
 ) -> dict[int, HotPlace]:
     """Return how marks change the places of facts, by key; facts without a mark are missing.
 
-    :param rows: of `HOT_FACTS`
+    :param rows: of `START_FACTS`
     :param written: key of an origin, its project, branch and commit
     :param theme: the agent's own
     """
@@ -33,7 +33,7 @@ def find_hot_places(
     actors = sorted({row[6] for row in rows})
     kinds: dict[int, str] = dict(ask(AUTHORS.format(marks=", ".join("?" * len(actors))), actors))
     found: dict[int, HotPlace] = {}
-    for key, kind, pinned, _, _, _, actor_id, origin_id in rows:
+    for key, kind, pinned, _, _, _, actor_id, origin_id, *_ in rows:
         place = places.get(origin_id)
         mark = None if place is None else marks.get(place)
         if mark is not None:

@@ -6,8 +6,12 @@ hot tier any more, so the next read has nothing of it.
 
 from __future__ import annotations
 
+from time import time
+
 from hermes_memory_store.places import known_folder, place_queries, place_reading
-from hermes_memory_store.quick import fact_packing, fenced_text, store_reading
+from hermes_memory_store.quick import fenced_text, store_reading
+from hermes_memory_store.quick.start_choice import USES, choose_start_facts
+from hermes_memory_store.quick.start_situation import find_situation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ FENCE_TOKENS = 10
 COUNT_TOKENS = 12
 """What the line takes that counts the facts left out."""
 
+FIRST_WITH_ORIGINS, FIRST_WITH_USES = 7, 9
+"""Versions of the store since which facts have an origin, and uses are counted."""
+
 CHOSEN_FACTS = "SELECT id, uid, type, target, content FROM facts WHERE id IN ({marks})"
 
 WRITTEN_AT = """
@@ -45,8 +52,8 @@ class HotContext:
     def __init__(self, theme: str, text_lines: list[str], uids: list[str], costs: list[int], left_out: int) -> None:
         """:param text_lines: facts as MEMORY_SPEC writes them, one a line
         :param uids: of these facts, in the same order
-        :param costs: tokens of each of these lines
-        :param left_out: hot facts that did not fit
+        :param costs: tokens of each of these lines, its end included
+        :param left_out: facts that did not fit
         """
         self.theme = theme
         self.text_lines = text_lines
@@ -59,8 +66,7 @@ class HotContext:
         """Return the tokens of everything given: fence, facts, and the line that counts those left out."""
         if not self.text_lines:
             return 0
-        facts = sum(self.costs) + len(self.costs) * fact_packing.LINE_TOKENS
-        return FENCE_TOKENS + facts + (COUNT_TOKENS if self.left_out else 0)
+        return FENCE_TOKENS + sum(self.costs) + (COUNT_TOKENS if self.left_out else 0)
 
     @property
     def text(self) -> str:
@@ -112,18 +118,24 @@ def to_ask(conn: _sqlite3.Connection) -> Ask:
 
     In a store of an older version, tables that it lacks are empty, and facts have no origin.
     """
-    is_current = conn.execute("PRAGMA user_version").fetchone()[0] == store_reading.KNOWN_STORE[1]
+    version = conn.execute("PRAGMA user_version").fetchone()[0]
 
     def ask(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
         return conn.execute(sql, args).fetchall()
 
     def ask_older(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
-            return conn.execute(sql.replace("f.origin_id", "NULL"), args).fetchall()
+            known = sql.replace(USES[0], "NULL, NULL").replace(USES[1], "") if version < FIRST_WITH_USES else sql
+            known = (
+                known.replace("f.origin_id", "NULL").replace("f.verdict", "NULL")
+                if version < FIRST_WITH_ORIGINS
+                else known
+            )
+            return conn.execute(known, args).fetchall()
         except store_reading.OperationalError:
             return []
 
-    return ask if is_current else ask_older
+    return ask if version == store_reading.KNOWN_STORE[1] else ask_older
 
 
 def find_theme(ask: Ask, folder: str, named: str, policies: Policies | None) -> str:
@@ -150,35 +162,29 @@ def read_theme_context(
 ) -> HotContext:
     """Return the hot facts that an agent of a theme is given within `budget` tokens, fence included.
 
-    :param folder: where the agent works, which decides what was written on another branch
+    :param folder: where the agent works, which decides what matters there and what was written on another branch
     :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
     :param sealed: it reads no theme but its own
     """
     if not policy.has_project_themes:
         personal, sealed = False, True
-    parts = place_reading.format_hot_parts(ask, theme, personal=personal, sealed=sealed)
-    whose, of_person = (
-        [row for key, condition in part for row in ask(f"{fact_packing.HOT_FACTS} AND {condition}", (key,))]
-        for part in parts
+    chosen = choose_start_facts(
+        ask,
+        theme,
+        next((key for (key,) in ask(place_queries.THEME_KEY, (theme,))), None),
+        find_situation(ask, folder, int(time() * 1000)),
+        budget - FENCE_TOKENS,
+        lambda rows: place_hot_facts(ask, rows, theme, folder, policy.branches),
+        personal=personal,
+        sealed=sealed,
+        count_line=COUNT_TOKENS,
     )
-    places = place_hot_facts(ask, whose, theme, folder, policy.branches)
-    ranked = fact_packing.lower_marked(fact_packing.rank_facts(whose), places)
-    own = fact_packing.rank_facts(of_person)
-    keys = pack_within(ranked, own, budget - FENCE_TOKENS)
-    if len(keys) < len(ranked) + len(own):
-        keys = pack_within(ranked, own, budget - FENCE_TOKENS - COUNT_TOKENS)
+    keys, places = [one.key for one in chosen.given], chosen.places
     rows = ask(CHOSEN_FACTS.format(marks=", ".join("?" * len(keys))), keys) if keys else []
     facts = {key: (f"{kind}[{target}]: {content}", format_uuid(uid)) for key, uid, kind, target, content in rows}
-    costs = dict(ranked + own)
     lines = [f"{facts[key][0]} {places[key].mark.label}" if key in places else facts[key][0] for key in keys]
-    left_out = len(ranked) + len(own) - len(keys)
-    return HotContext(theme, lines, [facts[key][1] for key in keys], [costs[key] for key in keys], left_out)
-
-
-def pack_within(ranked: list[tuple[int, int]], own: list[tuple[int, int]], room: int) -> list[int]:
-    """Return the keys of the facts that fit, those of the person, who has a share of their own, last."""
-    of_person, taken = fact_packing.pack_facts(own, min(place_reading.PERSONAL_TOKENS, room))
-    return fact_packing.pack_facts(ranked, room - taken)[0] + of_person
+    costs = [one.cost for one in chosen.given]
+    return HotContext(theme, lines, [facts[key][1] for key in keys], costs, len(chosen.left_out))
 
 
 def place_hot_facts(
@@ -186,7 +192,7 @@ def place_hot_facts(
 ) -> dict[int, HotPlace]:
     """Return how the branches that facts were written on change their places, by key; most are not in it.
 
-    :param rows: of `HOT_FACTS`
+    :param rows: of `START_FACTS`
     :param theme: the agent's own
     :param branches: the policy: `mark`, `hold` or `off`
     """

