@@ -62,8 +62,8 @@ def choose_start(store: Store, sessions: HookSessions, moment: HookMoment, known
     if moment.event.source == "compact":
         return compaction_giving(store, sessions, moment, known)
     if known is not None and not begins_window(moment, known):
-        return make_resume_giving(store, moment.theme, known)
-    return make_start_giving(store, moment.theme)
+        return make_resume_giving(store, moment.theme, moment.find_situation(store, known), known)
+    return make_start_giving(store, moment.theme, moment.find_situation(store, known))
 
 
 def choose_prompt(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> list[Giving]:
@@ -88,7 +88,7 @@ def choose_opening(
     if known is None or not is_window_open(known):
         if known is not None and is_compaction_unanswered(known):
             return compaction_giving(store, sessions, moment, known)
-        return make_start_giving(store, moment.theme)
+        return make_start_giving(store, moment.theme, moment.find_situation(store, known))
     if is_compaction_unanswered(known) or has_shrunk(moment, known):
         return compaction_giving(store, sessions, moment, known)
     if moment.event.host in SILENT_COMPACTIONS and known.window_prompts >= REFRESH_PROMPTS:
@@ -99,7 +99,8 @@ def choose_opening(
 def compaction_giving(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
     """Return what comes back after a compaction."""
     since = moment.at if known is None else known.started_at
-    return make_compaction_giving(store, moment.theme, sessions.find_names(store, moment, known), since)
+    names, situation = sessions.find_names(store, moment, known), moment.find_situation(store, known)
+    return make_compaction_giving(store, moment.theme, situation, names, since)
 
 
 def has_shrunk(moment: HookMoment, known: HostSession) -> bool:

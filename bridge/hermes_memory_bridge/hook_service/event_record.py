@@ -50,8 +50,14 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
             store.sessions.close(session)
         if not late:
             theme = session.theme
+            situation = moment.find_situation(store, None)
             refresh_rules_file(
-                store, event.host, event.event, event.folder, theme, lambda: make_start_giving(store, theme).text
+                store,
+                event.host,
+                event.event,
+                event.folder,
+                theme,
+                lambda: make_start_giving(store, theme, situation).text,
             )
 
 
@@ -102,7 +108,9 @@ def record_givings(
     if any(giving.kind == "compaction" for giving in givings) and event.event == "prompt":
         store.host_sessions.begin_window(known, at=moment.at)
     for giving in givings:
-        store.reads.note(giving.kind, session.theme, giving.facts, session=session, why=None, tokens=giving.tokens)
+        store.reads.note(
+            giving.kind, session.theme, giving.facts, session=session, tokens=giving.tokens, reasons=giving.reasons
+        )
         if event.event != "compacting" and not late:
             store.host_sessions.forget_given(known, giving.gone)
             store.host_sessions.note_given(known, giving.facts)

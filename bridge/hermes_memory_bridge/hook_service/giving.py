@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hermes_memory_bridge.toolkit.fence import HEAD, MARK, format_fenced_text
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_store.content_checks.intake import is_admitted
+from hermes_memory_store.context.context_block import count_fenced_line, fence_tokens
+from hermes_memory_store.context.given_reasons import GivenReasons
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Uid
-from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.places.place_reading import PERSONAL_TOKENS
 from hermes_memory_store.projects.branch_labels import MarkedFact
-from hermes_memory_store.quick.fact_packing import LINE_TOKENS
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import PERSONAL
-
-HEAD_TOKENS = estimate_tokens(HEAD) + LINE_TOKENS
-
-MARK_TOKENS = estimate_tokens(MARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +27,8 @@ class Giving:
     """What is told, without the fence."""
     gone: tuple[Uid, ...] = ()
     """Facts given before of which the session is told now that they do not hold."""
+    reasons: GivenReasons | None = None
+    """Why these facts, and why not others, where they were valued."""
 
     @property
     def text(self) -> str:
@@ -40,7 +38,7 @@ class Giving:
     @property
     def tokens(self) -> int:
         """What the fenced text costs."""
-        return HEAD_TOKENS + sum(map(line_tokens, self.lines)) if self.lines else 0
+        return fence_tokens() + sum(map(count_fenced_line, self.lines)) if self.lines else 0
 
 
 def pack_lines(ranked: Iterable[MarkedFact], budget: int, *, reserve: int = 0) -> list[MarkedFact]:
@@ -51,18 +49,18 @@ def pack_lines(ranked: Iterable[MarkedFact], budget: int, *, reserve: int = 0) -
     :param budget: tokens in all
     :param reserve: tokens of it that stay free
     """
-    left = budget - reserve - HEAD_TOKENS
+    left = budget - reserve - fence_tokens()
     ranked = list(ranked)
     chosen: set[Uid] = set()
     room = min(PERSONAL_TOKENS, left)
     for one in ranked:
-        cost = line_tokens(one.line)
+        cost = count_fenced_line(one.line)
         if one.fact.theme == PERSONAL and cost <= room:
             chosen.add(one.fact.uid)
             room -= cost
             left -= cost
     for one in ranked:
-        cost = line_tokens(one.line)
+        cost = count_fenced_line(one.line)
         if one.fact.theme != PERSONAL and cost <= left:
             chosen.add(one.fact.uid)
             left -= cost
@@ -78,20 +76,20 @@ def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
     return [one for one in given if not one.is_lowered] + [one for one in given if one.is_lowered]
 
 
-def to_giving(kind: str, told: Iterable[MarkedFact]) -> Giving:
+def to_giving(kind: str, told: Iterable[MarkedFact], reasons: GivenReasons | None = None) -> Giving:
     """Return facts as they are given."""
     told = list(told)
-    return Giving(kind, tuple(one.fact for one in told), tuple(one.line for one in told))
-
-
-def line_tokens(line: str) -> int:
-    """Return what a line costs below the fence."""
-    return estimate_tokens(line) + MARK_TOKENS + LINE_TOKENS
+    return Giving(kind, tuple(one.fact for one in told), tuple(one.line for one in told), reasons=reasons)
 
 
 def is_for_sessions(fact: Fact) -> bool:
     """Check whether a fact may be given: nothing suspicious in it, unless a person let it in."""
-    return fact.verdict is None or is_admitted(fact.verdict)
+    return is_clean_verdict(fact.verdict)
+
+
+def is_clean_verdict(verdict: str | None) -> bool:
+    """Check whether a fact of this verdict may be given."""
+    return verdict is None or is_admitted(verdict)
 
 
 def join_givings(givings: Sequence[Giving]) -> str:

@@ -18,6 +18,7 @@ from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.quick.client_hosts import to_client_name
+from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.store import Store
 
 AHEAD_MS = 60_000
@@ -49,6 +50,13 @@ class HookMoment:
         """Return where the event comes from; its project is noted when it is new and the store is open for writing."""
         origin = Origin(way=Way.HOOK, client=to_client_name(self.event.host), client_version=self.event.version or None)
         return origin if self.seen is None else store.projects.place(origin, self.seen)
+
+    def find_situation(self, store: Store, known: HostSession | None) -> Situation:
+        """Return where the event's session is, by which is decided what it is given."""
+        said = self.event.text if self.event.event == "prompt" else ""
+        session = None if known is None or known.theme != self.theme else known.session
+        branch = None if self.seen is None else self.seen.branch
+        return Situation(store.clock(), folder=self.event.folder, branch=branch, session=session, message=said)
 
 
 def measure_file(path: str) -> int:

@@ -6,16 +6,20 @@ from collections.abc import Collection
 
 from hermes_memory_bridge.hook_service.giving import (
     Giving,
+    is_clean_verdict,
     is_for_sessions,
-    line_tokens,
     mark_facts,
     pack_lines,
     to_giving,
 )
+from hermes_memory_store.context.context_block import count_fenced_line, count_left_out_tokens, fence_tokens
+from hermes_memory_store.context.given_reasons import FactReasons, GivenReasons
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
-from hermes_memory_store.quick.hot_context import COUNT_TOKENS, format_left_out
+from hermes_memory_store.quick.hot_context import format_left_out
+from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
+from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import PERSONAL
 
@@ -31,54 +35,92 @@ BINDING_TYPES = (FactType.CONSTRAINT, FactType.DECISION)
 """What a session decided comes back whole, before any other fact."""
 
 
-def list_hot_facts(store: Store, theme: str) -> list[MarkedFact]:
-    """Return the hot facts that a session of this theme may be given, those that matter most first."""
-    return mark_facts(store, store.injection.ranked_facts(theme))
+DECIDED = 3.0
+"""What a fact is worth that the session itself wrote, after a compaction: whoever graded would say that it must know it."""
 
 
-def make_start_giving(store: Store, theme: str) -> Giving:
+def choose_window_facts(store: Store, theme: str, situation: Situation, budget: int) -> StartChoice:
+    """Choose what a session is given within a budget, fence and the line that counts the others included."""
+    return store.injection.choose(
+        theme,
+        situation,
+        budget - fence_tokens(),
+        count_line=count_left_out_tokens(),
+        is_allowed=is_clean_verdict,
+    )
+
+
+def list_marked_facts(store: Store, choice: StartChoice, candidates: list[StartCandidate]) -> list[MarkedFact]:
+    """Return facts of a choice with the labels of their branches."""
+    places = choice.places
+    by_key = {one.key: one for one in candidates}
+    return [
+        MarkedFact(fact, places[fact.id].mark if fact.id in places else None, by_key[fact.id].is_lowered)
+        for fact in store.injection.load_facts(candidates)
+    ]
+
+
+def make_start_giving(store: Store, theme: str, situation: Situation) -> Giving:
     """Return what a session is given at its start, fence and all within the theme's budget."""
-    return pack_giving("start", list_hot_facts(store, theme), store.policies.for_theme(theme).injection_tokens)
+    choice = choose_window_facts(store, theme, situation, store.policies.for_theme(theme).injection_tokens)
+    told = to_giving("start", list_marked_facts(store, choice, choice.given), store.injection.explain(choice))
+    return add_left_out(told, len(choice.left_out))
 
 
-def make_compaction_giving(store: Store, theme: str, sessions: Collection[str], since: int) -> Giving:
-    """Return what a session is given after a compaction: what it decided, and the hot facts.
+def make_compaction_giving(
+    store: Store, theme: str, situation: Situation, sessions: Collection[str], since: int
+) -> Giving:
+    """Return what a session is given after a compaction: what it decided, and the facts worth most where it works.
 
     :param sessions: names of the sessions that its facts were written by
     :param since: when it began, UTC milliseconds
     """
+    budget = COMPACTION_SHARE * store.policies.for_theme(theme).injection_tokens
     decided = find_session_facts(store, theme, sessions, since)
     known = {one.fact.uid for one in decided}
-    hot = [one for one in list_hot_facts(store, theme) if one.fact.uid not in known]
+    choice = choose_window_facts(store, theme, situation, budget)
+    given, left_out = (
+        [one for one in list_marked_facts(store, choice, some) if one.fact.uid not in known]
+        for some in (choice.given, choice.left_out)
+    )
     ranked = [
         *(one for one in decided if one.fact.type is FactType.CONSTRAINT),
-        *(one for one in hot if one.fact.type is FactType.CONSTRAINT),
+        *(one for one in given if one.fact.type is FactType.CONSTRAINT),
         *(one for one in decided if one.fact.type is FactType.DECISION),
-        *(one for one in hot if one.fact.type is not FactType.CONSTRAINT),
+        *(one for one in given if one.fact.type is not FactType.CONSTRAINT),
         *(one for one in decided if one.fact.type not in BINDING_TYPES),
+        *left_out,
     ]
-    budget = COMPACTION_SHARE * store.policies.for_theme(theme).injection_tokens
-    return pack_giving("compaction", ranked, budget)
+    return pack_giving("compaction", ranked, budget, explain_compaction(store, choice, decided))
 
 
-def make_resume_giving(store: Store, theme: str, known: HostSession) -> Giving:
+def explain_compaction(store: Store, choice: StartChoice, decided: list[MarkedFact]) -> GivenReasons:
+    """Return the reasons of a choice with those of what the session itself wrote."""
+    reasons = store.injection.explain(choice)
+    own = {one.fact.uid: count_fenced_line(one.line) for one in decided}
+    written = [FactReasons(uid, DECIDED, tokens, (("session", DECIDED),)) for uid, tokens in own.items()]
+    given, left_out = ([one for one in some if one.uid not in own] for some in (reasons.given, reasons.left_out))
+    return GivenReasons((*written, *given), tuple(left_out))
+
+
+def make_resume_giving(store: Store, theme: str, situation: Situation, known: HostSession) -> Giving:
     """Return what changed of what a session was given: new facts, changed ones, and those that do not hold any more."""
     given = store.host_sessions.given_facts(known)
     budget = store.policies.for_theme(theme).injection_tokens
-    packed = make_start_giving(store, theme).facts
+    started = make_start_giving(store, theme, situation)
     now = {fact.uid: fact for fact in store.facts.by_uids(given).values()}
     standing = {uid for uid, fact in now.items() if fact.tier in STANDING_TIERS and is_for_sessions(fact)}
     hot = [now[uid] for uid in given if uid in standing and now[uid].tier is Tier.HOT]
     changed = [fact for fact in hot if fact.updated_at > given[fact.uid]]
     since = known.given_at or known.window_at
-    fresh = [fact for fact in packed if fact.uid not in given and fact.updated_at >= since]
+    fresh = [fact for fact in started.facts if fact.uid not in given and fact.updated_at >= since]
     gone: list[Uid] = [uid for uid in given if uid not in standing]
-    told = pack_lines(mark_facts(store, [*changed, *fresh]), budget, reserve=COUNT_TOKENS)
+    told = pack_lines(mark_facts(store, [*changed, *fresh]), budget, reserve=count_left_out_tokens())
     facts, lines = tuple(one.fact for one in told), [one.line for one in told]
     if gone:
         replaced = {fact.target.casefold() for fact in facts}
         lines += format_gone([now[uid] for uid in gone if uid in now], replaced, len(gone))
-    return Giving("resume", facts, tuple(lines), tuple(gone))
+    return Giving("resume", facts, tuple(lines), tuple(gone), started.reasons and started.reasons.limited_to(facts))
 
 
 def format_gone(former: list[Fact], replaced: Collection[str], count: int) -> list[str]:
@@ -104,11 +146,19 @@ def find_session_facts(store: Store, theme: str, sessions: Collection[str], sinc
     return mark_facts(store, facts)
 
 
-def pack_giving(kind: str, ranked: list[MarkedFact], budget: int) -> Giving:
+def pack_giving(kind: str, ranked: list[MarkedFact], budget: int, reasons: GivenReasons) -> Giving:
     """Return the facts that fit into a budget, and a line that counts the others."""
     told = pack_lines(ranked, budget)
-    if len(told) == len(ranked):
-        return to_giving(kind, told)
-    told = pack_lines(ranked, budget, reserve=line_tokens(format_left_out(len(ranked))))
+    if len(told) < len(ranked):
+        told = pack_lines(ranked, budget, reserve=count_left_out_tokens())
     given = to_giving(kind, told)
-    return Giving(kind, given.facts, (*given.lines, format_left_out(len(ranked) - len(told))))
+    return add_left_out(
+        Giving(kind, given.facts, given.lines, reasons=reasons.limited_to(given.facts)), len(ranked) - len(told)
+    )
+
+
+def add_left_out(giving: Giving, left_out: int) -> Giving:
+    """Return a giving with the line that counts what was left out."""
+    if not left_out:
+        return giving
+    return Giving(giving.kind, giving.facts, (*giving.lines, format_left_out(left_out)), reasons=giving.reasons)

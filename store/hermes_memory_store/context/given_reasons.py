@@ -6,12 +6,13 @@ Numbers, names of parts and uids alone: nothing of a fact's text, so that a purg
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Uid
+from hermes_memory_store.model import Fact, Uid
 from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
 
 MOST_LEFT_OUT = 12
@@ -42,6 +43,14 @@ class GivenReasons:
 
     given: tuple[FactReasons, ...] = ()
     left_out: tuple[FactReasons, ...] = ()
+
+    def limited_to(self, facts: Sequence[Fact]) -> GivenReasons:
+        """Return the reasons where only these facts are given in the end; the others are left out."""
+        wanted = {fact.uid for fact in facts}
+        left_out = [one for one in (*self.given, *self.left_out) if one.uid not in wanted]
+        by_uid = {one.uid: one for one in (*self.left_out, *self.given)}
+        given = tuple(by_uid[fact.uid] for fact in facts if fact.uid in by_uid)
+        return GivenReasons(given, tuple(left_out[:MOST_LEFT_OUT]))
 
     def to_json(self) -> str:
         """Return the reasons as they are stored."""

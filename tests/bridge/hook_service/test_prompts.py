@@ -10,7 +10,7 @@ import pytest
 from hermes_memory_bridge.hook_service.giving import Giving
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
 from hermes_memory_store.model import Tier
-from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event
 from tests.bridge.hook_service.prompt_set import CHOOSING, FACTS, HELD_OUT, Prompts
@@ -50,7 +50,7 @@ def test_thirty_prompts_cost_sixty_tokens_each_on_average_and_give_no_fact_twice
         line for text in texts for line in text.splitlines() if line.startswith("| ") and "memory_search" not in line
     ]
     assert len(lines) == len(set(lines)) > 15
-    costs = [estimate_tokens(text) + len(text.splitlines()) for text in texts]
+    costs = [count_tokens(text) for text in texts]
     assert costs[0] <= 180
     assert sum(costs[1:]) <= 60 * 30
     assert max(costs[1:]) <= 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hermes_memory_store.model import Origin, Way
-from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event
@@ -30,7 +30,7 @@ def test_a_start_costs_at_most_its_budget_and_counts_what_it_left_out(db: Path) 
     write_facts(db, *(f"D[service.part{n}]: this is the decision number {n} about it" for n in range(60)))
     with bridge(db) as places:
         text = send_event(places, "start", source="startup")
-    assert 150 < estimate_tokens(text) + len(text.splitlines()) <= 180
+    assert 170 < count_tokens(text) <= 180
     assert text.splitlines()[-1].endswith("more: memory_search)")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event
 from tests.bridge.running import Shim, bridge, until
@@ -131,7 +131,7 @@ def test_after_a_compaction_hot_facts_and_the_decisions_of_the_session_come_back
     back = "\n".join(texts)
     assert back.count("C[db.id]: UUID always") == 1
     assert all(f"D[work.step{n}]" in back for n in range(8))
-    assert estimate_tokens(back) <= 540
+    assert count_tokens(back) <= 540
     assert later == ""
 
 
