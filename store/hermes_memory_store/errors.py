@@ -9,6 +9,7 @@ StoreError                      own code on every leaf, a sentence a person can 
 │   ├── ArgumentError           argument.invalid
 │   ├── ThemeInvalid            theme.invalid: no agent can have this name; a `ThemeError` as well
 │   ├── ImportFileError         import.invalid
+│   ├── CaseFileError           tests.invalid: memory-tests.toml, with the line of each mistake
 │   └── PolicyInvalid           policy.invalid: memory-themes.toml, with the line
 ├── NotFound                    a name that matches nothing, with the nearest that exist
 │   ├── UnknownTheme            theme.unknown
@@ -44,7 +45,7 @@ StoreError                      own code on every leaf, a sentence a person can 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,17 @@ class ThemeInvalid(InputError, ThemeError):
 
 class ImportFileError(InputError):
     code = "import.invalid"
+
+
+class CaseFileError(InputError):
+    """A file of tests of a memory has mistakes; none of its tests was run."""
+
+    code = "tests.invalid"
+
+    def __init__(self, path: Path, mistakes: Sequence[tuple[int, str]]) -> None:
+        self.mistakes = tuple(mistakes)
+        """Each as its line and what is wrong."""
+        super().__init__("\n".join(f"{path}:{line}: {said}" for line, said in mistakes), path)
 
 
 class PolicyInvalid(InputError):

@@ -33,7 +33,20 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-READING = ("search", "facts", "fact", "history", "status", "themes", "scopes", "sessions", "projects", "export", "log")
+READING = (
+    "search",
+    "facts",
+    "fact",
+    "history",
+    "status",
+    "themes",
+    "scopes",
+    "sessions",
+    "projects",
+    "export",
+    "log",
+    "test",
+)
 """Commands that can run on a past state."""
 
 READING_PATIENCE_S = 2.0

@@ -1,0 +1,274 @@
+"""Read `memory-tests.toml`: every mistake names its line and the way out.
+
+[[test]]
+ask = "how do we log in"
+given = ["D[auth.login]"]
+never = ["D[auth.old]: basic auth"]
+tokens = 180
+
+[[test]]
+start = { project = "shop", scope = "billing", branch = "main" }
+given = ["C[billing.vat]"]
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hermes_memory_store.clock import parse_moment
+from hermes_memory_store.errors import CaseFileError, FileError, StoreError, closest_names, shorten_value
+from hermes_memory_store.memory_tests.memory_case import (
+    CaseStart,
+    Expectation,
+    MemoryCase,
+    fold_line,
+    parse_expectation,
+)
+from hermes_memory_store.memory_tests.toml_lines import TomlPlaces
+
+FILE_NAME = "memory-tests.toml"
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""A thousand times what a hundred tests take."""
+
+LEAST_TOKENS, MOST_TOKENS = 20, 1_000_000
+"""Of a budget, as `recall ask` takes it."""
+
+FILE_KEYS = ("test", "theme", "tokens")
+
+CASE_KEYS = ("name", "ask", "start", "theme", "given", "never", "tokens")
+
+START_KEYS = tuple(field.name for field in fields(CaseStart))
+
+PLACE_IN_TOML = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+class CaseMistake(NamedTuple):
+    """What is wrong in a file of tests."""
+
+    line: int
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """The tests of a file."""
+
+    path: Path
+    cases: tuple[MemoryCase, ...]
+
+
+def read_case_file(path: Path) -> CaseFile:
+    """Return the tests of a file. :raises CaseFileError: names every mistake with its line :raises FileError: unreadable"""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise CaseFileError(path, [CaseMistake(1, f"the file is larger than {MAX_FILE_BYTES:,} bytes; split it")])
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}", str(path)) from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CaseFileError(path, [CaseMistake(line, "this is not UTF-8; save the file as UTF-8")]) from None
+    return CaseFile(path, parse_cases(text, path))
+
+
+def parse_cases(text: str, path: Path = Path(FILE_NAME)) -> tuple[MemoryCase, ...]:
+    """Return the tests that a text holds. :raises CaseFileError: names every mistake with its line"""
+    text = text.replace("\r\n", "\n")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CaseFileError(path, [to_syntax_mistake(str(error), text)]) from None
+    except RecursionError:
+        raise CaseFileError(path, [CaseMistake(1, "the values are nested too deeply; a test needs no depth")]) from None
+    reader = CaseReader(document, TomlPlaces(text))
+    cases = tuple(reader.read())
+    if reader.mistakes:
+        raise CaseFileError(path, sorted(reader.mistakes, key=itemgetter(0)))
+    return cases
+
+
+def to_syntax_mistake(said: str, text: str) -> CaseMistake:
+    """Return what the parser says about a text that is not TOML."""
+    found = PLACE_IN_TOML.search(said)
+    line = int(found[1]) if found and found[1] else max(1, text.rstrip("\n").count("\n") + 1)
+    said = PLACE_IN_TOML.sub("", said)
+    return CaseMistake(line, f"this is not TOML: {said[:1].lower()}{said[1:]}")
+
+
+class CaseReader:
+    """Turns the values of a file into tests, and gathers all mistakes."""
+
+    def __init__(self, document: dict[str, Any], lines: TomlPlaces) -> None:
+        self.mistakes: list[CaseMistake] = []
+        self._document = document
+        self._lines = lines
+        self._names: dict[str, int] = {}
+
+    def read(self) -> Iterator[MemoryCase]:
+        """Yield the tests without a mistake."""
+        self._refuse_unknown(self._document, FILE_KEYS, "a file of tests", ())
+        theme = self._read_text(self._document, "theme", ())
+        tokens = self._read_tokens(self._document, ())
+        tests = self._document.get("test", [])
+        if not isinstance(tests, list):
+            self._note("tests are written as [[test]], with two brackets on either side", "test")
+            return
+        if not tests and not self.mistakes:
+            self._note('there is no test; begin one with a line that says [[test]], then ask = "…" or start = { … }')
+        for number, table in enumerate(tests):
+            if not isinstance(table, dict):
+                self._note(f"a test is a table, not {shorten_value(table)!r}; begin it with [[test]]", "test", number)
+                continue
+            before = len(self.mistakes)
+            case = self._read_case(table, ("test", number), theme, tokens)
+            if len(self.mistakes) == before:
+                yield case
+
+    def _read_case(
+        self, table: dict[str, Any], path: tuple[str | int, ...], theme: str | None, tokens: int | None
+    ) -> MemoryCase:
+        self._refuse_unknown(table, CASE_KEYS, "a test", path)
+        ask = self._read_text(table, "ask", path)
+        start = self._read_start(table, path)
+        if "ask" in table and "start" in table:
+            self._note("a test has ask or start, not both; make two of it", *path, "start")
+        elif "ask" not in table and "start" not in table:
+            self._note('a test needs ask = "a question" or start = { scope = "…" }', *path)
+        given = tuple(self._read_expectations(table, "given", path))
+        never = tuple(self._read_expectations(table, "never", path))
+        if not table.get("given") and not table.get("never"):
+            self._note("nothing is expected; say what must be given = […], or never = […]", *path)
+        wanted = {fold_line(one.text) for one in given}
+        for one in never:
+            if fold_line(one.text) in wanted:
+                self.mistakes.append(
+                    CaseMistake(one.line, f"{shorten_value(one.text)!r} stands in given and in never; leave one out")
+                )
+        return MemoryCase(
+            self._read_name(table, path, ask, start),
+            ask,
+            start,
+            self._read_text(table, "theme", path) or theme,
+            self._read_tokens(table, path) or tokens,
+            given,
+            never,
+            self._lines.find(*path),
+        )
+
+    def _read_name(
+        self, table: dict[str, Any], path: tuple[str | int, ...], ask: str | None, start: CaseStart | None
+    ) -> str:
+        """Return the name of a test: its own, else what it asks or where it starts, made distinct."""
+        line = self._lines.find(*path, "name")
+        named = self._read_text(table, "name", path)
+        if named is not None:
+            if named in self._names:
+                self._note(
+                    f"the name {shorten_value(named)!r} is that of the test in line {self._names[named]}, too; change one",
+                    *path,
+                    "name",
+                )
+            self._names[named] = line
+            return named
+        name = base = format_case_name(ask, start)
+        number = 1
+        while name in self._names:
+            number += 1
+            name = f"{base} ({number})"
+        self._names[name] = line
+        return name
+
+    def _read_start(self, table: dict[str, Any], path: tuple[str | int, ...]) -> CaseStart | None:
+        if "start" not in table:
+            return None
+        said = table["start"]
+        if not isinstance(said, dict):
+            self._note('start is a table: start = { project = "shop", scope = "billing" }', *path, "start")
+            return None
+        path = (*path, "start")
+        self._refuse_unknown(said, START_KEYS, "a start", path)
+        found = {key: self._read_text(said, key, path) for key in START_KEYS if key != "at"}
+        return CaseStart(**(found | {"folder": found["folder"] or "", "at": self._read_moment(said, path)}))  # type: ignore[arg-type]  # the keys are the fields
+
+    def _read_moment(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str | None:
+        said = table.get("at")
+        if isinstance(said, datetime | date):
+            return said.isoformat()
+        at = self._read_text(table, "at", path)
+        if at is not None:
+            try:
+                parse_moment(at, 0)
+            except StoreError as error:
+                self._note(error.message, *path, "at")
+        return at
+
+    def _read_expectations(self, table: dict[str, Any], key: str, path: tuple[str | int, ...]) -> Iterator[Expectation]:
+        said = table.get(key, [])
+        if isinstance(said, str):
+            said = [said]
+        if not isinstance(said, list):
+            self._note(f'{key} is a list of texts: {key} = ["D[db.id]", "words of a line"]', *path, key)
+            return
+        for number, text in enumerate(said):
+            place = (*path, key, number)
+            if not isinstance(text, str) or not text.strip():
+                self._note(f"{key} expects a text such as D[db.id], not {shorten_value(text)!r}", *place)
+                continue
+            try:
+                yield parse_expectation(text, self._lines.find(*place))
+            except StoreError as error:
+                self._note(error.message, *place)
+
+    def _read_text(self, table: dict[str, Any], key: str, path: tuple[str | int, ...]) -> str | None:
+        said = table.get(key)
+        if key not in table:
+            return None
+        if not isinstance(said, str):
+            self._note(f"{key} is a text in quotes, not {shorten_value(said)!r}", *path, key)
+            return None
+        if not said.strip():
+            self._note(f"{key} is empty; leave it out, or say what it is", *path, key)
+            return None
+        return said.strip()
+
+    def _read_tokens(self, table: dict[str, Any], path: tuple[str | int, ...]) -> int | None:
+        said = table.get("tokens")
+        if said is None:
+            return None
+        if not isinstance(said, int) or isinstance(said, bool) or not LEAST_TOKENS <= said <= MOST_TOKENS:
+            self._note(
+                f"tokens is a number from {LEAST_TOKENS} to {MOST_TOKENS:,}, not {shorten_value(said)!r}",
+                *path,
+                "tokens",
+            )
+            return None
+        return said
+
+    def _refuse_unknown(
+        self, table: dict[str, Any], known: tuple[str, ...], what: str, path: tuple[str | int, ...]
+    ) -> None:
+        for key in table.keys() - set(known):
+            near = closest_names(key, known)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            self._note(f"{shorten_value(key)!r} is no key of {what}; {hint}", *path, key)
+
+    def _note(self, said: str, *path: str | int) -> None:
+        self.mistakes.append(CaseMistake(self._lines.find(*path), said))
+
+
+def format_case_name(ask: str | None, start: CaseStart | None) -> str:
+    """Return the name of a test that has none of its own."""
+    if start is None:
+        return " ".join((ask or "").split())
+    places = (start.project, start.scope, start.branch, start.folder, start.at)
+    return "start " + " ".join(place for place in places if place) if any(places) else "start"

@@ -1,0 +1,70 @@
+"""What became of tests, for other programs: JSON, and the XML that continuous integration reads as JUnit's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseStatus
+from hermes_memory_store.safe_text import to_printable
+
+SUITE = "hermes-memory"
+
+
+def format_junit(outcomes: Sequence[CaseOutcome], file: str) -> str:
+    """Return the outcomes as an XML document. :param file: the file of the tests, as it is shown"""
+    counts = Counter(one.status for one in outcomes)
+    totals = {
+        "tests": str(len(outcomes)),
+        "failures": str(counts[CaseStatus.FAILED]),
+        "errors": str(counts[CaseStatus.ERROR]),
+        "time": f"{sum(one.seconds for one in outcomes):.4f}",
+    }
+    suite = ElementTree.Element("testsuite", {"name": SUITE, **totals})
+    for one in outcomes:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            {
+                "classname": to_xml_text(file),
+                "name": to_xml_text(one.case.name),
+                "file": to_xml_text(file),
+                "line": str(one.case.line),
+                "time": f"{one.seconds:.4f}",
+            },
+        )
+        if one.failures:
+            kind = "error" if one.status is CaseStatus.ERROR else "failure"
+            said = ElementTree.SubElement(case, kind, {"message": to_xml_text(one.failures[0])})
+            said.text = to_xml_text("\n".join(one.failures))
+        if one.given is not None:
+            told = ElementTree.SubElement(case, "system-out")
+            told.text = to_xml_text("\n".join(item.line for item in one.given.items))
+    whole = ElementTree.Element("testsuites", totals)
+    whole.append(suite)
+    ElementTree.indent(whole)
+    return ElementTree.tostring(whole, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def to_xml_text(text: str) -> str:
+    """Return a text that XML can hold: printable lines."""
+    return "\n".join(to_printable(line).encode("utf-8", "replace").decode() for line in text.split("\n"))
+
+
+def outcome_json(outcome: CaseOutcome) -> dict[str, Any]:
+    """Return one outcome as JSON."""
+    given = outcome.given
+    return {
+        "name": outcome.case.name,
+        "line": outcome.case.line,
+        "status": outcome.status.value,
+        "failures": list(outcome.failures),
+        "tokens": None if given is None else given.tokens,
+        "budget": outcome.budget,
+        "ranked_by": None if given is None else given.ranked_by,
+        "ranks": {one.text: outcome.find_rank(one) for one in (*outcome.case.given, *outcome.case.never)},
+        "given": [] if given is None else [{"uid": item.uid, "line": item.line} for item in given.items],
+        "seconds": round(outcome.seconds, 6),
+    }

@@ -1,0 +1,160 @@
+"""`test`: run the tests of a memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_store.database.filesystem import atomic_write
+from hermes_memory_store.errors import ArgumentError, CaseFileError, ImportFileError, closest_names, shorten_value
+from hermes_memory_store.memory_tests.case_file import FILE_NAME, CaseFile, read_case_file
+from hermes_memory_store.memory_tests.case_reports import format_junit, outcome_json
+from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus, MakeNearest
+from hermes_memory_store.memory_tests.memory_case import MemoryCase
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_themes.theme_identity import DEFAULT
+from hermes_memory_tui.cli.command_runner import print_error
+from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
+from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
+from hermes_memory_tui.model.working_folder import see_working_folder
+
+MARKS = {CaseStatus.PASSED: ("✓", "green"), CaseStatus.FAILED: ("✗", "red"), CaseStatus.ERROR: ("!", "yellow")}
+
+MISTAKEN = 2
+"""Exit code of a file with mistakes, as of arguments that are wrong."""
+
+
+@click.command("test", short_help="Run the tests of a memory.")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--only", "only", multiple=True, metavar="NAME", help="Run the tests of this name alone; again for more.")
+@click.option(
+    "--export", "export", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Run them on an export (JSONL or MEMORY_SPEC lines) instead of the store.",
+)  # fmt: skip
+@click.option("--words", is_flag=True, help="Rank by words alone, without the model on this machine.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write the outcome as JUnit XML.")
+@add_common_options
+@pass_settings
+def test_command(
+    settings: CommandSettings,
+    file: Path | None,
+    only: tuple[str, ...],
+    export: Path | None,
+    words: bool,
+    junit: Path | None,
+) -> int:
+    """Ask what FILE asks, and check that what must be given is given, and what must never be is not.
+
+    FILE is memory-tests.toml of the working folder's repository, else the one beside the store. Exit code 0: all pass;
+    1: a test fails; 2: FILE has mistakes.
+    """
+    try:
+        found = read_case_file(file or find_case_file(settings.path()))
+    except CaseFileError as error:
+        print_error(error.as_dict(), settings.as_json)
+        return MISTAKEN
+    cases = choose_cases(found, only)
+    with open_tested_store(settings, export) as (store, theme), find_by_meaning(store, by_words=words) as nearest:
+        outcomes = CaseRunner(store, theme, nearest).run_all(cases)
+    if junit is not None:
+        with atomic_write(junit, encoding="utf-8") as out:
+            out.write(format_junit(outcomes, str(found.path)))
+    if settings.as_json:
+        print_document(outcomes_json(found, outcomes))
+    else:
+        print_outcomes(found, outcomes)
+    return 0 if all(one.status is CaseStatus.PASSED for one in outcomes) else 1
+
+
+def find_case_file(store_path: Path) -> Path:
+    """Return the file of tests of the working folder's repository, else the one beside the store.
+
+    :raises ArgumentError: there is neither
+    """
+    seen = see_working_folder()
+    places = list(dict.fromkeys(([] if seen is None else [Path(seen.root)]) + [store_path.absolute().parent]))
+    for place in places:
+        if (place / FILE_NAME).is_file():
+            return place / FILE_NAME
+    raise ArgumentError(
+        f"no {FILE_NAME} in {' or '.join(map(str, places))}; name a file, or begin one with: hermes-memory-tui test --learn",
+        str(places[0]),
+    )
+
+
+def choose_cases(found: CaseFile, names: Sequence[str]) -> list[MemoryCase]:
+    """Return the tests of these names, all without a name. :raises ArgumentError: no test has a name"""
+    by_name = {case.name: case for case in found.cases}
+    for name in names:
+        if name not in by_name:
+            near = closest_names(name, by_name)
+            hint = f"did you mean {near[0]!r}?" if near else "names stand in the file"
+            raise ArgumentError(f"no test of {found.path} is named {shorten_value(name)!r}; {hint}", name)
+    return [by_name[name] for name in names] or list(found.cases)
+
+
+@contextmanager
+def open_tested_store(settings: CommandSettings, export: Path | None) -> Iterator[tuple[Store, str]]:
+    """Yield the store that is tested, or an export as one, and the theme of tests that name none."""
+    if export is None:
+        with settings.store() as store:
+            yield store, settings.reading_theme(store)
+        return
+    with temporary_store() as store:
+        theme = settings.named_theme() or DEFAULT
+        fill_from_export(store, export, theme)
+        yield store, theme
+
+
+@contextmanager
+def find_by_meaning(store: Store, *, by_words: bool = False) -> Iterator[MakeNearest | None]:
+    """Yield what finds by meaning with the vectors that are there and a model on this machine; None where words answer."""
+    from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
+
+    near = None if by_words else open_local_nearest(store)
+    if near is None:
+        yield None
+        return
+    with near:
+        yield near
+
+
+def fill_from_export(store: Store, export: Path, theme: str) -> None:
+    """Put an export into an empty store, as it was. :raises ImportFileError: it is none, or a line of it is not"""
+    from hermes_memory_store.transfer.export_import import import_file
+
+    report = import_file(store, export, theme=theme)
+    if report.errors:
+        more = f", and {len(report.errors) - 1} more" if len(report.errors) > 1 else ""
+        raise ImportFileError(f"{export}: {report.errors[0]}{more}; repair the export, or make it again", str(export))
+
+
+def print_outcomes(found: CaseFile, outcomes: Sequence[CaseOutcome]) -> None:
+    """Print a line for each test, below it why it does not pass, and the counts."""
+    for one in outcomes:
+        mark, colour = MARKS[one.status]
+        spent = "" if one.given is None else f"  ({one.given.tokens} of {one.budget} tokens)"
+        click.echo(f"{style_text(mark, fg=colour)} {to_printable(one.case.name)}{spent}")
+        for failure in one.failures:
+            click.echo(f"    {found.path.name}:{one.case.line}: {to_printable(failure)}")
+    counts = Counter(one.status for one in outcomes)
+    said = [f"{counts[status]} {status}" for status in CaseStatus if counts[status] or status is CaseStatus.PASSED]
+    seconds = sum(one.seconds for one in outcomes)
+    click.echo(f"{format_quantity(len(outcomes), 'test')}: {', '.join(said)}  ({seconds:.2f} s)", err=True)
+
+
+def outcomes_json(found: CaseFile, outcomes: Sequence[CaseOutcome]) -> dict[str, Any]:
+    """Return the outcomes of a file as JSON."""
+    counts = Counter(one.status for one in outcomes)
+    return {
+        "file": str(found.path),
+        **{status.value: counts[status] for status in CaseStatus},
+        "tests": [outcome_json(one) for one in outcomes],
+    }
