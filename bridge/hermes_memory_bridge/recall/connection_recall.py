@@ -11,8 +11,8 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.errors import NotFound
 from hermes_memory_store.model import Fact, Session
 from hermes_memory_store.projects.branch_labels import MarkedFacts
+from hermes_memory_store.recall.candidates import MOST_OF_EACH
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
-from hermes_memory_store.recall.recall import MOST_RANKED
 from hermes_memory_store.store import Store
 
 
@@ -58,7 +58,7 @@ def recall_items(
             nearest=find_nearest(store, asked),
             ranked_by=None if asked is None else asked.ranked_by,
             mark=mark,
-            limit=max(limit, MOST_RANKED) if connection.team_fallback is not None else limit,
+            limit=max(limit, MOST_OF_EACH) if connection.team_fallback is not None else limit,
         )
 
     answers: list[Given] = []

@@ -136,9 +136,10 @@ async def find_query_vector(
     if spec.waits_for_endpoint:
         return await meaning.find_query_vector(question)
     # Where nothing is computed here, only what was asked before is known, and costs nothing.
-    is_looked_up = suffice is not None and meaning.computes_here
-    if is_looked_up and await worker.read(lambda store: suffice(connection.with_store(store), arguments)):
-        return None
+    if suffice is not None and meaning.computes_here:
+        check = suffice
+        if await worker.read(lambda store: check(connection.with_store(store), arguments)):
+            return None
     return await meaning.find_query_vector(question, local_theme=connection.theme)
 
 

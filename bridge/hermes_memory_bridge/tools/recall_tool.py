@@ -23,7 +23,7 @@ from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
 from hermes_memory_store.model import Fact
-from hermes_memory_store.recall.recall import MOST_RANKED
+from hermes_memory_store.recall.candidates import MOST_OF_EACH
 from hermes_memory_themes import ThemeError, normalise_theme
 
 LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}
@@ -97,7 +97,7 @@ def recall_memory(connection: Connection, arguments: Arguments) -> ToolResult:
     if target not in TARGETS:
         raise ArgumentError(f"target must be one of {', '.join(TARGETS)}, not {target[:40]!r}", target)
     session, themes = connection.session(arguments), find_recall_themes(connection, scope)
-    found = recall_facts(connection, themes, query, limit if target == "both" else MOST_RANKED)
+    found = recall_facts(connection, themes, query, limit if target == "both" else MOST_OF_EACH)
     items = [item for item in found.items if is_wanted_kind(item.fact, target)][:limit]
     note_recalled_facts(connection, themes, items, query, session)
     facts = [item.fact for item in items if item.fact is not None]

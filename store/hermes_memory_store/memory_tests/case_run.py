@@ -148,7 +148,13 @@ class CaseRunner:
         project = None if start.project is None else self._store.projects.get(start.project).name
         at = None if start.at is None else parse_moment(start.at, self._store.clock())
         return StartSituation(
-            theme, project, start.folder, start.branch, start.scope, at, tuple(one for one in themes if one != theme)
+            theme,
+            project,
+            start.folder,
+            start.branch,
+            start.scope,
+            at=at,
+            also=tuple(one for one in themes if one != theme),
         )
 
     def _find_failures(self, case: MemoryCase, given: Given, budget: int) -> Iterable[str]:

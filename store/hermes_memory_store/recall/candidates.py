@@ -16,8 +16,8 @@ MOST_BY_WORDS = 80
 """Facts of each theme that are looked at for their words where no turn answers."""
 
 MOST_OF_EACH = 50
-"""Facts and turns that are looked at where there are both, which help each other: 80 give .735 of the evidence of LoCoMo's first five
-conversations at 180 tokens, 50 give .731 in three quarters of the time."""
+"""Facts and turns that are looked at where there are both, which help each other: 80 give .735 of the evidence of the first five
+conversations of LoCoMo at 180 tokens, 50 give .731 in three quarters of the time."""
 
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""

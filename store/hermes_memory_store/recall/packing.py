@@ -18,7 +18,7 @@ MOST_MISFITS = 12
 """Items that did not fit, after which no other is tried, and that are told as left out."""
 
 
-def pack_candidates(
+def pack_scored(
     ranked: Sequence[ScoredCandidate], room: int, to_item: Callable[[ScoredCandidate], GivenItem]
 ) -> tuple[list[GivenItem], list[GivenItem]]:
     """Return the items that fit into `room` tokens, and the best of the others, both best first.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact
 from hermes_memory_store.recall.candidates import MOST_OF_EACH
 from hermes_memory_store.recall.given import WORDS_ONLY, Nearest
-from hermes_memory_store.search.query_syntax import parse_query
-
-if TYPE_CHECKING:
-    from hermes_memory_store.store import Store
+from hermes_memory_store.recall.recall import Recall
+from hermes_memory_store.search.search import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,8 @@ class RankedListing:
 
 
 def list_ranked_facts(
-    store: Store,
+    search: Search,
+    recall: Recall,
     theme: str | None,
     line: str,
     *,
@@ -45,10 +42,10 @@ def list_ranked_facts(
     :param limit: 1 to 1,000 facts
     :raises StoreError: as `Search.find`
     """
-    found = store.search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
-    if not parse_query(line, now=store.clock()).has_text:
+    found = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
+    if not search.has_words(line):
         return RankedListing(found.facts, found.total, found.more)
-    ranked = store.recall.rank(
+    ranked = recall.rank(
         [theme, *also],
         line,
         kinds=("fact",),

@@ -14,7 +14,7 @@ from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.recall.candidates import MOST_OF_EACH, CandidateFinder, FoundCandidates
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
-from hermes_memory_store.recall.packing import pack_candidates
+from hermes_memory_store.recall.packing import pack_scored
 from hermes_memory_store.recall.scoring import ScoredCandidate, lower_by_branch, score_candidates
 from hermes_memory_store.recall.turn_sentences import format_turn_line
 from hermes_memory_store.search.query_syntax import parse_query
@@ -126,7 +126,7 @@ class Recall:
         scored, held = score_found(found, mark)
         scored = [one for one in scored if one.candidate.kind in kinds]
         fence = self.count(f"{HEAD}\n") if reserved is None else reserved
-        chosen, left_out = pack_candidates(scored, budget - fence, self._make_items(question))
+        chosen, left_out = pack_scored(scored, budget - fence, self._make_items(question))
         return Given(
             tuple(chosen),
             tuple(left_out),

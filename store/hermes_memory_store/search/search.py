@@ -177,6 +177,10 @@ class Search:
             self.note("search", theme, found.facts, session=session, why=line)
         return found
 
+    def has_words(self, line: str) -> bool:
+        """Check whether a search line has words or phrases, or filters alone. :raises QueryError: as `find`"""
+        return parse_query(line, now=self._clock()).has_text
+
     def find_branch_filter(self, line: str) -> frozenset[str]:
         """Return the names of branches that a search line asks for. :raises QueryError: as `find`"""
         return parse_query(line, now=self._clock()).filter.branches

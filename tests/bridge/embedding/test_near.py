@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
+from hermes_memory_bridge.recall.fusion import fuse_scores, interleave_rankings, score_by_rank
 
 from hermes_memory_bridge.embedding import vector_index as module
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
-from hermes_memory_bridge.recall.fusion import fuse_scores, interleave_rankings, score_by_rank
 from hermes_memory_store.search.vector_file import Vector, Vectors
 
 SPAN = (1, 1 << 40)

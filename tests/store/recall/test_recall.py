@@ -15,7 +15,7 @@ from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, 
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.recall.candidates import RecallCandidate
 from hermes_memory_store.recall.given import WORDS_ONLY, GivenItem
-from hermes_memory_store.recall.packing import MOST_MISFITS, pack_candidates
+from hermes_memory_store.recall.packing import MOST_MISFITS, pack_scored
 from hermes_memory_store.recall.scoring import ScoredCandidate
 from hermes_memory_store.recall.turn_sentences import find_best_sentence, format_day, split_speaker
 from hermes_memory_store.search.ranking import text_terms
@@ -209,7 +209,7 @@ def test_packing_never_runs_over_and_loses_nothing(costs: list[tuple[int, bool, 
     def to_item(one: ScoredCandidate) -> GivenItem:
         return GivenItem("x", costs[one.candidate.key][0], one.score, one.candidate.fact, one.candidate.turn)
 
-    chosen, left_out = pack_candidates(ranked, room, to_item)
+    chosen, left_out = pack_scored(ranked, room, to_item)
     assert sum(one.tokens for one in chosen) <= room
     seen = [one.uid for one in chosen + left_out]
     assert len(seen) == len(set(seen)) == min(len(ranked), len(chosen) + MOST_MISFITS)
