@@ -52,6 +52,28 @@ def test_a_look_up_finds_other_forms_in_the_languages_of_the_theme(tmp_path: Pat
         assert store.search.find("default", "Hauses Fluss").exact == 1
 
 
+def test_the_parts_of_a_german_compound_are_looked_for(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        store.facts.write("default", "V[register]: nur abwärtskompatible Änderungen am Schema", actor=AGENT)
+        store.facts.write("default", "V[other]: die Halle hat acht Tore", actor=AGENT)
+        found = found_by(store, "welche Schemaänderungen sind erlaubt?")
+        assert found == ["nur abwärtskompatible Änderungen am Schema"]
+
+
+def test_a_question_says_no_in_its_own_language(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        store.facts.write("default", "V[frontend]: Angular, kein NgRx", actor=AGENT)
+        assert found_by(store, "was benutzen wir nicht, und warum kein anderes?") == ["Angular, kein NgRx"]
+
+
+@given(st.text(alphabet="abcdeäs", max_size=20))
+def test_the_parts_of_a_compound_are_its_beginning_and_its_end(word: str) -> None:
+    for first, last in word_forms.split_compound(word):
+        assert word.startswith(first)
+        assert word.endswith(last)
+        assert 0 <= len(word) - len(first) - len(last) <= 1
+
+
 def test_an_unknown_language_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "memory-themes.toml").write_text('[defaults]\nlanguages = ["en", "xx"]\n', encoding="utf-8")
     with pytest.raises(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.tokenizer import fold_accents
 
@@ -29,3 +31,57 @@ STOP_FORMS = frozenset(fold_accents(STOP_WORDS).split())
 
 STOP_TERMS = frozenset(map(stem_word, STOP_FORMS))
 """The same as index terms."""
+
+_MORE = {
+    "fr": """
+        ai aie ait alors après as assez aujourd avant avez avons avoir bien cela celle celles celui certaine certains
+        ceux chez ci combien contre déjà depuis derrière dès devons devez doit doivent dois donc dont elles encore entre
+        est étaient étant été être faire fais fait faite faites faits faut font hui ici ils jusqu jusque là lequel
+        laquelle lesquels lors lorsque lui notamment or ont parmi pendant peu peut peuvent peux plutôt possible pouvons
+        pouvez presque puis puisque quoi sauf sera serait seront si sinon soit sommes son sont sous souvent suis sur tel
+        telle tels toujours tous tout toute toutes très trop va vers veut voici voilà vont y c d j l m s t qu est-ce
+    """,
+    "de": """
+        ab aller alle allem allen alles also andere anderen anderer anderes auch außer außerdem bald bereits beim
+        besonders bin bist bisher damit danach dann daran darauf darf dürfen daraus darin darüber davon dazu den denen
+        denn deren des dessen deshalb dich die dies diese diesem diesen dieser dieses dir dort du durch eben eigentlich
+        einige einmal etwa etwas euch euer falls fast ganz gar geben gegen genau gerade gern gibt ging hab habe haben
+        habt hast hat hatten hier hin hinter immer in ins irgend jemand jene jetzt können könnte könnten könnt lassen
+        lässt machen macht man manche mich mir mit möchte muss müssen musste neben nun passiert schon sehr seit selbst
+        soll sollen sollte sollten somit sondern sonst soweit sowie trotz tun tut um unser unsere unserem unseren
+        unserer unseres unter viel viele vielen vom vorher während wäre war waren warst weil weiter welchem welchen
+        weniger wenn werde werden wessen wieder wieviel wieso will wollen wollte worden wurden würde würden zwar
+        zwischen womit wofür woher wohin woran worauf wodurch wen wem
+    """,
+    "es": """
+        a acá ahí ahora algo algún alguna algunas alguno algunos alguien allí ante antes aquel aquella aquí así aún
+        aunque bajo bien casi como cual cuales cualquier cuál cuáles cuando cuanta cuánta cuántas cuanto cuánto cuántos
+        de debe deben debo desde después dice dicho donde durante ellas ellos en era eran eres es esa esas ese eso esos
+        estaba estado estamos están estar estas estos estoy fue fueron fuera ha había hace hacemos hacen hacer hacia
+        hago han hay haya he hemos hicimos hizo incluso ir lado le les luego mas me menos mientras mis misma mismo mucho
+        mucha muchos muy nos nosotros nuestra nuestras nuestro nuestros o os otra otras otro otros pero poca poco pocos
+        pone ponen pueda puede pueden puedo pues quienes quién sabe sea sean según será sido siempre somos son soy su sí
+        también tampoco tan tanto te tenemos tener tengo ti tienen toda todas todo todos tras tu tus un una unas unos
+        usa usamos usan va vamos van veces ver vez y yo
+    """,
+    "ru": """
+        а более бы был была были было быть в вам вас весь во вот все всего всех вы где да для до его ее ей ему если есть
+        еще же за и из или им их к как какая какие какое какой какую кем ко когда кого кому которая которые который
+        которой кто куда ли мне может можно мой мы на над надо нам нами нас наш наша наше нашего нашей нашем наши наших
+        него нее них но нужно о об он она они оно от откуда очень по под после почему при про с сколько со так также
+        такой там то того тоже той только том тот тут ты у уже чего чем через что чтобы чье чей эта эти это этого этой
+        этом этот я
+    """,
+    "ar": """
+        في من إلى على عن مع هل ما ماذا متى أين كيف كم لماذا هو هي هم نحن أنا أنت هذا هذه ذلك تلك التي الذي الذين كان
+        كانت يكون تكون قد أو و ثم بين عند عندما كل بعد قبل أي يتم تم لدينا لنا بنا
+    """,
+}
+"""Further such words of one language, left out of a question that is asked in it: some name things in another. Words that
+say no are not among them: who asks for what is forbidden uses the words that forbid."""
+
+
+@cache
+def more_stop_forms(language: str) -> frozenset[str]:
+    """Return further words of questions in one language, folded; none for most."""
+    return frozenset(fold_accents(_MORE.get(language, "")).split())

@@ -505,5 +505,121 @@ movi|film|cinema|kino|pelicula|cine|фильм|кино|电影|映画|영화
 buy|purchas|kaufen|gekauft|achet|comprar|купить|购买|買う|購入|사다|구매
 job|work|occup|profess|career|beruf|arbeit|metier|travail|trabajo|работа|профессия|工作|职业|仕事|職業|직업
 live|resid|wohnen|wohnt|habit|vivr|vivir|жить|居住|住む|살다|거주
+hobbi|pastim|loisir|pass temp|aficion|freizeit|хобби|увлечение|爱好|喜欢|兴趣|有空|趣味|好き|休日|취미|좋아 아하 하는|좋아 아해|즐겨
+phone number|telephon number|mobil number|contact number|phone|numero de telephon|telefonnumm|handynumm|rufnumm|numero de telefono|номер телефона|手机 机号|手机 机号 号码|电话 话号 号码|联系 系电 电话|联系 系方 方式|电话|怎么 么联 联系|電話 話番 番号|連絡 絡先|携帯 帯番 番号|携帯|전화 화번 번호|연락 락처|휴대 대폰 폰 번호
+home town|hometown|lieu de naissanc|heimatort|wohnort|ciudad natal|родом|住在|家在|老家|住址|居住|家乡|哪里 里人|住哪|搬到|住ま まい|在住|出身|実家|自宅|사는|거주|고향|집은|살고
+degre|graduat|diploma|univers degre|diplom|abschluss|studium|titulacion|estudio|образование|диплом|学历|学位|毕业|本科|硕士|博士|大专|学歴|卒業|大学|修士|학력|졸업|학위|석사|박사
+height|tall|centimetr|centimet|cm|taill|korpergross|gross|altura|estatura|рост|身高|多高|厘米|身長|セン ンチ|背の の高 高さ|신장|센티
+ag|year old|how old|alter|jahr alt|edad|ano|возраст|лет|年龄|年纪|多大|几岁|今年|岁数|年齢|何歳|年上|나이|몇 살|연세
+employ|compani|firm|entrepris|societ|arbeitgeb|firma|unternehmen|empresa|empleador|компания|работодатель|公司|单位|上班|工作 作单 单位|就职|任职|跳槽|勤務 務先|勤め|会社|職場|회사|직장|근무|다니 니는
+profess|occup|job titl|posit|metier|beruf|profes|профессия|должность|职业|工作|岗位|职位|做什 什么 么的|职务|職業|仕事|職種|役職|직업|직책|하는 는 일
+birthday|born|date of birth|birth date|anniversair|ne le|geburtstag|geboren|cumpleano|nacimiento|день рождения|родился|生日|过生 生日|出生|誕生 生日|生ま まれ|생일|태어 어난
+appoint|rendezv|rendez vou|verabredung|treffen|cita|encuentro|встреча|见面|约会|聚会|碰头|待ち ち合 合わ わせ|会う|約束|약속|만나
+celebr|gather|fete|feier|fiesta|праздник|聚会|派对|庆祝|パー ーテ ティ ィー|お祝 祝い|파티|모임
+trip|journey|voyag|reis|viaj|поездка|путешествие|旅行|旅游|出差|行程|出張|여행|출장
+exercis|workout|gym|sport|fit|train|entrain|ejercicio|спорт|тренировка|锻炼|健身|运动|跑步|運動|ジム|運動 動す する|운동|헬스
+pet|puppi|kitten|haustier|hund|katz|anim de compagni|chien|chat|mascota|perro|gato|питомец|собака|кошка|宠物|小狗|猫咪|ペッ ット|반려 려동 동물|강아 아지|고양 양이
+medicin|medic|medica|medika|arznei|medicamento|лекарство|药物|吃药|服药|お薬|薬を|복용
+price|cost|combien|wie viel|cuanto|сколько стоит|多少 少钱|价格|花了|块钱|いく くら|値段|円で|얼마|가격
+address|street|venu|地点|地址|位置|在哪|場所|所在 在地|장소|위치
+carrier|ship compani|courier|parcel servic|transporteur|spediteur|paketdienst|versanddienstleist|transportista|mensajeria|up|dhl|fedex
+parcel|packag|shipment|coli|paket|sendung|paquet|envio|посылка|包裹|快递|荷物|택배
+permit|allow|admiss|valid|zulassig|erlaubt|gestattet|autoris|permi|admitido|permitido
+not allow|forbidden|must not|may not|never|no|nur|unzulassig|verboten|darf nicht|ne jamai|jamai|interdit|nunca|prohibido|no se
+onli|exclus|sole|nur|ausschliesslich|seulement|uniqu|exclusiv|solo|unicament|только|のみ|だけ
+anonym|anonymis|pseudonym|pseudonymis|mask|redact|unkenntlich|anonymisiert|pseudonymisiert|maskiert|maskierung|masquer|anonimizar|enmascarar|seudonimizar
+report|evalu|analyt|auswertung|auswertungen|bericht|rapport|etat|inform
+bi|busi intellig|dashboard|metabas|tableau|power bi|looker|superset
+approv|sign off|consent|agre|freigab|genehmigung|zustimmung|zustimmen|genehmigen|accord|valid|approuv|aprobacion|visto bueno|aprobar
+durat|how long|how much time|day|week|month|dauer|wie lang|tage|dure|combien de temp|delai|jour|duracion|cuanto tiempo|cuanto tarda|dia|plazo
+refund|reimburs|money back|return|devolucion|reembolso|rembours|retour|ruckerstattung|ruckzahlung|erstattung
+chargeback|disput|contracargo|ruckbuchung|ruckbelastung|retrofactur|impay
+close|expir|laps|caduca|caducar|cierra|cerrar|cierr|schliessen|schliesst|abgelaufen|fermer|fermetur
+sandbox|test environ|simul|test mode|stage|entorno de prueba|simulador|testumgebung|abnahmeumgebung|bac a sabl|environn de recett|recett
+forecast|predict|project|prognos|vorhersag|previs|predir|pronostico|pronosticar|predecir
+sale|revenu|turnov|umsatz|verkauf|absatz|vent|chiffr d affair|venta|ingreso
+purchas|order|checkout|buy|achat|kauf|bestellen|compra
+buyer|shopper|purchas|custom|kaufer|acheteur|comprador|acheteus
+account|bookkeep|ledger|comptabilit|comptabl|buchhaltung|buchfuhrung|contabilidad|contabl
+archiv|retain|retent|keep|archivieren|archivierung|archivag|conserv|archivar|archivado|conservar
+protect|encrypt|secur|proteg|protege|chiffr|chiffre|geschutzt|verschlusselt|protegido|cifrado|cifrada
+purg|invalid|flush|evict|vider|leeren|loschen|invalidieren|invalidar|purgar|vaciar
+cach|antememoir|memoir tampon|zwischenspeich|memoria cach
+out of stock|low stock|stockout|shortag|ruptur|ruptur de stock|penuri|ausverkauft|nachbestellen|sin existencia|agotado
+threshold|limit|minimum|from how mani|seuil|quantit|schwell|schwellwert|schwellenwert|umbral
+imag|photo|pictur|bilder|foto|clich|imagen|照片|写真|사진
+comment|review|rate|opinion|avi|commentair|note|bewertung|bewertungen|rezens|resena|valoracion
+moder|review|relir|moderieren|prufen|moderacion|moderar
+publish|appear|public|paraitr|publier|veroffentlichen|erscheinen|publicar|publicacion|aparec
+price|tariff|fee|rate|tarif|prix|prei|gebuhr|tarifa|precio
+viru|malwar|viru scan|clamav|antiviru|schadsoftwar|virenscan|virenscann|logiciel malveil|programa malicioso
+wifi|wi fi|wlan|wireless|funknetz|reseau san fil|inalambrico|offlin|connect|san reseau|hor lign|sin conexion|ohn netz
+cutoff|deadlin|latest|no later than|annahmeschluss|schluss|spatesten|heur limit|au plu tard|hora limit|a ma tardar
+same day|today|heut|noch am selben tag|le jour meme|aujourd hui|el mismo dia|hoy
+formal|inform|address|tone|duzen|siezen|gesiezt|geduzt|anred|tutoy|vouvoy|tutoiement|vouvoiement|tutear|ust|tuteo
+idempot|twice|doubl charg|duplic|doppelt|zweimal|deux foi|doublon|do vece|duplicado|repetido|idempotencia|cle d idempot
+amount|money|sum|cent|integ|import|dinero|centimo|montant|argent|centim|betrag|geld
+decim|float|float point|fraction|round|dezim|kommazahl|gleitkomma|rundung|arrondi|virgul flottant|decimal|redondeo|coma flotant
+holiday|weekend|sunday|feiertag|wochenend|sonntag|jour feri|week end|dimanch|festivo|fin de semana|domingo|labor
+answer|repli|respond|respons|antworten|antwort|beantworten|repondr|repons|contestar|respuesta
+experi|a b test|ab test|split test|prueba a b|experimento|versuch
+bank|banqu|banco|银行|銀行|은행
+confirm|strong custom authent|sca|3 d secur|3ds|bestatigung|bestatigen|confirmacion|confirmar
+card|credit card|debit card|kart|kreditkart|cart|cart bancair|tarjeta|carta|银行 行卡|信用 用卡|カー ード|카드
+lead|head of|direct|leitung|leitet|leiter|leiterin|dirig|dirigir|directora|director|directeur|directric
+handl|manag|take care|in charg|look after|kummert|betreut|bearbeitet|s occup|gere|gerer|gestiona|gestionan|se encarga|atiend
+who|person|contact|name|ansprechpartn|kontakt|interlocuteur|contacto
+host|run on|deploy on|heberg|heberge|gehostet|betrieben|alojado|alojada|aloja|alojamiento
+write in|program languag|implement in|build with|geschrieben|code en|ecrit en|escrito en|programado
+librari|sdk|toolkit|packag|werkzeug|outil|herramienta|tool
+tool|softwar|product|program|werkzeug|outil|logiciel|herramienta|programa|инструмент|工具|ツー ール|도구
+orchestr|workflow engin|schedul|dagster|airflow|tempor|argo|prefect|orchestrierung|orquestador
+load|ingest|import|etl|laden|beladung|chargement|charger|carga|cargar|ingesta
+raw data|rohdaten|donne brute|dato en bruto|dato crudo|raw event|singl event|einzelereigniss
+aggreg|summari|rollup|aggregat|agregat|agregado
+schema registri|avro|protobuf|schema|schemata|esquema
+compat|backward compat|abwartskompatibel|retrocompat|compat hacia atra|break chang
+queri|scan|abfrag|abfragen|requet|consulta
+volum|size|amount of data|gb|terabyt|volumen|datenmeng|meng|volum de donne|volumen de dato
+downtim|error budget|slo|unavail|uptim|ausfallzeit|indisponibilit|inactividad
+latenc|p95|p99|percentil|respons time|millisecond
+month|monthli|a month|monat|monatlich|moi|mensuel|me|mensual
+tax includ|gross|ttc|brutto|con iva|iva incluido|tout tax compris|inklus mehrwertsteu
+tax exclud|net|ht|netto|sin iva|hor tax|ohn mehrwertsteu
+user|visitor|member|utilisateur|visiteur|internaut|besuch|nutzer|visitant|usuario
+team lead|tech lead|engin manag|teamleit|chef d equip|respons tecnico
+deploy|rollout strategi|canari|blue green|progress deliveri|kanarienvogel
+approv chang|four ey|two review|vier augen|quatr yeux|cuatro ojo
+secret rotat|rotat|rotieren|erneuern|renouvel|rotar|renovar|renew
+version|releas|semver|versionierung|versionnag|versionado
+error|failur|fail|break|fehlschlag|fehlgeschlagen|echec|echou|fallo|falla
+alert|threshold|warn|notifi|prevenu|prevenir|avertir|benachrichtigen|gewarnt|avisar|aviso|alerta
+access|wcag|screen reader|contrast|bitv|rgaa|barrierefrei|kontrast|acces
+browser support|support browser|oldest browser
+offlin|no network|without network|disconnect|ohn verbindung|hor connexion|sin red
+store|shop|branch|filial|geschaft|laden|magasin|boutiqu|tienda|sucurs|магазин|店铺|门店|店舗|매장
+warehous|depot|lagerhal|hall|hangar|entrepot|almacen|nave|仓库|倉庫|창고
+scanner|barcod|barcod scanner|handheld|strichcod|code barr|lecteur|codigo de barra|escan
+print|printer|label printer|drucken|drucker|imprim|imprimant|imprimir|impresora
+robot|driverless|autonom|agv|fahrerlo|robot autonomo
+measur|track|analyt|matomo|plausibl|amplitud|messen|suivi|mesur|medicion|seguimiento
+consent|cooki banner|opt in|einwilligung|consentimiento
+ag limit|minimum ag|adult|altersgrenz|mindestalt|ag minimum|edad minima
+open hour|busi hour|offnungszeiten|geschaftszeiten|heur d ouvertur|horario de atencion|horario comerci
+phone|devic|handset|gerat|endgerat|appareil|telephon|dispositivo
+push notif|push|apn|fcm|firebas messag
+map|geoloc|locat|kart|cart|mapa|standort|geolocalis|geolocalizacion
+translat|localis|languag|sprachen|langu|idioma|local
+speed|respons|budget|page weight|web vital|ladezeit|temp de chargement|tiempo de carga
+dead letter|dlq|poison messag|fail messag|dead letter queue
+renam|umbenannt|umbenennen|renomm|renombrar
+signatur|sign|signieren|signer|firma|firmar
+electron invoic|e invoic|factur x|xrechnung|zugferd|factura|factur electroniqu|factura electronica
+dun|remind|overdu|late payment|mahnung|mahnwesen|zahlungserinnerung|relanc|impay|recordatorio de pago|moroso
+direct debit|sepa|lastschrift|prelev|domiciliacion|adeudo
+instal|buy now pay later|ratenzahlung|raten|paiement en plusieur foi|pago aplazado|a plazo|cuota
+gift card|voucher|coupon|promo code|discount|rabatt|gutschein|chequ cadeau|bon d achat|remis|reduct|code promo|tarjeta regalo|vale|descuento|cupon|优惠 惠券|折扣|割引|クー ーポ ポン|할인|쿠폰
+wishlist|favourit|save item|merklist|wunschlist|list d envi|lista de deseo
+loyalti|point|reward|treuepunkt|bonusprogramm|fidelit|fidelidad|punto
 """  # noqa: E501
 """Words that people use for one another."""

@@ -36,6 +36,9 @@ _PREFIXES = {"ar": ("", "ال", "وال", "بال", "لل", "و", "ب", "ل")}
 SHORTEST_ROOT = {"ru": 3, "ar": 3}
 """Letters of a root at least; 4 in other languages."""
 
+SHORTEST_PART = 4
+"""Letters of each part of a compound at least."""
+
 LANGUAGES = ("en", *_ENDINGS)
 """Languages whose word forms are known; those of English always."""
 
@@ -106,3 +109,15 @@ def find_root(word: str, language: str) -> str | None:
         return None
     whole = frozenset(_ENDINGS[language].split())
     return next((word[:at] for at in range(least, len(word)) if word[at:] in whole), word)
+
+
+def split_compound(word: str) -> list[tuple[str, str]]:
+    """Return the ways to split a folded German compound, without what joins the parts: `schema` and `anderung`."""
+    if not word.isalpha() or not is_written_so(word, "de"):
+        return []
+    found = []
+    for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
+        found.append((word[:at], word[at:]))
+        if word[at - 1] in "sn" and at > SHORTEST_PART:
+            found.append((word[: at - 1], word[at:]))
+    return found

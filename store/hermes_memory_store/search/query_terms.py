@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
-from hermes_memory_store.language.stop_words import STOP_FORMS
+from hermes_memory_store.language.stop_words import STOP_FORMS, more_stop_forms
 from hermes_memory_store.language.synonyms import (
     find_phrases,
     find_synonyms,
@@ -26,7 +26,13 @@ from hermes_memory_store.language.unspaced_scripts import (
     without_particle,
     without_question_words,
 )
-from hermes_memory_store.language.word_forms import detect_languages, find_forms
+from hermes_memory_store.language.word_forms import (
+    SHORTEST_PART,
+    detect_languages,
+    find_forms,
+    find_root,
+    split_compound,
+)
 from hermes_memory_store.notation.abbreviations import abbreviation_variants
 from hermes_memory_store.search.vocabulary import Vocabulary
 
@@ -36,6 +42,9 @@ less is a synonym (`synonyms.SAME`, `NEAR`) or what may have been meant by a typ
 
 MEANT = 0.6
 """How well a word fits that was probably meant by one that nothing has."""
+
+PART = 0.5
+"""How well one part of a compound fits for the whole."""
 
 MAX_CORRECTED = 2
 """Words of a query that are taken for typing errors, the longest first."""
@@ -165,6 +174,26 @@ def add_word_forms(look: QueryTerms, vocabulary: Vocabulary, languages: Collecti
     for word in look.words:
         for form in find_forms(word.text, languages, vocabulary.walk):
             word.terms.setdefault(form, OTHER_FORM)
+    if "de" in languages:
+        add_compound_parts(look, vocabulary)
+
+
+def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
+    """Also look for the parts of German compounds, where the index has both, or one of them at least."""
+    for word in [word for word in look.words if len(word.text) >= 2 * SHORTEST_PART]:
+        if vocabulary.among(list(word.terms)):
+            continue
+        splits = split_compound(word.text)
+        parts = {part for split in splits for part in split}
+        stems = {part: stem_word(part) for part in parts}
+        known = set(vocabulary.among([*{*stems.values(), *(find_root(part, "de") or part for part in parts)}]))
+        has = {part: {stems[part], (find_root(part, "de") or part)} & known for part in parts}
+        best = max(splits, key=lambda split: sum(len(part) for part in split if has[part]), default=None)
+        for part in best or ():
+            for term in sorted(has[part]):
+                word.add((term,), PART)
+            for terms in find_synonyms((stems[part],)):
+                word.add(terms, PART * PART)
 
 
 def is_plain_word(text: str) -> bool:
@@ -233,6 +262,7 @@ def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
     # Amid Chinese or Japanese, `EU` is a name and not a word of French.
     stops = STOP_FORMS if 2 * unspaced < len(said) else STOP_RUNS
     if not unspaced:
+        stops = stops.union(*map(more_stop_forms, detect_languages(said)))
         return [run for run in left if run not in stops]
     whole = frozenset(said)  # a single character that only the removal of its neighbours set free is none
     return [
