@@ -120,3 +120,30 @@ def test_a_purged_fact_is_gone_from_the_past_too(store: Store, clock: HandClock)
     store.purge.execute("default")
     with open_store_at(store, then) as past:
         assert said(past) == set()
+
+
+def test_a_look_at_the_past_erases_no_file_of_a_workspace(
+    store: Store, clock: HandClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewind, "LONG_JOURNAL", 0)
+    for number in range(9):
+        store.facts.write("default", f"V[n{number}]: {number}")
+        clock.forward(1000)
+    rules = tmp_path / "work" / "rules.md"
+    store.rules_files.write(rules, "copilot", "default", "V[n8]: 8")
+    with open_store_at(store, clock.now - 1500) as past:
+        assert len(said(past)) == 8
+    assert rules.exists()
+
+
+def test_rewinding_takes_away_turns_that_were_captured_later(
+    store: Store, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewind, "LONG_JOURNAL", 0)
+    for number in range(9):
+        store.turns.add("default", "user", f"The pelican flew {number} times.")
+        clock.forward(1000)
+    with open_store_at(store, clock.now - 1500) as past:
+        assert len(past.turns.list("default")) == 8
+        assert len(past.turns.search("default", "pelican", limit=20)) == 8
+        assert all(check.ok for check in examine_store(past))

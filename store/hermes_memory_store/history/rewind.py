@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hermes_memory_store import errors
 from hermes_memory_store.database import database_copies, fulltext
 from hermes_memory_store.database.database_copies import Progress
-from hermes_memory_store.database.item_kinds import FACT
+from hermes_memory_store.database.item_kinds import FACT, TURN
 from hermes_memory_store.history.replay import ENDED, FACT_WORDS, SCOPE_WORDS, select_allowed_columns
 from hermes_memory_store.memory import sources
 from hermes_memory_store.model import Actor, SessionStatus
@@ -110,6 +110,8 @@ def undo_record(change: Mutation, record: JournalRecord, last: int) -> None:
             undo_session_record(change.conn, record, last)
         case "source":
             undo_rule_record(change.conn, record)
+        case "turn" if record.op == "capture":
+            undo_capture_record(change.conn, record)
 
 
 def undo_fact_record(change: Mutation, record: JournalRecord) -> None:
@@ -152,6 +154,14 @@ def undo_session_record(conn: sqlite3.Connection, record: JournalRecord, last: i
     said = json.loads(then[0])
     ended = then[1] if SessionStatus(said["status"]) in ENDED else None
     conn.execute("UPDATE sessions SET status = ?, ended_at = ? WHERE uid = ?", (said["status"], ended, record.uid))
+
+
+def undo_capture_record(conn: sqlite3.Connection, record: JournalRecord) -> None:
+    """Delete a turn that was captured; one that was erased since is gone already."""
+    row = conn.execute("SELECT id, content FROM turns WHERE uid = ?", (record.uid,)).fetchone()
+    if row is not None:
+        fulltext.unindex_item(conn, TURN, row[0], row[1])
+        conn.execute("DELETE FROM turns WHERE id = ?", (row[0],))
 
 
 def undo_rule_record(conn: sqlite3.Connection, record: JournalRecord) -> None:

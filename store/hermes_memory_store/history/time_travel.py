@@ -52,6 +52,7 @@ def open_store_at(store: Store, moment: int, *, progress: Progress | None = None
             # Nobody needs this file after a crash.
             made.db.conn.execute("PRAGMA synchronous = OFF")
             if rewound:
+                made.rules_files.disown()
                 rewind.rewind(made, moment, last, progress=progress)
             else:
                 transaction_log.replay_records(

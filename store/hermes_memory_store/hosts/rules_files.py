@@ -96,6 +96,11 @@ class RulesFiles:
                 conn.execute("DELETE FROM rules_files WHERE path = ?", (os.fspath(path),))
         return is_gone
 
+    def disown(self) -> None:
+        """Forget all files and leave them as they are: in a copy, what changes must not erase those of the store."""
+        with self._db.write_transaction() as conn:
+            conn.execute("DELETE FROM rules_files")
+
 
 def erase_stale_files(conn: sqlite3.Connection) -> None:
     """Erase the files that hold what no longer may be given, within the transaction that made them stale.
