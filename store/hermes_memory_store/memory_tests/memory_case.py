@@ -37,7 +37,7 @@ class Expectation:
     line: int = 0
     """Of the file, from 1; 0 when it comes from no file."""
     type: FactType | None = None
-    """Of a target or notation; None for any."""
+    """Of a target or notation; None for any but obsolete, which says that nothing holds any more."""
     target: str = ""
     content: str = ""
     """Of a notation; otherwise the words in lower case, or the digits of the uid."""
@@ -58,8 +58,8 @@ class Expectation:
                 return has_uid_part(fact.uid, self.content)
             case ExpectedBy.WORDS:
                 return self.has_words(fact.notation)
-        is_target = fact.target == self.target and self.type in (None, fact.type)
-        return is_target and (self.by is ExpectedBy.TARGET or fact.content == self.content)
+        is_type = fact.type is self.type or (self.type is None and fact.type is not FactType.OBSOLETE)
+        return is_type and fact.target == self.target and (self.by is ExpectedBy.TARGET or fact.content == self.content)
 
     def has_words(self, line: str) -> bool:
         """Check whether a line contains its text."""

@@ -1,0 +1,187 @@
+"""Find the change in the journal that broke a test: a binary search over a copy that is rewound step by step."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.database.database_copies import Progress
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.history.rewind import last_change_before
+from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus, MakeNearest
+from hermes_memory_store.memory_tests.memory_case import ExpectedBy, MemoryCase
+from hermes_memory_store.memory_tests.memory_copy import CopiedMemory, open_memory_copy
+from hermes_memory_store.model import Change, Millis
+from hermes_memory_store.store import Store
+from hermes_memory_store.uids import parse_uid
+from hermes_memory_themes.theme_identity import DEFAULT
+
+EVEN_LOOKS = 64
+"""Moments, evenly apart, at which it is looked whether the test passed once."""
+
+MOST_TOUCHES = 500
+"""Newest changes of what the test names, before which it is looked, too."""
+
+ENDS = "SELECT max(seq) FROM journal GROUP BY change ORDER BY 1"
+"""The last row of each change, oldest first."""
+
+TOUCHES = """
+    SELECT seq FROM journal WHERE entity = 'fact' AND uid IN (
+      SELECT uid FROM journal WHERE entity = 'fact' AND (after ->> 'target' = ?1
+        OR ?2 IS NOT NULL AND (instr(lower(after ->> 'content'), ?2) OR instr(lower(before ->> 'content'), ?2)))
+    ) ORDER BY seq DESC LIMIT ?3
+"""
+
+
+TOUCHES_OF_ONE = "SELECT seq FROM journal WHERE entity = 'fact' AND uid = ? ORDER BY seq DESC LIMIT ?"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakingChange:
+    """The change after which a test no longer passed."""
+
+    case: MemoryCase
+    rows: tuple[Change, ...]
+    """Its rows in the journal, in their order."""
+    before: CaseOutcome
+    after: CaseOutcome
+    looks: int
+    """Moments at which the test was run."""
+
+    @property
+    def number(self) -> int:
+        """The number of the change, by which it is undone."""
+        return self.rows[0].change
+
+
+class PassedHere(Exception):
+    """A test passes at a place: the copy goes back to where it was."""
+
+    def __init__(self, outcome: CaseOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def find_breaking_change(
+    store: Store,
+    case: MemoryCase,
+    *,
+    theme: str = DEFAULT,
+    make_nearest: MakeNearest | None = None,
+    good: Millis | None = None,
+    progress: Progress | None = None,
+) -> BreakingChange | None:
+    """Find the change that broke a test; None when the test passes.
+
+    :param theme: make_nearest: as for `CaseRunner`
+    :param good: a moment at which it passed; it is looked for unless given
+    :param progress: called with the moments looked at so far, and how many that will be about
+    :raises ArgumentError: it passed at no moment that was looked at, or not at that one
+    :raises JournalBroken: the journal was altered
+    """
+    with open_memory_copy(store) as copied:
+        search = BreakSearch(copied, case, CaseRunner(copied.store, theme, make_nearest), progress)
+        with copied.store.db.write_transaction():
+            return search.find(good)
+
+
+class BreakSearch:
+    """Walk back to where the test passed, then halve the distance."""
+
+    def __init__(
+        self, copied: CopiedMemory, case: MemoryCase, runner: CaseRunner, progress: Progress | None = None
+    ) -> None:
+        self._copied = copied
+        self._db = copied.store.db
+        self._case = case
+        self._runner = runner
+        self._progress = progress
+        self._looks = 0
+        self._ends = [0, *(seq for (seq,) in self._db.rows(ENDS))]
+        """Rows after which nothing is half done; the place in this list counts changes."""
+        self._after: CaseOutcome | None = None
+
+    def find(self, good: Millis | None) -> BreakingChange | None:
+        """Find the change, from the newest state of the copy on."""
+        newest = len(self._ends) - 1
+        self._after = self._runner.run(self._case)
+        if self._after.status is CaseStatus.PASSED:
+            return None
+        bad, before, last = newest, None, newest
+        for place in self._places(newest, good):
+            outcome = self._look(place)
+            if outcome.status is CaseStatus.PASSED:
+                before, last = outcome, place
+                break
+            bad = place
+        if before is None:
+            raise self._never_passed(newest, good)
+        return self._halve(last, bad, before)
+
+    def _halve(self, good: int, bad: int, before: CaseOutcome) -> BreakingChange:
+        """Return the change between: it passes at the place `good` and not at `bad`, where the copy stands."""
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            outcome = self._look(middle)
+            if outcome.status is CaseStatus.PASSED:
+                good, before = middle, outcome
+            else:
+                bad = middle
+        assert self._after is not None
+        rows = self._copied.store.journal.changes(since=self._ends[good], until=self._ends[bad] + 1)
+        return BreakingChange(self._case, tuple(rows), before, self._after, self._looks)
+
+    def _look(self, place: int) -> CaseOutcome:
+        """Rewind to a place and run the test: the copy stays there if it does not pass, else it stays where it was."""
+        self._looks += 1
+        if self._progress is not None:
+            self._progress(self._looks, self._looks + 10)
+        now = self._copied.clock.now
+        try:
+            with self._db.savepoint(self._db.conn):
+                self._copied.rewind(self._ends[place])
+                outcome = self._runner.run(self._case)
+                if outcome.status is CaseStatus.PASSED:
+                    raise PassedHere(outcome)
+        except PassedHere as stop:
+            self._copied.clock.now = now
+            return stop.outcome
+        self._after = outcome
+        return outcome
+
+    def _places(self, newest: int, good: Millis | None) -> list[int]:
+        """Return the places to look at on the way back, newest first."""
+        if good is not None:
+            last = last_change_before(self._copied.store, good)
+            return [min(bisect_right(self._ends, last) - 1, newest - 1)]
+        doubling = (newest - (1 << power) for power in range(newest.bit_length()))
+        even = (newest * step // EVEN_LOOKS for step in range(EVEN_LOOKS))
+        touched = (place for seq in self._touches() for place in self._around(seq))
+        return sorted({place for place in (*doubling, *even, *touched) if 0 <= place < newest}, reverse=True)
+
+    def _around(self, seq: int) -> Iterator[int]:
+        """Return the places before and after the change of a row."""
+        after = bisect_right(self._ends, seq - 1)
+        yield from (after - 1, after)
+
+    def _touches(self) -> list[int]:
+        """Return rows that changed what the test names, or named so at some time."""
+        found: set[int] = set()
+        for wanted in (*self._case.given, *self._case.never):
+            if wanted.by is ExpectedBy.UID:
+                uids = [parse_uid(fact.uid) for fact in self._runner.find_facts(wanted)]
+                found.update(seq for uid in uids for (seq,) in self._db.rows(TOUCHES_OF_ONE, (uid, MOST_TOUCHES)))
+                continue
+            words = wanted.text.strip().lower() if wanted.by is ExpectedBy.WORDS else None
+            found.update(seq for (seq,) in self._db.rows(TOUCHES, (wanted.target, words, MOST_TOUCHES)))
+        return sorted(found, reverse=True)[:MOST_TOUCHES]
+
+    def _never_passed(self, newest: int, good: Millis | None) -> ArgumentError:
+        name = self._case.name
+        if good is not None:
+            said = f"{name!r} did not pass at {format_iso_time(good)} either; name an earlier --good"
+        else:
+            said = f"{name!r} passed at none of {self._looks} moments of {newest} changes; name one with --good TIME"
+        return ArgumentError(said, name)

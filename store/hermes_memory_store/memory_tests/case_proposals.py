@@ -1,0 +1,149 @@
+"""Propose tests from what a person and sessions did: pins, corrections, and what was asked, given and used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from hermes_memory_store.context.context_records import ContextRecord
+from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, fold_line, parse_expectation
+from hermes_memory_store.model import LIVE_TIERS, Fact, FactFilter, FactType, Tier, Uid
+from hermes_memory_store.store import Store
+
+RECORDS_READ = 2_000
+"""Newest context records that are read."""
+
+MOST_PROPOSED = 40
+"""Tests that are proposed at once: what a person reads through."""
+
+MOST_EXPECTED = 5
+"""Facts that one proposed test asks for."""
+
+MOST_QUESTION = 300
+"""Characters of a question that can be one: what is longer is a pasted text."""
+
+USED_SINCE = "SELECT 1 FROM fact_uses WHERE fact_id = ? AND last_used_at >= ?"
+
+TOUCHED_SINCE = """
+    SELECT 1 FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.uid = ? AND j.at >= ? AND a.kind = 'session' AND a.name = ? LIMIT 1
+"""
+"""Whether a session changed a fact after it was given it."""
+
+
+@dataclass(slots=True)
+class QuestionLesson:
+    """What can be learned about one question."""
+
+    question: str
+    theme: str
+    given: dict[str, None] = field(default_factory=dict)
+    never: dict[str, None] = field(default_factory=dict)
+    reasons: dict[str, None] = field(default_factory=dict)
+
+
+def propose_cases(store: Store, theme: str, known: Iterable[MemoryCase] = ()) -> list[tuple[MemoryCase, str]]:
+    """Return tests that the file does not hold yet, each with the reason for it, the most telling first.
+
+    :param known: the tests that there are
+    """
+    there = list(known)
+    asked = {fold_line(one.ask) for one in there if one.ask is not None}
+    expected = {one.text for case in there if case.start is not None for one in case.given}
+    lessons = [one for one in learn_from_records(store, theme) if fold_line(one.question) not in asked]
+    lessons.sort(key=lambda one: -len(one.never))  # corrections before what was used
+    found = [*propose_from_pins(store, theme, expected), *map(propose_from_lesson, lessons)]
+    return found[:MOST_PROPOSED]
+
+
+def propose_from_pins(store: Store, theme: str, expected: set[str]) -> Iterator[tuple[MemoryCase, str]]:
+    """Yield a start for each scope that has pinned facts: a person pinned them so that they are given."""
+    page = store.facts.page(FactFilter(theme=theme, pinned=True, tiers=frozenset({Tier.HOT})), limit=200)
+    by_scope: dict[str | None, list[Fact]] = {}
+    for fact in page.facts:
+        if fact.notation not in expected:
+            by_scope.setdefault(fact.scope, []).append(fact)
+    for scope, facts in by_scope.items():
+        wanted = tuple(parse_expectation(fact.notation) for fact in facts[:MOST_EXPECTED])
+        name = "what is pinned is given at the start" + (f" in {scope}" if scope else "")
+        yield MemoryCase(name, start=CaseStart(scope=scope), theme=theme, given=wanted), "pinned"
+
+
+def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
+    """Return what the flight recorder teaches, newest questions first."""
+    lessons: dict[str, QuestionLesson] = {}
+    for record in store.context_records.list(theme, limit=RECORDS_READ):
+        question = " ".join((record.why or "").split())
+        if not question or len(question) > MOST_QUESTION:
+            continue
+        key = fold_line(question)
+        is_new = key not in lessons
+        lesson = lessons.get(key) or QuestionLesson(question, theme)
+        learn_from_record(store, record, lesson)
+        if is_new and (lesson.given or lesson.never):
+            lessons[key] = lesson
+    return list(lessons.values())
+
+
+def learn_from_record(store: Store, record: ContextRecord, lesson: QuestionLesson) -> None:
+    """Add what became of the facts that one answer held."""
+    facts = store.facts.by_uids(record.facts)
+    for uid in record.facts:
+        fact = facts.get(uid)
+        if fact is None:
+            continue
+        if fact.tier in LIVE_TIERS:
+            learn_from_live_fact(store, record, fact, lesson)
+        elif fact.updated_at >= record.at:
+            learn_from_correction(store, fact, lesson)
+
+
+def learn_from_live_fact(store: Store, record: ContextRecord, fact: Fact, lesson: QuestionLesson) -> None:
+    """Note a fact that was used after it was given, or said something else then."""
+    edits = [one for one in store.journal.changes(uid=fact.uid, ops=("edit",)) if one.at >= record.at]
+    former = next((one.before["content"] for one in edits if one.before and "content" in one.before), None)
+    if former is not None and former != fact.content:
+        lesson.never[f"{fact.type.value}[{fact.target}]: {former}"] = None
+        lesson.reasons["corrected after it was given"] = None
+        note_wanted(lesson, fact)
+        return
+    touched = store.db.value(USED_SINCE, (fact.id, record.at)) or (
+        record.session is not None
+        and store.db.value(TOUCHED_SINCE, (bytes.fromhex(fact.uid.replace("-", "")), record.at, record.session))
+    )
+    if touched:
+        lesson.reasons["used after it was given"] = None
+        note_wanted(lesson, fact)
+
+
+def learn_from_correction(store: Store, fact: Fact, lesson: QuestionLesson) -> None:
+    """Note a fact that was replaced, archived or undone after it was given."""
+    lesson.never[fact.notation] = None
+    lesson.given.pop(fact.notation, None)
+    heir = find_heir(store, fact.superseded_by)
+    lesson.reasons["replaced after it was given" if heir is not None else "taken away after it was given"] = None
+    if heir is not None and heir.type is not FactType.OBSOLETE:
+        note_wanted(lesson, heir)
+
+
+def find_heir(store: Store, uid: Uid | None) -> Fact | None:
+    """Return the live fact at the end of a chain of replacements."""
+    while uid is not None:
+        fact = store.facts.by_uids([uid]).get(uid)
+        if fact is None or fact.tier in LIVE_TIERS:
+            return fact
+        uid = fact.superseded_by
+    return None
+
+
+def note_wanted(lesson: QuestionLesson, fact: Fact) -> None:
+    """Note a fact that must be given, if there is room for one."""
+    if len(lesson.given) < MOST_EXPECTED and fact.notation not in lesson.never:
+        lesson.given[fact.notation] = None
+
+
+def propose_from_lesson(lesson: QuestionLesson) -> tuple[MemoryCase, str]:
+    """Return the test that a lesson makes."""
+    given, never = (tuple(map(parse_expectation, lines)) for lines in (lesson.given, lesson.never))
+    case = MemoryCase(lesson.question, ask=lesson.question, theme=lesson.theme, given=given, never=never)
+    return case, ", ".join(lesson.reasons)
