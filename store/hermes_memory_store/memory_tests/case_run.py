@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import parse_moment
@@ -14,23 +13,11 @@ from hermes_memory_store.errors import FileError, StoreError
 from hermes_memory_store.memory_tests.memory_case import CaseStart, Expectation, ExpectedBy, MemoryCase
 from hermes_memory_store.model import LIVE_TIERS, Fact, Tier
 from hermes_memory_store.projects.place_themes import find_project_themes
-from hermes_memory_store.recall.given import Given, Nearest, StartSituation
+from hermes_memory_store.recall.given import Given, MakeNearest, StartSituation
 from hermes_memory_store.rows.project_rows import project_key
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import DIGITS, parse_uid
 from hermes_memory_themes.theme_identity import DEFAULT
-
-
-class MakeNearest(Protocol):
-    """Makes what finds the nearest to a question by meaning, as the bridge's `LocalNearest` does."""
-
-    @property
-    def ranked_by(self) -> str:
-        """The rankings in words, with the model."""
-
-    def __call__(self, question: str, /) -> Nearest | None:
-        """Return what finds the nearest to a question; None where words alone answer it."""
-
 
 MOST_EXPLAINED = 20
 """Facts that are looked at to say why none of them was given."""

@@ -14,11 +14,12 @@ from enum import StrEnum
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.memory.write_rules import OPEN_TYPES
-from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus, MakeNearest
+from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, ExpectedBy, MemoryCase
 from hermes_memory_store.memory_tests.memory_copy import open_memory_copy
 from hermes_memory_store.memory_tests.rank_comparison import given_lines
 from hermes_memory_store.model import Fact, FactType, Notation, Uid
+from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
 

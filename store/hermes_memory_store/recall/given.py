@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hermes_memory_store.model import Fact, Millis, Turn, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFacts
@@ -15,6 +16,18 @@ keys, however far they are. It answers from the vectors that are there and waits
 
 Mark = Callable[[Sequence[Fact]], MarkedFacts]
 """Facts → the same with the labels of their branches, without those that are held back."""
+
+
+class MakeNearest(Protocol):
+    """Makes what finds the nearest to a question by meaning, as the bridge's `LocalNearest` does."""
+
+    @property
+    def ranked_by(self) -> str:
+        """The rankings in words, with the model."""
+
+    def __call__(self, question: str, /) -> Nearest | None:
+        """Return what finds the nearest to a question; None where words alone answer it."""
+
 
 WORDS_ONLY = "words only"
 """What an answer says that no model had a part in."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_memory_store.model import FactType, Millis, Notation, Origin, Uid, Way
-from hermes_memory_store.recall.given import Nearest
+from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.recall_curve.conversation_file import Conversation, NotedFact
 from hermes_memory_store.recall_curve.evidence_curve import EvidenceCase, GiveEvidence
 from hermes_memory_store.store import Store
@@ -22,9 +22,6 @@ POLICY = '[defaults]\nhot_chars = 1000000\nfact_chars = 4000\nquarantine = false
 
 MOST_LATER = 2
 """Turns between the last one that a fact rests on and its writing, at most, where the store finds its links: 0, 1, 2, 0 …"""
-
-MakeNearest = Callable[[Store, str], Nearest | None]
-"""(store, question) → what finds the nearest to it; None for words alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class ConversationStore:
         """Return the way to ask for these kinds. :param make_nearest: finds by meaning; None for words alone"""
 
         def ask(case: EvidenceCase, budget: int) -> tuple[frozenset[str], int]:
-            nearest = None if make_nearest is None else make_nearest(self.store, case.question)
+            nearest = None if make_nearest is None else make_nearest(case.question)
             given = self.store.recall.give([THEME], case.question, budget, kinds=kinds, nearest=nearest)
             return frozenset[str]().union(*(self.evidence[item.uid] for item in given.items)), given.tokens
 

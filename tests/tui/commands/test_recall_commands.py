@@ -92,6 +92,23 @@ def test_a_file_that_is_no_json_is_an_error(home: Path, ask: Ask) -> None:
     assert "is not JSON" in said.err
 
 
+def test_ones_own_tests_are_a_curve_too(db: Path, home: Path, tell: Tell) -> None:
+    with Store.open(db) as store:
+        for number in range(20):
+            store.facts.write(
+                "default", Notation(FactType.VALUE, f"port.{number}", f"the service listens on port {8000 + number}")
+            )
+    path = home / "memory-tests.toml"
+    wanted = ", ".join(f'"V[port.{number}]"' for number in range(20))
+    path.write_text(
+        f'[[test]]\nname = "ports"\nask = "on which port does a service listen"\ngiven = [{wanted}]\n', encoding="utf-8"
+    )
+    document = tell("recall", "curve", str(path), "--words", "--budget", "90", "--budget", "2048")
+    small, large = document["points"]
+    assert 0 < small["share"] < large["share"] == 1.0
+    assert document["questions"] == 1
+
+
 def test_the_area_is_one_where_everything_is_given() -> None:
     full = RecallCurve("all", tuple(CurvePoint(budget, 1.0, 10, 1, 2) for budget in (90, 180, 500)), 3)
     half = RecallCurve("half", (CurvePoint(90, 0.0, 10, 1, 2), CurvePoint(180, 1.0, 10, 1, 2)), 3)

@@ -15,6 +15,7 @@ from hermes_memory_tui.cli.common_options import CommandSettings, add_common_opt
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
+from hermes_memory_tui.cli.recall.memory_test_command import find_by_meaning, find_case_file
 
 TOKENS = click.IntRange(20, 1_000_000)
 
@@ -40,11 +41,19 @@ def recall_ask_command(
 
     E.g. recall ask --tokens 180 --why which database do we use
     """
-    with settings.store() as store:
+    with settings.store() as store, find_by_meaning(store) as make_nearest:
         theme = settings.reading_theme(store)
         budget = store.policies.for_theme(theme).injection_tokens if tokens is None else tokens
         themes = [theme, *settings.other_themes(store, theme)]
-        given = store.recall.give(themes, join_query(question), budget, kinds=KINDS[kind])
+        line = join_query(question)
+        given = store.recall.give(
+            themes,
+            line,
+            budget,
+            kinds=KINDS[kind],
+            nearest=None if make_nearest is None else make_nearest(line),
+            ranked_by=None if make_nearest is None else make_nearest.ranked_by,
+        )
     if settings.as_json:
         print_document(given_json(given, budget))
         return
@@ -94,23 +103,37 @@ def item_json(item: GivenItem) -> dict[str, Any]:
 
 
 @recall_command.command("curve", short_help="Measure how much of the evidence is given at which budget.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--budget", "budgets", type=TOKENS, multiple=True, help=f"Tokens; again for more.  [default: {BUDGETS}]")
-@click.option("--kind", type=click.Choice(list(KINDS)), default="both", show_default=True, help="What is remembered.")
+@click.option(
+    "--kind", type=click.Choice(list(KINDS)), default="both", show_default=True, help="What a conversation is kept as."
+)
 @click.option(
     "--near-links", is_flag=True, help="Find the messages behind a fact as a store does, not as the file says."
 )
+@click.option("--words", is_flag=True, help="Rank by words alone, without the model on this machine.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also draw the curve into this file.")
 @add_common_options
 @pass_settings
 def curve_command(
-    settings: CommandSettings, file: Path, budgets: tuple[int, ...], kind: str, near_links: bool, svg: Path | None
+    settings: CommandSettings,
+    file: Path | None,
+    budgets: tuple[int, ...],
+    kind: str,
+    near_links: bool,
+    words: bool,
+    svg: Path | None,
 ) -> None:
     """Measure which share of the evidence is given at 90, 180, 500 and 2,048 tokens, how fast, and the area below the curve.
 
-    FILE is a file of conversations with questions in LoCoMo's form. Each is put into a temporary store of its own.
+    FILE is a memory-tests.toml, whose tests are asked of the store (the one that `test` takes unless given), or a JSON file
+    of conversations with questions in LoCoMo's form, each of which is put into a temporary store of its own.
     """
-    curve = measure_conversations(file, sorted(set(budgets)) or list(BUDGETS), kind, near_links)
+    chosen = sorted(set(budgets)) or list(BUDGETS)
+    if file is not None and file.suffix == ".json":
+        curve = measure_conversations(file, chosen, kind, near_links, by_words=words)
+    else:
+        curve = measure_cases(settings, file or find_case_file(settings.path()), chosen, by_words=words)
     if svg is not None:
         from hermes_memory_tui.text.curve_plot import draw_curves
 
@@ -124,8 +147,24 @@ def curve_command(
         click.echo(line)
 
 
-def measure_conversations(file: Path, budgets: list[int], kind: str, near_links: bool) -> RecallCurve:
+def measure_cases(settings: CommandSettings, file: Path, budgets: list[int], *, by_words: bool) -> RecallCurve:
+    """Measure the tests of a file on the store."""
+    from hermes_memory_store.memory_tests.case_file import read_case_file
+    from hermes_memory_store.memory_tests.case_run import CaseRunner
+    from hermes_memory_store.recall_curve.case_evidence import to_evidence_cases
+    from hermes_memory_store.recall_curve.evidence_curve import measure_curve
+
+    found = read_case_file(file)
+    with settings.store() as store, find_by_meaning(store, by_words=by_words) as nearest:
+        runner = CaseRunner(store, settings.reading_theme(store), nearest)
+        return measure_curve(found.path.name, to_evidence_cases(runner, found.cases), budgets)
+
+
+def measure_conversations(
+    file: Path, budgets: list[int], kind: str, near_links: bool, *, by_words: bool
+) -> RecallCurve:
     """Measure a file of conversations."""
+    from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
     from hermes_memory_store.recall_curve.conversation_file import read_conversations
     from hermes_memory_store.recall_curve.conversation_store import open_conversation_store
     from hermes_memory_store.recall_curve.evidence_curve import EvidenceCase, GiveEvidence, measure_curve
@@ -137,11 +176,16 @@ def measure_conversations(file: Path, budgets: list[int], kind: str, near_links:
             place = open_conversation_store(
                 talk, facts=kind != "turns", turns=kind != "facts", are_links_named=not near_links
             )
-            give = opened.enter_context(place).give(KINDS[kind])
+            here = opened.enter_context(place)
+            nearest = None if by_words else open_local_nearest(here.store, create=True)
+            if nearest is not None:
+                opened.enter_context(nearest).fill()
+            give = here.give(KINDS[kind], nearest)
             cases += [(EvidenceCase(one.text, one.evidence, talk.name), give) for one in talk.questions]
             if progress is not None:
                 progress(number, len(conversations))
-        return measure_curve(f"{file.stem}, {kind}", cases, budgets)
+        method = "words only" if nearest is None else nearest.ranked_by
+        return measure_curve(f"{file.stem}, {kind}, {method}", cases, budgets)
 
 
 def curve_json(curve: RecallCurve) -> dict[str, Any]:
