@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.projects import Projects
     from hermes_memory_store.projects.theme_moves import ThemeMoves
     from hermes_memory_store.projects.theme_split import ThemeSplit
+    from hermes_memory_store.recall.fact_uses import FactUses
     from hermes_memory_store.recall.recall import Recall
     from hermes_memory_store.recall.session_start import SessionStart
     from hermes_memory_store.search.embedding_inputs import EmbeddingInputs
@@ -122,6 +123,13 @@ class Store:
         from hermes_memory_store.recall.session_start import SessionStart
 
         return SessionStart(self.injection, self.clock)
+
+    @cached_property
+    def fact_uses(self) -> FactUses:
+        """What sessions did with the facts they were given."""
+        from hermes_memory_store.recall.fact_uses import FactUses
+
+        return FactUses(self.db, self.names, self.reads)
 
     @cached_property
     def idempotency_keys(self) -> IdempotencyKeys:

@@ -63,6 +63,7 @@ def capture_message(
             log.info("a message of %s was not captured: %s", known.host, error.code)
             continue
         turns.note_captured(key, captured.uid)
+        store.fact_uses.note_said(session, part)
     return True
 
 

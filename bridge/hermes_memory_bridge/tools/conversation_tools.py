@@ -37,6 +37,7 @@ def memory_turn(connection: Connection, arguments: Arguments) -> ToolResult:
             return ToolResult(f"not kept: {why}", {"kept": False, "why": why, "role": role})
     session = connection.session(arguments)
     turn = connection.store.turns.add(connection.theme, role, content, session=session)
+    connection.store.fact_uses.note_said(session, content)
     return ToolResult(
         f"captured: {short_uid(turn.uid)}",
         {"kept": True, "uid": turn.uid, "role": role, "at": format_iso_time(turn.at)},

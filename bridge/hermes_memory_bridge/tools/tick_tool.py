@@ -27,7 +27,10 @@ def memory_tick(connection: Connection, arguments: Arguments) -> ToolResult:
             "turn must be >= 0" if turn < 0 else f"turn must be at most {MOST}, not {format_argument_value(turn)}", turn
         )
     message = parse_optional_text(arguments, "message")
-    tick = connection.store.sessions.tick(connection.session(arguments), turn, message)
+    session = connection.session(arguments)
+    tick = connection.store.sessions.tick(session, turn, message)
+    if message:
+        connection.store.fact_uses.note_said(session, message)
     lines = [f"turn: {turn}", f"gauge: {tick.gauge.pct:.1f}%"]
     if tick.closed:
         lines.append(f"cooled: {', '.join(tick.closed)}")

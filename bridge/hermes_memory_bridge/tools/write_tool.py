@@ -51,6 +51,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
         )
     if result.suspicion is not None:
         return to_quarantine_result(result.fact, result.suspicion)
+    connection.store.fact_uses.note_written(session, result.fact)
     return ToolResult(
         "\n".join([format_write_result(result), *format_masked(connection, result)]),
         {

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.context.given_reasons import GivenReasons
@@ -27,6 +28,35 @@ MAX_PENDING_NOTES = 10_000
 
 MAX_NOTES_SEARCHED = 2_000
 """Notes among which readers of a fact are looked for: a few milliseconds."""
+
+GIVING_KINDS = frozenset({"status", "instructions", "start", "prompt", "compaction", "resume"})
+"""Kinds of notes by which a session is given facts without asking for them."""
+
+TOUCHED_HITS = 3
+"""First hits of a search: those that it touches."""
+
+MOST_GIVEN = 500
+"""Facts of a session that was given some before this process."""
+
+MOST_SESSIONS = 500
+"""Sessions of which is known what they were given."""
+
+GIVEN_BEFORE = """
+    SELECT i.facts FROM injections i JOIN sessions s ON s.id = i.session_id JOIN themes t ON t.id = s.theme_id
+    WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ?1 AND t.name = ?2 AND s.name = ?3
+      AND i.kind IN ('status', 'instructions', 'start', 'prompt', 'compaction', 'resume')
+"""
+
+KEYS_OF_UIDS = "SELECT id FROM facts WHERE uid IN ({marks})"
+
+COUNT_GIVEN = """
+    INSERT INTO fact_uses (fact_id, given) SELECT id, ?2 FROM facts WHERE id = ?1
+    ON CONFLICT DO UPDATE SET given = given + excluded.given
+"""
+
+COUNT_USED = """
+    UPDATE fact_uses SET used = used + 1, last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE fact_id = ?1
+"""
 
 ASSIGN = """
     UPDATE injections SET session_id = s.id, theme_id = s.theme_id FROM sessions s JOIN themes t ON t.id = s.theme_id
@@ -69,6 +99,16 @@ class FactReading:
     """The session's name for a person."""
 
 
+class SessionFacts:
+    """Keys of the facts that a session was given, and of those that it used."""
+
+    __slots__ = ("given", "used")
+
+    def __init__(self, given: Iterable[int]) -> None:
+        self.given = set(given)
+        self.used: set[int] = set()
+
+
 class ReadLog:
     """Collect notes and write them in batches."""
 
@@ -78,6 +118,9 @@ class ReadLog:
         self._clock = clock
         self._lock = threading.Lock()
         self._notes: list[ReadNote] = []
+        self._uses: list[tuple[int, int]] = []
+        """Keys of facts that were used, and when; not written yet."""
+        self._given: OrderedDict[tuple[str, str], SessionFacts] = OrderedDict()
         self.on_enough: Callable[[], object] = lambda: self.flush(wait_s=0.0)
         """Called when there are enough notes to write. Whoever reads must never wait for a writer: what cannot be written
         now is written with the next batch. Who has a thread for writing writes them there."""
@@ -103,6 +146,8 @@ class ReadLog:
             return None
         ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
         by = session.name if session else None
+        if session is not None:
+            self._note_use(session, kind, ids)
         note = ReadNote(
             self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names, reasons
         )
@@ -113,6 +158,45 @@ class ReadLog:
         if enough:
             self.on_enough()
         return Millis(note.at)
+
+    def given_keys(self, session: Session) -> set[int]:
+        """Return the keys of the facts that a session was given without asking, as far as the newest notes show."""
+        return self._facts_of(session).given
+
+    def note_used(self, session: Session, keys: Iterable[int]) -> None:
+        """Note that a session used these facts of those that it was given; each counts once in a session."""
+        known = self._facts_of(session)
+        fresh = (known.given & set(keys)) - known.used
+        if fresh and not self._db.read_only:
+            now = self._clock()
+            with self._lock:
+                known.used |= fresh
+                self._uses += [(key, now) for key in fresh]
+                del self._uses[:-MAX_PENDING_NOTES]
+
+    def _note_use(self, session: Session, kind: str, keys: Sequence[int]) -> None:
+        """Note what a session was given, or that its search touched what it was given."""
+        if kind in GIVING_KINDS:
+            self._facts_of(session).given.update(keys)
+        else:
+            self.note_used(session, keys[:TOUCHED_HITS])
+
+    def _facts_of(self, session: Session) -> SessionFacts:
+        who = session.theme, session.name
+        known = self._given.get(who)
+        if known is not None:
+            return known
+        try:
+            rows = self._db.rows(GIVEN_BEFORE, (MAX_NOTES_SEARCHED, *who))
+            names = sorted({uids.parse_uid(uid) for (facts,) in rows for uid in json.loads(facts)})[:MOST_GIVEN]
+            keys = self._db.rows(KEYS_OF_UIDS.format(marks=", ".join("?" * len(names))), tuple(names)) if names else []
+        except errors.FileError:
+            keys = []  # what was given before is not known then; what is given from now on is
+        with self._lock:
+            known = self._given.setdefault(who, SessionFacts(key for (key,) in keys))
+            while len(self._given) > MOST_SESSIONS:
+                self._given.popitem(last=False)
+        return known
 
     def assign_session(self, session: Session, kind: str, times: Sequence[int]) -> None:
         """Assign to a session the notes of a kind that were made at these times, before it was open."""
@@ -135,13 +219,15 @@ class ReadLog:
         """
         with self._lock:
             notes, self._notes = self._notes, []
-        if not notes:
+            uses, self._uses = self._uses, []
+        if not notes and not uses:
             return True
         try:
-            self._write(notes, wait_s)
+            self._write(notes, uses, wait_s)
         except errors.FileError:
             with self._lock:
                 self._notes = (notes + self._notes)[-MAX_PENDING_NOTES:]
+                self._uses = (uses + self._uses)[-MAX_PENDING_NOTES:]
             return False
         return True
 
@@ -159,17 +245,22 @@ class ReadLog:
             for theme_id, at, session, kind, why in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
         ]
 
-    def _write(self, notes: list[ReadNote], wait_s: float | None) -> None:
+    def _write(self, notes: list[ReadNote], uses: list[tuple[int, int]], wait_s: float | None) -> None:
         seen: dict[int, tuple[int, int]] = {}
+        given: Counter[int] = Counter()
         for note in notes:
             for key in note.fact_ids:
                 seen[key] = (seen.get(key, (0, 0))[0] + 1, note.at)
+            if note.kind in GIVING_KINDS and (note.session is not None or note.kind == "instructions"):
+                given.update(note.fact_ids)
         with self._db.write_transaction(wait_s=wait_s) as conn:
             conn.executemany(
                 "INSERT INTO reads SELECT id, ?2, ?3 FROM facts WHERE id = ?1"
                 " ON CONFLICT DO UPDATE SET times = times + excluded.times, last_at = max(last_at, excluded.last_at)",
                 [(key, times, at) for key, (times, at) in seen.items()],
             )
+            conn.executemany(COUNT_GIVEN, given.items())
+            conn.executemany(COUNT_USED, uses)
             for note in notes:
                 theme_id = self._names.theme_or_none(note.theme)
                 if theme_id is None:

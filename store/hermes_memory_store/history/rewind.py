@@ -36,6 +36,7 @@ AFTERWARDS = (
     "DELETE FROM tombstones WHERE purged_at > :moment",
     "DELETE FROM injections WHERE at > :moment",
     "DELETE FROM reads",
+    "DELETE FROM fact_uses",
     "DELETE FROM scopes WHERE theme_id IN (SELECT id FROM themes WHERE created_at > :moment)",
     "DELETE FROM tallies WHERE theme_id IN (SELECT id FROM themes WHERE created_at > :moment)",
     "DELETE FROM themes WHERE created_at > :moment",

@@ -85,8 +85,11 @@ STANDING_ROWS = """
     FROM facts WHERE theme_id = ? AND tier IN ('hot', 'cold', 'archived') ORDER BY id
 """
 
-COPY_READS = "INSERT OR IGNORE INTO reads SELECT ?, times, last_at FROM reads WHERE fact_id = ?"
-"""How often it was read decides what an agent is given first."""
+COPY_READS = (
+    "INSERT OR IGNORE INTO reads SELECT ?, times, last_at FROM reads WHERE fact_id = ?",
+    "INSERT OR IGNORE INTO fact_uses SELECT ?, given, used, last_used_at FROM fact_uses WHERE fact_id = ?",
+)
+"""How often it was read and used decides what an agent is given first."""
 
 
 def move_row(change: Mutation, row: FactRow, theme_id: int, op: str) -> None:
@@ -116,4 +119,5 @@ def move_row(change: Mutation, row: FactRow, theme_id: int, op: str) -> None:
         updated_at=row.updated_at,
         cooled_by=row.cooled_by,
     )
-    change.conn.execute(COPY_READS, (moved.id, row.id))
+    for copy in COPY_READS:
+        change.conn.execute(copy, (moved.id, row.id))

@@ -273,7 +273,9 @@ def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -
         part = PINNED_ELSEWHERE + (PINNED - PINNED_ELSEWHERE) * share
         parts.append(("pinned", part))
         value += part
+    is_rule = bool(pinned) or kind == "C"
     if is_critical(target, content):
+        is_rule = True
         part = CRITICAL_ELSEWHERE + (CRITICAL - CRITICAL_ELSEWHERE) * close if label else CRITICAL
         parts.append(("critical", part))
         value += part
@@ -284,7 +286,7 @@ def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -
         part = USED * min(used, MOST_USED)
         parts.append(("used", part))
         value += part
-    elif given:
+    elif given and not is_rule:  # who obeys a rule need not speak of it
         part = -UNUSED * min(given, MOST_UNUSED) * value
         parts.append(("unused", part))
         value += part
