@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import ContextBlock, Fact, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
@@ -32,7 +34,7 @@ class ContextData:
     budget: int
 
 
-class ContextView(BaseView[ContextData]):
+class ContextView(MemoryTestMixin, BaseView[ContextData]):
     """The hot facts in ranking order on the left, the exact text on the right."""
 
     NAME = "told"
@@ -59,6 +61,7 @@ class ContextView(BaseView[ContextData]):
         Binding("p", "pin", "Pin", id="told.pin", tooltip="Pin or unpin the fact; pinned facts come first"),
         Binding("W", "cool", "Cool", id="told.cool", tooltip="Move to the cold tier: searchable, not in the context"),
         Binding("a", "archive", "Archive", id="told.archive", tooltip="Archive the fact"),
+        to_test_binding("told"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -137,6 +140,10 @@ class ContextView(BaseView[ContextData]):
             )
             self.grid.cursor = 0
             self.reload()
+
+    def draft_case(self) -> CaseDraft | None:
+        fact = self._fact()
+        return None if fact is None else CaseDraft(fact.theme, start=CaseStart(), lines=(fact.notation,))
 
     def _fact(self) -> Fact | None:
         return None if self.data is None else next((one for one in self.data.ranked if one.uid == self.grid.key), None)

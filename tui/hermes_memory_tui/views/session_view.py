@@ -11,9 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.context.context_records import ContextRecord, RecordedFact
-from hermes_memory_store.model import Change, Session
+from hermes_memory_store.memory_tests.memory_case import CaseStart
+from hermes_memory_store.model import Change, Session, format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
@@ -48,7 +50,7 @@ class SessionActivity:
     named: dict[str, str]
 
 
-class SessionView(BaseView[SessionActivity]):
+class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
     """One row per event."""
 
     NAME = "agent"
@@ -69,6 +71,7 @@ class SessionView(BaseView[SessionActivity]):
         Binding("=", "compare", "Diff", id="agent.compare", tooltip="Diff the context with the previous one"),
         Binding("U", "undo_session", "Undo all", id="agent.undo", tooltip="Undo all writes of the session"),
         Binding("K", "end_session", "End", id="agent.end", tooltip="End the session and release its lease"),
+        to_test_binding("agent"),
     ]
 
     def __init__(self, memory: Memory, session: Session) -> None:
@@ -207,6 +210,35 @@ class SessionView(BaseView[SessionActivity]):
         if told.id not in self._known:
             self._known[told.id] = self.memory.read_view(lambda store: store.context_records.facts(told))
         return self._known[told.id]
+
+    def draft_case(self) -> CaseDraft | None:
+        """Return what was asked where the cursor is: in that record, or in the last one before that call or write."""
+        if self.data is None or not isinstance(self.grid.key, tuple):
+            return None
+        kind, number = self.grid.key
+        told = self._find_record(kind, number)
+        wrote = [
+            format_notation(one.after["type"], one.after["target"], one.after["content"])
+            for one in self.data.wrote
+            if kind == "write" and one.seq == number and one.after and {"type", "target", "content"} <= one.after.keys()
+        ]
+        if told is None and not wrote:
+            return None
+        given = [] if told is None else [fact.notation for fact in self._facts(told) if fact.notation is not None]
+        lines = tuple(dict.fromkeys([*wrote, *given]))
+        session = self.data.session
+        if told is not None and told.why:
+            return CaseDraft(session.theme, ask=told.why, lines=lines)
+        return CaseDraft(session.theme, start=CaseStart(session.project, scope=session.scope), lines=lines)
+
+    def _find_record(self, kind: str, number: int) -> ContextRecord | None:
+        """Return the context record of a row: itself, or the last one before a call or a write."""
+        assert self.data is not None
+        if kind == "context":
+            return next((one for one in self.data.told if one.id == number), None)
+        times = [one["at"] for one in self.data.calls if kind == "call" and one["number"] == number]
+        times += [one.at for one in self.data.wrote if kind == "write" and one.seq == number]
+        return next((one for one in self.data.told if times and one.at <= times[0]), None)
 
     def action_back(self) -> None:
         if self.focused is self.pages or self.has_class("-show-text"):

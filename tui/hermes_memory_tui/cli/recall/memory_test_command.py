@@ -24,7 +24,7 @@ from hermes_memory_tui.cli.command_runner import print_error
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
-from hermes_memory_tui.model.working_folder import see_working_folder
+from hermes_memory_tui.model.memory_test_file import case_file_places, find_case_file
 
 MARKS = {CaseStatus.PASSED: ("✓", "green"), CaseStatus.FAILED: ("✗", "red"), CaseStatus.ERROR: ("!", "yellow")}
 
@@ -57,7 +57,7 @@ def test_command(
     1: a test fails; 2: FILE has mistakes.
     """
     try:
-        found = read_case_file(file or find_case_file(settings.path()))
+        found = read_case_file(file or require_case_file(settings.path()))
     except CaseFileError as error:
         print_error(error.as_dict(), settings.as_json)
         return MISTAKEN
@@ -74,20 +74,18 @@ def test_command(
     return 0 if all(one.status is CaseStatus.PASSED for one in outcomes) else 1
 
 
-def find_case_file(store_path: Path) -> Path:
+def require_case_file(store_path: Path) -> Path:
     """Return the file of tests of the working folder's repository, else the one beside the store.
 
     :raises ArgumentError: there is neither
     """
-    seen = see_working_folder()
-    places = list(dict.fromkeys(([] if seen is None else [Path(seen.root)]) + [store_path.absolute().parent]))
-    for place in places:
-        if (place / FILE_NAME).is_file():
-            return place / FILE_NAME
-    raise ArgumentError(
-        f"no {FILE_NAME} in {' or '.join(map(str, places))}; name a file, or begin one with: hermes-memory-tui test --learn",
-        str(places[0]),
-    )
+    found = find_case_file(store_path)
+    if found is None:
+        places = " or ".join(map(str, case_file_places(store_path)))
+        raise ArgumentError(
+            f"no {FILE_NAME} in {places}; name a file, or begin one with: hermes-memory-tui test --learn", places
+        )
+    return found
 
 
 def choose_cases(found: CaseFile, names: Sequence[str]) -> list[MemoryCase]:

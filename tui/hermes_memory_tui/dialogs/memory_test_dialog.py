@@ -1,0 +1,148 @@
+"""One key that makes a test of what a session was given: "this should have been given", or "this must never be"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+from textual.content import Content
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.memory_tests.case_file import FILE_NAME, format_case_name, read_case_file
+from hermes_memory_store.memory_tests.case_writing import append_case, format_case
+from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, parse_expectation
+from hermes_memory_store.notation.memory_spec import LINE
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.dialogs.picker import NEW, Picker
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.dialogs.write_mixin import WriteMixin
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.memory_test_file import case_file_places, find_case_file
+from hermes_memory_tui.widgets.pick_list import Choice
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+GIVEN, NEVER = "given ", "never "
+"""What the key of a choice begins with."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseDraft:
+    """What is known of a test before a person says what is expected."""
+
+    theme: str
+    ask: str | None = None
+    start: CaseStart | None = None
+    """One of both."""
+    lines: tuple[str, ...] = ()
+    """Notations that were given, or could have been, the likeliest first."""
+
+    @property
+    def name(self) -> str:
+        """The name of the test that it becomes."""
+        return format_case_name(self.ask, self.start)
+
+
+def to_test_binding(view: str) -> Binding:
+    """Return the key of a view. :param view: what the ids of its keys begin with"""
+    tooltip = "Make a test: this must be given, or must never be"
+    return Binding("T", "make_test", "Test", id=f"{view}.make_test", tooltip=tooltip)
+
+
+class MemoryTestMixin(WriteMixin):
+    """Adds the key to a view that says what the row under the cursor is about."""
+
+    memory: Memory
+    ask_then: Callable[[Screen[str | None], Callable[[str], None]], None]
+
+    def draft_case(self) -> CaseDraft | None:
+        """Return what is asked in the row under the cursor; None where nothing is."""
+        raise NotImplementedError
+
+    def action_make_test(self) -> None:
+        """Ask what must be given, or must never be, and where the test is kept."""
+        draft = self.draft_case()
+        if draft is None:
+            self.notify("Nothing was asked or given here.", timeout=4)
+            return
+        choices = [Choice(f"{GIVEN}{line}", to_printable(line), "must be given") for line in draft.lines]
+        choices += [Choice(f"{NEVER}{line}", to_printable(line), "must never be given") for line in draft.lines]
+        title = f"new test · {to_printable(draft.name)}"
+        self.ask_then(
+            Picker(
+                title,
+                choices,
+                typing=not choices,
+                new="must be given",
+                empty="Type what must be given: D[db.id], or words.",
+            ),
+            partial(self._ask_file, draft),
+        )
+
+    def _ask_file(self, draft: CaseDraft, choice: str) -> None:
+        try:
+            case = to_case(draft, choice)
+        except StoreError as error:
+            self.notify(f"{error.message}.", severity="error", timeout=8, markup=False)
+            return
+        path = find_case_file(self.memory.path) or case_file_places(self.memory.path)[0] / FILE_NAME
+        lines = [Content(line) for line in to_printable_lines(format_case(case))]
+        question = Question("add the test", lines, type_in="file", start=str(path), check=case_file_problem)
+        self.ask_then(question, partial(self._append_case, case))
+
+    def _append_case(self, case: MemoryCase, name: str) -> None:
+        path = Path(name).expanduser()
+        try:
+            case = with_free_name(path, case)
+            append_case(path, case)
+        except (StoreError, OSError) as error:
+            said = error.message if isinstance(error, StoreError) else f"cannot write {path}: {error.strerror or error}"
+            self.notify(said, severity="error", timeout=8, markup=False)
+        else:
+            self.notify(f"Test {case.name!r} added to {path}. Run it: hermes-memory-tui test", timeout=6, markup=False)
+
+
+def to_case(draft: CaseDraft, choice: str) -> MemoryCase:
+    """Return the test that a draft and a choice make. :raises StoreError: the typed text is half a notation
+
+    What must be given is expected by its target, whatever it says by then; what must never be, in these very words.
+    """
+    is_never = choice.startswith(NEVER)
+    text = choice.removeprefix(NEW) if choice.startswith(NEW) else choice[len(NEVER) :]
+    found = LINE.match(text)
+    if found is not None and choice.startswith(GIVEN):
+        text = f"{found[1]}[{found[2].strip()}]"
+    expected = (parse_expectation(text),)
+    given, never = ((), expected) if is_never else (expected, ())
+    return MemoryCase(draft.name, draft.ask, draft.start, draft.theme, given=given, never=never)
+
+
+def with_free_name(path: Path, case: MemoryCase) -> MemoryCase:
+    """Return a test with a name that no test of the file has. :raises StoreError: the file has mistakes"""
+    taken = {one.name for one in read_case_file(path).cases} if path.exists() else set()
+    name, number = case.name, 1
+    while name in taken:
+        number += 1
+        name = f"{case.name} ({number})"
+    return replace(case, name=name)
+
+
+def case_file_problem(name: str) -> str | None:
+    """Return what is wrong with the name of a file to add a test to, or None."""
+    try:
+        path = Path(name).expanduser()
+        if path.is_dir():
+            return f"{path} is a folder; name a file in it"
+        return None if path.parent.is_dir() else f"no such folder: {path.parent}"
+    except (OSError, RuntimeError, ValueError) as error:
+        return f"not a file name: {getattr(error, 'strerror', None) or error}"
+
+
+def to_printable_lines(text: str) -> Sequence[str]:
+    """Return the lines of a text as a screen can show them."""
+    return [to_printable(line) for line in text.strip().splitlines()]
