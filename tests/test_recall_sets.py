@@ -1,0 +1,40 @@
+"""The sets that judge recall are well-formed: whatever is measured with them rests on that."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hermes_memory_store.notation.memory_spec import parse_notation
+from tests.recall_sets import CATEGORIES, Half, RecallSet, load_developer_set
+
+DEVELOPERS = load_developer_set()
+
+
+def refuse_repetitions(wanted: RecallSet) -> None:
+    """Check that nothing stands twice and every answer is a fact of the set."""
+    lines = Counter((fact.scope, fact.line) for fact in wanted.facts)
+    assert [line for line, count in lines.items() if count > 1] == []
+    texts = Counter(question.text.casefold() for question in wanted.questions)
+    assert [text for text, count in texts.items() if count > 1] == []
+    assert {question.answer for question in wanted.questions} <= set(wanted.facts)
+
+
+def test_no_fact_or_question_of_developers_stands_twice() -> None:
+    refuse_repetitions(DEVELOPERS)
+    assert len(DEVELOPERS.facts) >= 400
+    assert len(DEVELOPERS.questions) >= 160
+
+
+def test_no_developer_fact_supersedes_another() -> None:
+    notations = [(fact.scope, parse_notation(fact.line)) for fact in DEVELOPERS.facts]
+    keys = Counter((scope, said.type, said.target) for scope, said in notations)
+    assert [key for key, count in keys.items() if count > 1] == []
+
+
+def test_both_halves_of_developers_have_each_category_in_each_language() -> None:
+    counts = Counter((one.language, one.category, one.half) for one in DEVELOPERS.questions)
+    for language in {one.language for one in DEVELOPERS.questions}:
+        for category in CATEGORIES:
+            choosing, kept = (counts[language, category, half] for half in (Half.CHOOSING, Half.KEPT))
+            assert 0 <= choosing - kept <= 1, (language, category, choosing, kept)
+            assert kept >= 2, (language, category)
