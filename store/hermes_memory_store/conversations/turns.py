@@ -401,9 +401,11 @@ class Turns:
     def _rank_turns(
         self, theme: str | None, query: str, most: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> TurnRanking:
+        low, high = self._range(theme)
+        if low == high:
+            return TurnRanking([], {}, 0.0)
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
-        low, high = self._range(theme)
         languages = self._intake.policies.for_theme(theme).languages if theme else ("en",)
         if is_index_usable(self._db.conn, TURNS):
             add_word_forms(look, Vocabulary(self._db, TURNS, [(low, high)]), languages)
