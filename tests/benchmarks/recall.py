@@ -35,7 +35,7 @@ from typing import Any
 from hermes_memory_bridge.embedding import local_model
 from hermes_memory_bridge.embedding.query_vector import QueryVector
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
-from hermes_memory_bridge.recall import hybrid
+from hermes_memory_bridge.recall.connection_recall import recall_facts, recall_turns
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.language.stop_words import STOP_WORDS
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
@@ -222,10 +222,8 @@ def by_recall(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[
 
     def ask(question: Question) -> list[Text]:
         view = connection.with_store(store, asked(question.text))
-        if kind == "fact":
-            found = hybrid.recall_facts(view, ["default"], question.text, TAKEN, session=None).facts
-            return [uids[parse_uid(one.fact.uid)] for one in found]
-        return [uids[parse_uid(one.turn.uid)] for one in hybrid.recall_turns(view, ["default"], question.text, TAKEN)]
+        found = (recall_facts if kind == "fact" else recall_turns)(view, ["default"], question.text, TAKEN)
+        return [uids[parse_uid(item.uid)] for item in found.items]
 
     return ask
 

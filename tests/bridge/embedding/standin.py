@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-SAME = {"automobile": "car", "vehicle": "car", "physician": "doctor", "beverage": "tea"}
+SAME = {"automobile": "car", "vehicle": "car", "wheels": "car", "physician": "doctor", "beverage": "tea"}
+"""Of these the words alone know the first two, and nobody but a model the third."""
 
 Fault = Callable[[list[str]], tuple[int, dict[str, str], bytes] | None]
 """What is answered instead, for these texts; None for what is right."""

@@ -9,7 +9,8 @@ import pytest
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.fence import HEAD
-from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.notation.token_count import count_tokens
+from hermes_memory_store.recall.turn_sentences import format_day
 from tests.bridge.embedding.test_meaning import CAR, RAIN, TEA, filled, remember
 from tests.bridge.tools.test_more_tools import Desk
 
@@ -23,8 +24,11 @@ async def test_facts_and_turns_come_as_one_fenced_text(ask: Desk, meaning: Vecto
     await remember(ask, CAR, TEA, RAIN)
     await ask("memory_turn", role="user", content="I parked\nthe car")
     await filled(meaning, 4)
+    await ask("recall_memory", query="automobile")  # may wait for the endpoint; what it knows then costs nothing
     answer = await ask("memory_context", message="automobile")
-    assert answer.text == f"{HEAD}\n| {CAR}\n| user: I parked the car"
+    now = ask.hub.store.clock()
+    day = format_day(now, now)
+    assert answer.text == f"{HEAD}\n| {CAR}\n| user, {day}: I parked the car"
     assert (len(answer.data["facts"]), len(answer.data["turns"])) == (1, 1)
     assert answer.data["ranked_by"] == "words and counting"
 
@@ -44,7 +48,7 @@ async def test_the_budget_holds(ask: Desk, tokens: int) -> None:
     for number in range(8):
         await ask("memory_turn", role="user", content=f"tea {number} " + "and so on " * 300)
     answer = await ask("memory_context", message="which tea", tokens=tokens)
-    assert estimate_tokens(answer.text) == answer.data["tokens"] <= tokens
+    assert count_tokens(answer.text) == answer.data["tokens"] <= tokens
     assert answer.data["facts"]
 
 

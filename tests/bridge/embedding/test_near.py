@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import pytest
-from hermes_memory_bridge.recall.fusion import fuse_scores, interleave_rankings, score_by_rank
 
 from hermes_memory_bridge.embedding import vector_index as module
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
@@ -146,34 +145,3 @@ def test_of_many_those_with_the_signs_of_the_question_are_compared(
     assert all(2_999 not in {key for key, _ in found} for found in whole), "it came later"
     shared = sum(len(set(some) & set(every)) for some, every in zip(some_of_them, all_of_them, strict=True))
     assert shared >= 0.9 * sum(map(len, all_of_them))
-
-
-def test_what_is_found_both_ways_comes_first() -> None:
-    words, meaning = {"a": 3.0, "b": 2.0, "c": 1.9}, {"c": 0.8, "d": 0.7, "a": 0.3, "b": 0.2}
-    assert next(key for key, _ in fuse_scores(words, meaning)) == "c"
-    assert fuse_scores({"a": 3.0, "b": 1.0}, {"a": 0.9, "b": 0.1}) == [("a", 1.0), ("b", 0.0)]
-    assert fuse_scores({"a": 2.0}, {"a": 0.3}) == [("a", 1.0)]
-    assert fuse_scores({}, {}) == []
-    assert all(0 <= score <= 1 for _, score in fuse_scores(words, meaning))
-
-
-def test_neither_unit_matters_and_what_tells_nothing_apart_decides_nothing() -> None:
-    words, meaning = {"a": 3.0, "b": 2.0, "c": 0.5}, {"b": 0.8, "c": 0.7, "d": 0.3}
-    order = [key for key, _ in fuse_scores(words, meaning)]
-    alike = {key: 0.7 + one / 10 for key, one in meaning.items()}
-    assert [key for key, _ in fuse_scores({key: one * 40 for key, one in words.items()}, alike)] == order
-    assert [key for key, _ in fuse_scores(words, dict.fromkeys(words, 0.5))] == ["a", "b", "c"]
-
-
-def test_what_has_no_vector_yet_is_taken_to_be_like_most() -> None:
-    words = {"old": 2.0, "new": 2.0, "far": 2.0}
-    assert [key for key, _ in fuse_scores(words, {"old": 0.8, "far": 0.2})] == ["old", "new", "far"]
-
-
-def test_a_place_tells_how_well_where_nothing_else_is_known() -> None:
-    assert [key for key, _ in score_by_rank(["b", "a"])] == ["b", "a"]
-    assert 1.0 == score_by_rank(["a", "b"])[0][1] > score_by_rank(["a", "b"])[1][1] > 0
-
-
-def test_several_themes_take_turns() -> None:
-    assert interleave_rankings([[1, 2, 3], [], [4]]) == [1, 4, 2, 3]

@@ -142,7 +142,7 @@ async def test_no_endpoint_is_asked_for_what_a_search_means(
     await filled(meaning, 2)
     stand_in.asked.clear()
     stand_in.slow.clear()  # it would hang
-    answer = await ask("memory_search", query="automobile")
+    answer = await ask("memory_search", query="wheels")
     assert (notations(answer), answer.text, answer.data["ranked_by"]) == ([], "no results", WORDS)
     assert stand_in.asked == []
     stand_in.slow.set()
@@ -153,9 +153,9 @@ async def test_a_question_that_was_recalled_before_is_searched_by_meaning(
 ) -> None:
     await remember(ask, CAR, TEA)
     await filled(meaning, 2)
-    await ask("recall_memory", query="automobile")
+    await ask("recall_memory", query="wheels")
     stand_in.asked.clear()
-    answer = await ask("memory_search", query="automobile")
+    answer = await ask("memory_search", query="wheels")
     assert (notations(answer), answer.data["ranked_by"], stand_in.asked) == ([CAR], "words and counting", [])
 
 
@@ -171,11 +171,11 @@ async def test_a_model_that_is_still_loading_holds_up_no_search(tmp_path: Path) 
         ask = Desk(hub)
         await remember(ask, CAR)
         assert await asyncio.to_thread(loading.wait, 60)
-        answer = await ask("memory_search", query="automobile")
+        answer = await ask("memory_search", query="wheels")
         assert (notations(answer), answer.data["ranked_by"]) == ([], WORDS)
         loaded.set()
         await filled(meaning, 1)
-        assert notations(await ask("memory_search", query="automobile")) == [CAR]
+        assert notations(await ask("memory_search", query="wheels")) == [CAR]
 
 
 async def test_what_a_search_tells_is_on_record(here: Here) -> None:
