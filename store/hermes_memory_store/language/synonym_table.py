@@ -316,7 +316,7 @@ deadlin|due date|due|cutoff|frist|termin|stichtag|echeanc|date limit|fecha limit
 meet|call|standup|stand up|sync|daili|besprechung|treffen|reunion|встреча|совещание|созвон|会议|站会|例会|会議|打ち ち合 合わ わせ|ミー ーテ ティ ィン ング|회의|미팅
 owner|respons|maintain|in charg|lead|contact|verantwortlich|zustandig|ansprechpartn|proprietair|propietario|encargado|ответственныи|владелец|负责 责人|负责|担当 当者|担当|담당 당자|담당
 team|squad|group|crew|mannschaft|equip|equipo|команда|团队|小组|チー ーム
-boss|manag|lead|head|chef|chefin|vorgesetzt|jefe|начальник|руководитель|老板|经理|上司|상사
+boss|manag|lead|head|respons|chef|chefin|vorgesetzt|leiter|leiterin|jefe|jefa|encargada|начальник|руководитель|老板|经理|上司|상사
 colleagu|cowork|co worker|teammat|kolleg|kollegin|collegu|companero|colega|коллега|同事|同僚|동료
 employe|staff|worker|mitarbeit|employ|salari|empleado|сотрудник|员工|社員|従業 業員|직원
 offic|workplac|buro|bureau|oficina|офис|办公 公室|オフ フィ ィス|사무 무실
@@ -621,5 +621,107 @@ instal|buy now pay later|ratenzahlung|raten|paiement en plusieur foi|pago aplaza
 gift card|voucher|coupon|promo code|discount|rabatt|gutschein|chequ cadeau|bon d achat|remis|reduct|code promo|tarjeta regalo|vale|descuento|cupon|优惠 惠券|折扣|割引|クー ーポ ポン|할인|쿠폰
 wishlist|favourit|save item|merklist|wunschlist|list d envi|lista de deseo
 loyalti|point|reward|treuepunkt|bonusprogramm|fidelit|fidelidad|punto
+us|utilis|utilison|emploi|nutzen|nutzt|genutzt|benutzt|verwenden|verwendet|einsetzen|eingesetzt|usar|usa|usan|usamo|utiliza|utilizan|utilizar|используем|использовать|используется|使用|用的|使う|利用|사용
+store|keep|save|hold|stocker|stock|stocke|conserv|enregistr|speichern|gespeichert|ablegen|abgelegt|aufbewahrt|guardar|guarda|guardan|almacenar|almacena|guardado|хранить|хранится|хранятся|保存|存放|存储|保管|저장|보관
+send|transmit|deliv|emit|envoy|envoi|transmi|senden|sendet|gesendet|schicken|verschickt|versandt|enviar|envia|envian|enviado|отправлять|отправляется|发送|送信|전송|발송
+receiv|get|accept|recevoir|recoit|recu|empfangen|erhalten|bekommen|recibir|recib|recibido|получать|接收|收到|受信|受け け取 取る|수신
+write|author|redig|ecrir|ecrit|schreiben|geschrieben|verfassen|escribir|escrib|escrito|redactar|编写|撰写|書く|작성
+read|consult|lire|lit|lu|lesen|liest|gelesen|leer|lee|leido|读取|読む|읽기
+call|invok|trigger|fire|appel|declench|aufrufen|auslosen|ausgelost|llamar|disparar|invocar|запускает|触发|调用|呼び び出 出し|起動|호출
+check|verifi|control|inspect|pruft|gepruft|prufung|kontrol|kontrolliert|comprueba|comprobar|revisa|verifica|проверять|проверяет|проверяется|检查|確認|点検|확인|점검
+count|inventori|stocktak|compter|compt|inventair|zahlen|gezahlt|zahlung|inventur|contar|recuento|inventario
+calcul|comput|berechnen|berechnet|calcular|calcula|calculado|计算|計算|계산
+assign|alloc|attribu|affect|zuweisen|zugewiesen|zuordnen|asignar|asignado|asigna|分配|割り り当 当て|할당
+block|reject|refus|deni|bloquer|bloqu|rejet|blockieren|gesperrt|sperren|ablehnen|abgelehnt|abgewiesen|bloquear|bloqueado|rechazar|rechazado|блокировать|拒绝|阻止|ブロ ロッ ック|拒否|차단|거부
+share|partag|commun|teilen|geteilt|gemeinsam|compartir|compartido|comun|общии|共享|共有|공유
+split|separ|divid|divis|aufteilen|trennen|getrennt|aufgeteilt|dividir|separar|separado|拆分|分割|분리|분할
+combin|join|union|aggreg|joindr|regroup|kombinieren|verbinden|zusammenfassen|combinar|unir|agrupar
+convert|transform|convers|convertir|umwandeln|umrechnen|konvertieren|transformar|转换|変換|변환
+copi|duplic|replic|copier|kopieren|kopi|kopien|copiar|copia|копия|копии|复制|コピ ピー|複製|복사|복제
+move|reloc|switch to|deplac|demenag|passer a|verschieben|umziehen|umgezogen|wechseln|mover|trasladar|pasar a|переехали|迁到|搬到|移動|移す|이동
+wait|pend|attendr|attend|attent|warten|wartet|wartezeit|esperar|espera|pendient|ждать|等待|待つ|待機|대기
+show|display|visibl|affich|montrer|montr|anzeigen|angezeigt|zeigen|zeigt|sichtbar|mostrar|muestra|muestran|показывать|显示|展示|表示|표시
+hide|invis|conceal|masquer|cach|cacher|verbergen|ausblenden|versteckt|ocultar|oculto|скрыть|隐藏|非表 表示|숨김
+open|ouvrir|ouvert|offnen|geoffnet|abrir|abierto|открыть|打开|開く|열기
+contact|reach|ask|call|inform|joindr|demand|kontaktieren|erreichen|fragen|wenden|contactar|preguntar|avisar|связаться|联系|連絡|연락
+respons|own|owner|maintain|run|lead|verantwortet|zustandig|leitet|betreut|s occup|pilot|maintient|encargado|encargada|lleva|mantien|отвечает|负责|担当|담당
+cost|budget|spend|price|cap|cout|plafond|kostet|kosten|obergrenz|cuesta|presupuesto|tope|бюджет|费用|预算|予算|費用|예산|비용
+last|take|durat|durer|dure|dauern|dauert|tardar|tarda|dura|durar|длится|持续|多久|かか かる|続く|걸리 리는
+often|frequenc|interv|how often|how frequent|everi|rhythm|combien de foi|tou le|chaqu|haufigkeit|wie oft|all|jeden|einmal|frecuencia|cada cuanto|cada|как часто|каждыи|каждые|多久 久一 一次|频率|頻度|ごと|주기|마다
+fail|failur|break|down|echouer|echou|pann|tomb|ausfallen|fallt au|scheitern|fehlschlagen|fallar|falla|caer|cae|упал|失败|失敗|실패
+protect|prevent|guard|avoid|proteg|empech|evit|schutzen|schutzt|verhindern|vermeiden|evitar|prevenir|impedir|защитить|防止|保护|防ぐ|保護|방지
+measur|track|target|goal|mesur|objectif|cibl|messen|gemessen|zielwert|medir|objetivo|meta
+grow|increas|rais|higher|more|augment|hauss|erhohen|steigen|mehr|aumentar|subir|ma|увеличить|增加|提高|増や やす|증가
+shrink|decreas|reduc|lower|less|fewer|reduir|diminu|baisser|moin|verringern|senken|reduzieren|wenig|reducir|disminuir|bajar|meno|уменьшить|减少|降低|減ら らす|감소
+oldest|earliest|first|minimum version|plu ancien|premier|altest|erst|mindestvers|ma antigua|primera|version minima
+newest|latest|current|last|recent|dernier|actuel|neuest|aktuel|letzt|jungst|ultimo|ultima|actual|recient|последнии|текущии|最新|最近|現在|최신|현재
+main|primari|princip|central|head|hauptsachlich|zentral|haupt|principal|главныи|основнои|主要|メイ イン|주요|메인
+extern|outsid|third parti|vendor|exterieur|tier|drittanbiet|externo|tercero|внешнии|外部|第三 三方|외부
+intern|insid|in hous|own|eigen|hauseigen|interno|propio|внутреннии|内部|社内|내부
+automat|autom|auto|automatiqu|automatisch|automatisiert|automatico|automaticament|автоматически|自动|自動|자동
+manual|by hand|manuel|a la main|von hand|handisch|a mano|manualment|вручную|手动|手作 作業|手動|수동
+free|grati|at no cost|gratuit|kostenlo|frei|gratuito|бесплатно|免费|無料|무료
+small|short|tini|littl|petit|court|klein|kurz|pequeno|corto|маленькии|короткии|短い|작은
+larg|big|long|huge|grand|gro|lang|gross|largo|большои|大型|長い
+safe|secur|sur|securis|sicher|seguro|безопасно|安全|안전
+forbidden|ban|prohibit|no longer|drop|abandon|remov|plu utilis|abandonn|supprim|nicht mehr|abgeschafft|entfernt|ya no|eliminado|abandonado|retirado|больше не|不再|停用|やめ めた|廃止|더 이상
+instead|replac|rather than|successor|au lieu|a la place|remplac|statt|stattdessen|anstel|ersetzt|nachfolg|en lugar|en vez|reemplaza|sustituy|sustituido|вместо|改用|代替|取代|代わ わり|대신
+except|unless|apart from|exempt|sauf|exoner|dispens|ausser|ausgenommen|ausnahm|excepto|salvo|exento|кроме|除了|例外|除く|제외
+befor|prior|earlier|beforehand|avant|prealabl|auparav|vor|vorher|zuvor|ant|previo|перед|之前|前に|이전
+after|later|afterward|follow|apr|ensuit|nach|danach|nachher|despu|luego|posterior|после|之后|後に|이후
+night|nightli|overnight|nuit|nocturn|nacht|nachtlich|noch|nocturno|ночью|夜间|凌晨|夜間|야간|심야
+place|where|locat|site|seat|lieu|emplac|sieg|standort|ort|platz|sitz|lugar|ubicacion|sede|место|位置|地点|場所|위치
+citi|town|vill|stadt|ciudad|город|城市|都市|도시
+countri|nation|pay|land|pai|страна|国家|국가|나라
+street|road|rue|strass|call|улица
+build|floor|hall|batiment|etag|gebaud|stockwerk|edificio|planta|piso|здание|этаж
+door|entranc|access card|badg|port|entre|tur|eingang|zugangskart|puerta|entrada|tarjeta de acceso|门禁|入口|出入 入口|출입
+devic|hardwar|equip|appareil|materiel|gerat|ausstattung|dispositivo|equipo|устроиство|设备|機器|デバ バイ イス|端末|장비|기기
+sensor|probe|detector|capteur|fuhler|messfuhl
+key rotat|rotat key|schlusselwechsel|rotat de cle|rotacion de clave
+data|record|inform|donne|daten|dato|данные|数据|デー ータ|데이 이터|자료
+member|particip|person|membr|personn|mitgli|mitglied|leut|personen|miembro|gent|persona|участник|люди|成员|人员|メン ンバ バー|멤버|구성 성원|인원
+child project|submodul|subproject|sou modul|untermodul|submodulo
+releas cadenc|releas cycl|releas day|jour de livraison|releasetag|releasezyklu|ciclo de version
+code owner|codeown|respons du code
+translat|localis|traduct|traduir|traduit|ubersetzung|ubersetzen|ubersetzt|traduccion|traducir|traducido
+train|cours|workshop|format|schulung|kur|formacion|curso|taller|обучение|培训|研修|교육
+law|regul|rule|statut|loi|reglement|gesetz|verordnung|vorschrift|ley|reglamento|normativa|закон|法规|法令|법률|규정
+author|govern|ministri|agenc|public bodi|autorit|administr|behord|amt|ministerium|autoridad|administracion|organismo|政府|機関|기관
+citizen|resid|public|citoyen|burger|burgerin|ciudadano|ciudadana
+applic form|applic|request form|formulair|demand|antrag|formular|solicitud|formulario|申请|申請|신청
+statu|state|progress|etat|statut|avanc|zustand|stand|fortschritt|estado|progreso|статус|состояние|状态|进度|状態|進捗|상태|진행
+histori|past|former|previous|historiqu|ancien|auparav|verlauf|fruher|ehem|anterior|ant|история|раньше|历史|以前|履歴|이력|이전
+ship|vessel|boat|navir|schiff|barco
+truck|lorri|van|camion|lkw|lastwagen|furgoneta
+school|univers|ecol|universit|schule|universitat|hochschul|escuela|universidad|школа|университет|学校|大学|학교|대학 학교
+hospit|clinic|hopit|cliniqu|krankenhau|klinik|clinica|больница|医院|诊所|病院|병원
+insur|assur|versicherung|seguro|страховка|保险|保険|보험
+oper|transact|book|post|vorgang|buchung|operacion
+commiss|fee|charg|provis|gebuhr|frai|comis|comision
+log out|session timeout|inact|idl|ausgeloggt|abgemeldet|inaktivitat|aktivitat|deconnect|inactivit|activit|desconectado|inactividad
+revenu|incom|turnov|proce|umsatz|erlo|erlos|einnahmen|chiffr d affair|recett|ingreso|facturacion
+ship cost|deliveri cost|freight|lieferkosten|versandkosten|versand|frai de port|gasto de envio
+determin|decid|defin|comput|bestimmen|bestimmt|festlegen|festgelegt|berechnet|fixer|defini|determinar|definir|definido
+rout|path|tour|walk|weg|streck|rundgang|laufweg|trajet|chemin|recorrido|trayecto
+pick|collect|gather|kommissionieren|kommissionierung|entnahm|prepar|ramass|recog|preparacion
+imperson|act as|on behalf|log in as|usurp|se fair passer|auftreten al|suplantar|en nombr de
+support|helpdesk|custom servic|custom care|kundendienst|kundenservic|servic client|assist|atencion|atencion al client|soport
+town hall|citi hall|municip|public sector|mairi|commun|collectivit|secteur public|rathau|gemeind|kommun|offentlich hand|ayuntamiento|municipio|sector publico
+number|sequenc|counter|gap|gapless|numerot|compteur|chiffr|san trou|nummerierung|nummernkrei|luckenlo|numeracion|contador
+put onlin|go onlin|list|en lign|mi en lign|publi|publie|onlin stellen|veroffentlicht|publicado|publicada|en linea
+iban|bank detail|bank account|account number|bankdaten|bankverbindung|kontonumm|coordonne bancair|rib|dato bancario|cuenta bancaria
+four ey principl|second confirm|two person|vier augen|zweit bestatigung|doubl valid|quatr yeux|dobl confirmacion
+payment gateway|payment provid|processor|psp|gateway|pasarela|pasarela de pago|prestatair de paiement|zahlungsanbiet|zahlungsdienstleist|redsi|adyen|stripe|molli|proveedor
+help page|help articl|knowledg base|faq|hilfeseit|hilfeartikel|wissensdatenbank|page d aid|base de connaiss|pagina de ayuda|base de conocimiento|articulo
+ticket|case|issu|complaint|incid|anfrag|reklam|reclam|incidencia|reclamacion|queja
+ingest|load|import|sourc|origin|ingesta|cargar|cargan|carga|origen|einlesen|beladen|quell|charger
+transform|model|dbt|modelo|transformacion
+protect|access|permiss|polici|geschutzt|zugriff|zugriffsschutz|proteg|acc|protegido|protegida|acceso|permiso
+publish|public|releas|upload|submit|store submiss|publier|veroffentlichung|publicacion|publicar|fastlan
+german|deutsch|allemand|aleman|немецкии|德语|ドイ イツ ツ語|독일 일어
+english|englisch|anglai|ingl|англиискии|英语|英語|영어
+french|franzosisch|francai|franc|французскии|法语|フラ ラン ンス ス語|프랑 랑스 스어
+spanish|spanisch|espagnol|espanol|испанскии|西班 班牙 牙语|スペ ペイ イン ン語|스페 페인 인어
 """  # noqa: E501
 """Words that people use for one another."""

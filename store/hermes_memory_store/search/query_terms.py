@@ -132,6 +132,8 @@ class QueryTerms:
     """Whether it reads like a sentence: then the best of what shares its words is an answer too."""
     said: list[str] = field(default_factory=list)
     """All its words, folded, in order."""
+    languages: frozenset[str] = frozenset()
+    """Languages other than English in whose forms words are looked for; of a question, the one that it is asked in."""
 
     def match_expression(self, words: Sequence[QueryTerm]) -> str | None:
         """Return the expression for facts with all of these words and every phrase; None for an empty query."""
@@ -162,19 +164,19 @@ def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Seque
         excluded=[to_fts_phrase(terms) for text in excluded if (terms := phrase_terms(text))][:MAX_QUERY_TERMS],
         question=question,
         said=said,
+        languages=detect_languages(said) if question else frozenset(),
     )
 
 
 def add_word_forms(look: QueryTerms, vocabulary: Vocabulary, languages: Collection[str]) -> None:
     """Also look for other forms of the words, in these languages and, of a question, in the one that it is asked in."""
-    if look.question:
-        languages = detect_languages(look.said).union(languages)
-    if set(languages) <= {"en"}:
+    look.languages = look.languages.union(languages) - {"en"}
+    if not look.languages:
         return
     for word in look.words:
-        for form in find_forms(word.text, languages, vocabulary.walk):
+        for form in find_forms(word.text, look.languages, vocabulary.walk):
             word.terms.setdefault(form, OTHER_FORM)
-    if "de" in languages:
+    if "de" in look.languages:
         add_compound_parts(look, vocabulary)
 
 
@@ -192,8 +194,9 @@ def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
         for part in best or ():
             for term in sorted(has[part]):
                 word.add((term,), PART)
-            for terms in find_synonyms((stems[part],)):
-                word.add(terms, PART * PART)
+            for member in [stems[part], *find_forms(part, ["de"], members_beginning_with)]:
+                for terms in find_synonyms((member,)):
+                    word.add(terms, PART * PART)
 
 
 def is_plain_word(text: str) -> bool:
@@ -204,14 +207,14 @@ def is_plain_word(text: str) -> bool:
 def add_synonyms(look: QueryTerms) -> None:
     """Also look for what the words of a question may be called otherwise, each fitting less than the word itself."""
     for word in look.words:
-        add_word_synonyms(word)
+        add_word_synonyms(word, look.languages)
     known = {word.text for word in look.words}
     for phrase in find_phrases([term for run in look.said if not is_unspaced(run) for term in index_terms(run)]):
         add_concept(look, known, " ".join(phrase), phrase)
     for run in filter(is_unspaced, look.said):
         for text, pairs in find_unspaced(run):
             if len(pairs) == 1 and text in known:
-                add_word_synonyms(next(word for word in look.words if word.text == text))
+                add_word_synonyms(next(word for word in look.words if word.text == text), look.languages)
             else:
                 add_concept(look, known, text, pairs)
 
@@ -227,10 +230,11 @@ def add_concept(look: QueryTerms, known: set[str], text: str, terms: tuple[str, 
             word.add(other, fit)
 
 
-def add_word_synonyms(word: QueryTerm) -> bool:
-    """Also match the synonyms of a word; return whether it has any."""
+def add_word_synonyms(word: QueryTerm, languages: Collection[str] = ()) -> bool:
+    """Also match the synonyms of a word; return whether it has any. :param languages: whose forms of it count, too"""
     before = len(word.terms) + len(word.phrases)
-    for term in [term for term, fit in word.terms.items() if fit >= OTHER_FORM]:
+    known = [term for term, fit in word.terms.items() if fit >= OTHER_FORM]
+    for term in dict.fromkeys([*known, *find_forms(word.text, languages, members_beginning_with)]):
         for other, fit in find_synonyms((term,)).items():
             word.add(other, fit)
     return len(word.terms) + len(word.phrases) > before
