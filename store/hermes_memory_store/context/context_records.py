@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_memory_store.context.given_reasons import GivenReasons, parse_given_reasons
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Millis, Uid, format_notation
 from hermes_memory_store.rows.journal import Journal
@@ -16,7 +17,7 @@ MAX_RECORDS_SEARCHED = 50_000
 """Newest notes that are looked through for those of one session."""
 
 NOTES = """
-    SELECT i.id, i.at, i.theme_id, n.name, i.kind, i.why, i.tokens, i.facts
+    SELECT i.id, i.at, i.theme_id, n.name, i.kind, i.why, i.tokens, i.facts, i.reasons
     FROM injections i LEFT JOIN sessions n ON n.id = i.session_id
     WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ?1
       AND (?2 IS NULL OR i.theme_id = ?2) AND (?3 IS NULL OR n.name = ?3)
@@ -40,6 +41,8 @@ class ContextRecord:
     facts: tuple[Uid, ...]
     title: str | None = None
     """The session's name for a person."""
+    reasons: GivenReasons | None = None
+    """Why each fact was given, and which were left out; None where nothing was valued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,18 @@ class ContextRecords:
         """Return the facts of a record, in the wording of that moment."""
         return [self._facts_as_recorded(uid, told.at) for uid in told.facts]
 
+    def left_out(self, told: ContextRecord) -> builtins.list[RecordedFact]:
+        """Return the best facts that were left out of a record, in the wording of that moment."""
+        reasons = told.reasons.left_out if told.reasons is not None else ()
+        return [self._facts_as_recorded(one.uid, told.at) for one in reasons]
+
     def _to_record(self, row: tuple[Any, ...]) -> ContextRecord:
-        key, at, theme_id, session, kind, why, tokens, facts = row
+        key, at, theme_id, session, kind, why, tokens, facts, reasons = row
         theme = self._names.theme_name(theme_id)
         title = None if session is None else self._names.session_title(theme_id, session)
-        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, tuple(json.loads(facts)), title)
+        given = tuple(json.loads(facts))
+        why_these = parse_given_reasons(reasons)
+        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, given, title, why_these)
 
     def _facts_as_recorded(self, uid: Uid, at: int) -> RecordedFact:
         said: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Context: the exact context block that agents receive with their status, and the facts it omits."""
+"""Context: the exact context block that agents receive with their status, why each fact is in it, and why others are not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from textual.content import Content
 
 from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import ContextBlock, Fact, ThemeSummary
+from hermes_memory_store.quick.start_choice import StartCandidate
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
-from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text import reason_lines
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line
@@ -25,17 +26,20 @@ from hermes_memory_tui.widgets.text_panel import Line, heading_line
 
 @dataclass(frozen=True, slots=True)
 class ContextData:
-    """The context block of one theme, and every hot fact in ranking order."""
+    """The context block of one theme, and every fact that may be in it: those given, then those left out, the best first."""
 
     themes: list[ThemeSummary]
     theme: str
     injection: ContextBlock
     ranked: list[Fact]
+    candidates: dict[str, StartCandidate]
+    """What each is worth, by uid."""
     budget: int
 
 
 class ContextView(MemoryTestMixin, BaseView[ContextData]):
-    """The hot facts in ranking order on the left, the exact text on the right."""
+    """The facts that may be given on the left, the best first; why the selected one is or is not, and the exact text, on the
+    right."""
 
     NAME = "told"
     TITLE_OF_LIST = "context"
@@ -44,7 +48,8 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 6),
         GridColumn("fact"),
-        GridColumn("reason", 20, least=60),
+        GridColumn("why", 24, least=60),
+        GridColumn("value", 5, right=True, least=80),
         GridColumn("tokens", 6, right=True),
         GridColumn("total", 5, right=True),
     )
@@ -83,17 +88,22 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         names = [theme.name for theme in themes]
         theme = self.theme if self.theme in names else names[0] if names else "default"
         with store.db.snapshot():
-            injection = store.injection.status(theme, record=False)
-            ranked = store.injection.ranked_facts(theme)
-        return ContextData(themes, theme, injection, ranked, store.policies.for_theme(theme).injection_tokens)
+            budget = store.policies.for_theme(theme).injection_tokens
+            situation = store.injection.present_situation()
+            injection = store.injection.status(theme, record=False, situation=situation)
+            choice = store.injection.choose(theme, situation, budget)
+            valued = [*choice.given, *choice.left_out]
+            ranked = store.injection.load_facts(valued)
+        by_key = {one.key: one for one in valued}
+        return ContextData(themes, theme, injection, ranked, {fact.uid: by_key[fact.id] for fact in ranked}, budget)
 
     def draw(self, data: ContextData) -> None:
         included = {fact.id for fact in data.injection.facts}
-        now = self.memory.now()
         rows, total = [], 0
         for fact in data.ranked:
             is_included = fact.id in included
-            total += fact.tokens + 1 if is_included else 0
+            one = data.candidates[fact.uid]
+            total += one.cost if is_included else 0
             ink = "" if is_included else "dim"
             rows.append(
                 GridRow(
@@ -101,8 +111,9 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
                     (
                         GridCell("● in" if is_included else "○ out", "hot" if is_included else "dim"),
                         GridCell(to_printable(fact.notation), ink),
-                        GridCell(ranking_reason(fact, now), "dim"),
-                        GridCell(str(fact.tokens), ink),
+                        GridCell(reason_lines.format_reason_names(one.parts), "dim"),
+                        GridCell(f"{one.value:.1f}", "dim"),
+                        GridCell(str(one.cost), ink),
                         GridCell(str(total) if is_included else "·", "dim"),
                     ),
                 )
@@ -121,7 +132,8 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         assert self.data is not None
         injection = self.data.injection
         chosen = next((fact.notation for fact in self.data.ranked if fact.uid == key), None)
-        lines = [
+        lines: list[Line] = [
+            *self._why(str(key)),
             heading_line(
                 f"{injection.tokens} tokens, {len(injection.text):,} characters", "as returned by memory_status:"
             ),
@@ -131,6 +143,16 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
             style = "bold $accent" if line == chosen else "$dim" if line.startswith("(+") else ""
             lines.append(Content.styled(to_printable(line), style))
         return "context block", lines
+
+    def _why(self, uid: str) -> list[Line]:
+        """Return why the selected fact is given, or why it is not."""
+        one = self.data.candidates.get(uid) if self.data is not None else None
+        if self.data is None or one is None:
+            return []
+        is_given = any(fact.uid == uid for fact in self.data.injection.facts)
+        said = reason_lines.format_reason_lines(one.parts, one.value, one.cost)
+        title = heading_line("why this" if is_given else "why not", "" if is_given else "others are worth more a token")
+        return [title, *(Content.styled(line, "$dim") for line in said[:-1]), Content(said[-1]), Content("")]
 
     def action_theme(self, step: int) -> None:
         if self.data is not None and self.data.themes:
@@ -162,11 +184,3 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         fact = self._fact()
         if fact is not None:
             self.write(lambda: self.memory.run_action(bulk_actions.ARCHIVE, [fact]))
-
-
-def ranking_reason(fact: Fact, now: int) -> str:
-    """Return why a fact ranks where it does: pinned, then by how binding its type is, then most recently used."""
-    used = display_formats.format_ago(max(fact.updated_at, fact.read_at or 0), now)
-    if fact.pinned:
-        return f"pinned, {used}"
-    return f"{fact.type.word}, {used}"

@@ -19,7 +19,7 @@ from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMi
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
-from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text import display_formats, reason_lines
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import (
     INKS,
@@ -82,6 +82,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         self._compare = True
         self._calls: list[dict[str, Any]] = []
         self._known: dict[int, list[RecordedFact]] = {}
+        self._left: dict[int, list[RecordedFact]] = {}
 
     def title_place(self) -> str:
         return f"{to_printable(self._session.theme)} › {to_printable(self._session.title)}"
@@ -195,12 +196,14 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         if self._compare and before is not None:
             lines.append(heading_line("diff to previous", display_formats.format_ago(before.at, now)))
             return [*lines, *compare_contexts(earlier, facts), Content(""), key_hint_line(("=", "hide diff"))]
-        lines.append(heading_line("content"))
+        lines.append(heading_line("content", "and why" if told.reasons is not None else ""))
         for fact in facts:
-            said = "(purged)" if fact.notation is None else to_printable(fact.notation)
-            lines.append(
-                Content.assemble((said, "$dim" if fact.notation is None else ""), (change_note(fact), "$warning"))
-            )
+            lines += [fact_line(fact), *reason_line(told, fact)]
+        left_out = self._left_out(told)
+        if left_out:
+            lines += [Content(""), heading_line("left out", "the best, and why")]
+            for fact in left_out:
+                lines += [fact_line(fact, "$dim"), *reason_line(told, fact)]
         return [
             *lines,
             *([Content(""), key_hint_line(("=", "diff to previous"))] if before is not None else []),
@@ -239,6 +242,13 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         times = [one["at"] for one in self.data.calls if kind == "call" and one["number"] == number]
         times += [one.at for one in self.data.wrote if kind == "write" and one.seq == number]
         return next((one for one in self.data.told if times and one.at <= times[0]), None)
+
+    def _left_out(self, told: ContextRecord) -> list[RecordedFact]:
+        if told.reasons is None or not told.reasons.left_out:
+            return []
+        if told.id not in self._left:
+            self._left[told.id] = self.memory.read_view(lambda store: store.context_records.left_out(told))
+        return self._left[told.id]
 
     def action_back(self) -> None:
         if self.focused is self.pages or self.has_class("-show-text"):
@@ -321,9 +331,26 @@ def call_detail(call: dict[str, Any], now: int) -> Sequence[Line]:
 
 def context_reason(told: ContextRecord) -> str:
     """Return why a context record contains these facts."""
-    if told.kind == "status":
-        return "status request: pinned, then by type, then by recency, within the token budget"
+    if told.reasons is not None:
+        return f"{to_printable(told.kind)}: worth most a token where the session works, within the budget"
     return f"query {to_printable(told.why)!r}" if told.why else f"tool {to_printable(told.kind)}"
+
+
+def fact_line(fact: RecordedFact, ink: str = "") -> Line:
+    """Return a fact of a record, with a note where it says something else now."""
+    said = "(purged)" if fact.notation is None else to_printable(fact.notation)
+    return Content.assemble((said, "$dim" if fact.notation is None else ink), (change_note(fact), "$warning"))
+
+
+def reason_line(told: ContextRecord, fact: RecordedFact) -> list[Line]:
+    """Return why a fact was given, or left out; nothing where that was not recorded."""
+    reasons = told.reasons
+    known = (*reasons.given, *reasons.left_out) if reasons is not None else ()
+    one = next((one for one in known if one.uid == fact.uid), None)
+    if one is None:
+        return []
+    parts = "  ".join(f"{to_printable(name)} {value:+.1f}" for name, value in one.parts)
+    return [Content.styled(f"    {reason_lines.format_worth(one.value, one.tokens)}  {parts}", "$dim")]
 
 
 def change_note(fact: RecordedFact) -> str:

@@ -301,3 +301,26 @@ async def test_hosts_say_when_they_were_heard_and_which_is_silent(path: Path) ->
         await opened(pilot, "agents")
         await until(pilot, lambda: "3 facts in 61 tokens" in screen_text(pilot))
         assert "silent: its hooks are installed and were never heard" in screen_text(pilot)
+
+
+async def test_a_record_says_why_each_fact_was_given_and_which_were_left_out(path: Path) -> None:
+    fill(path, *(f"V[filler.{number}]: {'word ' * 30}{number}" for number in range(12)), theme="ops")
+    with Store.open(path, clock=frozen) as store:
+        who = store.sessions.get("ops", "worker")
+        store.injection.status("ops", session=who)
+        store.reads.flush()
+        (newest, *_) = store.context_records.list("ops", "worker")
+        assert newest.reasons is not None
+        assert [one.uid for one in newest.reasons.given] == [*newest.facts]
+        assert newest.reasons.left_out
+        erased = newest.reasons.left_out[0].uid
+        store.purge.erase([erased])
+    async with inspecting(path, size=(180, 60)) as pilot:
+        await recorder(pilot)
+        await to_row(pilot, "● context")
+        await pilot.press("=")
+        await until(pilot, lambda: "left out" in beside(pilot))
+        shown = beside(pilot)
+        assert "status: worth most a token where the session works" in shown
+        assert "scope +" in shown
+        assert shown.index("V[port]: 6379") < shown.index("left out") < shown.index("(purged)")

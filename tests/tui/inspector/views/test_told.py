@@ -106,3 +106,22 @@ async def test_a_theme_without_hot_facts_says_so(path: Path) -> None:
         await until(pilot, lambda: "contains only the rules" in screen_text(pilot))
         await pilot.press("p", "W", "a", "y")
         assert "(no active facts)" in beside(pilot)
+
+
+async def test_the_selected_fact_says_why_it_is_given_or_is_not(path: Path) -> None:
+    fill(path, "V[port.limit]: at most 900 connections !", theme="ops")
+    fill(path, *(f"V[filler.{number}]: {'word ' * 30}{number}" for number in range(12)), theme="ops")
+    async with inspecting(path, "ops") as pilot:
+        view = await opened(pilot, "told")
+        await to_row(pilot, "V[port.limit]")
+        await until(pilot, lambda: "critical   marked ! as critical" in beside(pilot))
+        assert "why this" in beside(pilot)
+        assert "a token" in beside(pilot)
+        row = next(row for row in rows_of(view) if "V[port.limit]" in row)
+        assert "critical" in row
+        left = next(row for row in rows_of(view) if "○ out" in row)
+        await to_row(pilot, left[left.index("V[filler") : left.index("]: ") + 1])
+        await until(pilot, lambda: "why not" in beside(pilot))
+        assert "others are worth more a token" in beside(pilot)
+        given = [row for row in rows_of(view) if "● in" in row]
+        assert rows_of(view)[: len(given)] == given, "what is left out stands below what is given"

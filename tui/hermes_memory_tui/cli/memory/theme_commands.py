@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from hermes_memory_store.clock import format_iso_time, system_clock
+from hermes_memory_store.context.given_reasons import MOST_LEFT_OUT
 from hermes_memory_store.hosts.capture_switch import describe_capture
+from hermes_memory_store.model import Fact
+from hermes_memory_store.quick.start_choice import StartCandidate
+from hermes_memory_store.quick.start_situation import Situation, find_situation
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.terminal_output import format_gauge_line, format_quantity
+from hermes_memory_tui.text.reason_lines import format_reason_lines
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.connect.hooks.host_states import HostState
 
 
 @click.command("status", short_help="Show the gauge and the context block.")
+@click.option("--why", is_flag=True, help="Say fact by fact why it is given or left out.")
 @add_common_options
 @pass_settings
-def status_command(settings: CommandSettings) -> None:
-    """Show how full the memory is, and the context an agent receives now.
+def status_command(settings: CommandSettings, why: bool) -> None:
+    """Show how full the memory is, and the context an agent receives now that starts in the working folder.
 
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
     """
@@ -30,7 +37,9 @@ def status_command(settings: CommandSettings) -> None:
 
     with settings.store() as store:
         theme = settings.reading_theme(store)
-        told = store.injection.status(theme)
+        situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
+        told = store.injection.status(theme, record=False, situation=situation)
+        reasons = list_start_reasons(store, theme, situation) if why else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
         hosts = [] if settings.past is not None else list_host_states(store, store.sessions.list())
@@ -52,6 +61,7 @@ def status_command(settings: CommandSettings) -> None:
                 "scopes": told.scopes,
                 "capture_stopped": stopped or None,
                 "hosts": [host_state_json(state) for state in hosts],
+                **({"why": [reason_json(one) for one in reasons]} if why else {}),
             }
         )
         return
@@ -65,6 +75,40 @@ def status_command(settings: CommandSettings) -> None:
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
     click.echo(f"context: {cost}, {told.left_out:,} omitted; {told.tokens:,} tokens in total:\n")
     click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))
+    for one in reasons:
+        click.echo(f"\n{'given' if one.is_given else 'left out'}: {to_printable(one.fact.notation)}")
+        for line in format_reason_lines(one.candidate.parts, one.candidate.value, one.candidate.cost):
+            click.echo(f"  {line}")
+
+
+class StartReason(NamedTuple):
+    """A fact that may be given at a start, and what it is worth."""
+
+    fact: Fact
+    candidate: StartCandidate
+    is_given: bool
+
+
+def list_start_reasons(store: Store, theme: str, situation: Situation) -> list[StartReason]:
+    """Return the facts that are given, and then the best of those left out."""
+    choice = store.injection.choose(theme, situation, store.policies.for_theme(theme).injection_tokens)
+    shown = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
+    facts = {fact.id: fact for fact in store.injection.load_facts(shown)}
+    return [
+        StartReason(facts[one.key], one, at < len(choice.given)) for at, one in enumerate(shown) if one.key in facts
+    ]
+
+
+def reason_json(one: StartReason) -> dict[str, Any]:
+    """Return why a fact is given or left out as a JSON document."""
+    return {
+        "uid": one.fact.uid,
+        "notation": one.fact.notation,
+        "given": one.is_given,
+        "value": round(one.candidate.value, 3),
+        "tokens": one.candidate.cost,
+        "parts": {name: round(value, 3) for name, value in one.candidate.parts},
+    }
 
 
 def host_state_json(state: HostState) -> dict[str, Any]:
