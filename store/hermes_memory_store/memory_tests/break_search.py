@@ -28,6 +28,8 @@ MOST_TOUCHES = 500
 ENDS = "SELECT max(seq) FROM journal GROUP BY change ORDER BY 1"
 """The last row of each change, oldest first."""
 
+NEWEST_MOMENT = "SELECT at FROM journal ORDER BY seq DESC LIMIT 1"
+
 TOUCHES = """
     SELECT seq FROM journal WHERE entity = 'fact' AND uid IN (
       SELECT uid FROM journal WHERE entity = 'fact' AND (after ->> 'target' = ?1
@@ -79,7 +81,7 @@ def find_breaking_change(
     :param theme: make_nearest: as for `CaseRunner`
     :param good: a moment at which it passed; it is looked for unless given
     :param progress: called with the moments looked at so far, and how many that will be about
-    :raises ArgumentError: it passed at no moment that was looked at, or not at that one
+    :raises ArgumentError: it passed at no moment that was looked at, or not at that one; or only time broke it
     :raises JournalBroken: the journal was altered
     """
     with open_memory_copy(store) as copied:
@@ -110,6 +112,7 @@ class BreakSearch:
         self._after = self._runner.run(self._case)
         if self._after.status is CaseStatus.PASSED:
             return None
+        self._refuse_passing_of_time()
         bad, before, last = newest, None, newest
         for place in self._places(newest, good):
             outcome = self._look(place)
@@ -120,6 +123,20 @@ class BreakSearch:
         if before is None:
             raise self._never_passed(newest, good)
         return self._halve(last, bad, before)
+
+    def _refuse_passing_of_time(self) -> None:
+        """Check that the test did not pass right after the newest change. :raises ArgumentError: then no change broke it"""
+        now, newest = self._copied.clock.now, self._db.value(NEWEST_MOMENT) or 0
+        self._copied.clock.now = Millis(newest)
+        is_passing = self._runner.run(self._case).status is CaseStatus.PASSED
+        self._copied.clock.now = now
+        if is_passing:
+            name = self._case.name
+            raise ArgumentError(
+                f"no change broke {name!r}: it still passed after the newest one, at {format_iso_time(newest)}, and fails because"
+                " of the time that has passed since",
+                name,
+            )
 
     def _halve(self, good: int, bad: int, before: CaseOutcome) -> BreakingChange:
         """Return the change between: it passes at the place `good` and not at `bad`, where the copy stands."""

@@ -117,6 +117,14 @@ def test_a_test_that_never_passed_says_so(store: Store, clock: HandClock) -> Non
         search(store, "ask = 'auth method'\ngiven = ['D[auth.method]']")
 
 
+def test_no_change_is_blamed_for_the_time_that_has_passed(store: Store, clock: HandClock) -> None:
+    store.facts.write(THEME, "D[auth.method]: session cookies", scope="login")
+    fill(store, clock, 0, 5)
+    clock.forward(30 * 86_400_000)
+    with pytest.raises(ArgumentError, match="no change broke 'auth after:7d': it still passed after the newest one"):
+        search(store, "ask = 'auth after:7d'\ngiven = ['D[auth.method]']")
+
+
 def test_a_moment_that_is_named_must_be_good(store: Store, clock: HandClock) -> None:
     good = clock.now
     store.facts.write(THEME, "D[auth.method]: session cookies")
