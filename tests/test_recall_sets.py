@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from hermes_memory_store.notation.memory_spec import parse_notation
-from tests.recall_sets import CATEGORIES, Half, RecallSet, load_developer_set
+from tests.recall_sets import CATEGORIES, Half, RecallSet, load_developer_set, load_language_set
 
 DEVELOPERS = load_developer_set()
 
@@ -38,3 +40,11 @@ def test_both_halves_of_developers_have_each_category_in_each_language() -> None
             choosing, kept = (counts[language, category, half] for half in (Half.CHOOSING, Half.KEPT))
             assert 0 <= choosing - kept <= 1, (language, category, choosing, kept)
             assert kept >= 2, (language, category)
+
+
+@pytest.mark.parametrize("language", ["chinese", "japanese", "korean"])
+def test_each_language_has_fifty_questions_in_each_half(language: str) -> None:
+    wanted = load_language_set(language)
+    refuse_repetitions(wanted)
+    assert len(wanted.facts) >= 250
+    assert [len(wanted.half(half)) for half in Half] == [50, 50]
