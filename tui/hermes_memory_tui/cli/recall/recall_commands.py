@@ -15,7 +15,7 @@ from hermes_memory_tui.cli.common_options import CommandSettings, add_common_opt
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
-from hermes_memory_tui.cli.recall.memory_test_command import find_by_meaning, find_case_file
+from hermes_memory_tui.cli.recall.memory_test_command import find_by_meaning, require_case_file
 
 TOKENS = click.IntRange(20, 1_000_000)
 
@@ -133,7 +133,7 @@ def curve_command(
     if file is not None and file.suffix == ".json":
         curve = measure_conversations(file, chosen, kind, near_links, by_words=words)
     else:
-        curve = measure_cases(settings, file or find_case_file(settings.path()), chosen, by_words=words)
+        curve = measure_cases(settings, file or require_case_file(settings.path()), chosen, by_words=words)
     if svg is not None:
         from hermes_memory_tui.text.curve_plot import draw_curves
 
