@@ -34,6 +34,9 @@ NEEDING_A_STORE = {
     "undo": [],
     "redo": [],
     "search": ["anything"],
+    "recall ask": ["anything"],
+    "recall curve": ["memory-tests.toml"],
+    "test": ["memory-tests.toml"],
     "facts": [],
     "fact": [UID],
     "history": [UID],
@@ -121,6 +124,7 @@ def home(tmp_path: Path) -> Path:
     made.mkdir()
     (made / "facts.spec").write_text("V[a]: 1\n")
     (made / "empty.log").write_text("")
+    (made / "memory-tests.toml").write_text('[[test]]\nask = "which port"\ngiven = ["V[port]"]\n')
     return made
 
 

@@ -23,6 +23,7 @@ KINDS = {"facts": ("fact",), "turns": ("turn",), "both": ("fact", "turn")}
 
 
 @click.group("recall", short_help="Ask as an agent is answered, and measure it.")
+@add_common_options
 def recall_command() -> None:
     """Ask as an agent is answered, and measure how much of what answers is given."""
 
