@@ -33,18 +33,25 @@ def make_prompt_giving(store: Store, theme: str, message: str, given: Mapping[Ui
 
 
 def find_message_facts(store: Store, theme: str, message: str) -> list[Fact]:
-    """Return the facts that a message touches and that a session of this theme may be given, best first.
+    """Return the facts that a message touches and that a session of this theme may be given, in the order of recall.
 
-    They are those of its own theme and of what is read from there.
+    They are those of its own theme and of what is read from there. What a message touches is narrower than what answers it:
+    nobody asked.
     """
     words = to_plain_words(message)
     if not words:
         return []
+    sources = store.place_themes.readable(theme)
     touched = [
         one
-        for source in store.place_themes.readable(theme)
+        for source in sources
         for one in find_touched_facts(store.db, store.names, source.name, words, limit=LOOKED_AT)
         if source.seen_from is None or store.place_themes.is_seen(one.fact, source.seen_from)
     ]
     touched.sort(key=lambda one: -one.fit)
-    return [one.fact for one in touched[:LOOKED_AT] if is_for_sessions(one.fact)]
+    facts = [one.fact for one in touched[:LOOKED_AT] if is_for_sessions(one.fact)]
+    if len(facts) < 2:
+        return facts
+    ranked = store.recall.rank([source.name for source in sources], words, kinds=("fact",)).items
+    places = {item.uid: place for place, item in enumerate(ranked)}
+    return sorted(facts, key=lambda fact: places.get(fact.uid, len(places)))

@@ -16,14 +16,7 @@ import time
 from . import provider_settings, theme_resolution, tool_schemas
 from .bridge_line import WAY, BridgeBusy, CallRefused, describe_origin, explain_unavailable, parse_call_outcome
 from .hot_fact_index import HotFactIndex
-from .prefetch import (
-    MOST_FACTS,
-    MOST_TURNS,
-    PrefetchedRecall,
-    fetch_recall,
-    format_recall_block,
-    format_recalled_turn,
-)
+from .prefetch import MOST_FACTS, PrefetchedRecall, choose_lines, fetch_recall, format_recall_block
 from .prompt_contents import PromptContents, read_prompt_entries
 from .worker import WORKERS
 
@@ -178,10 +171,11 @@ class HermesMemory(MemoryProvider):
 
     @never_raise("")
     def prefetch(self, query: str, *, session_id: str = "") -> str:
-        """Return the hot facts related to the message, and everything else related to it if known in time.
+        """Return what answers the message, if known in time.
 
-        Otherwise that part is what the last turn related to. What the prompt says already is not repeated: the host's
-        copy of MEMORY.md and USER.md, what was recalled before in this conversation, and the message itself.
+        Otherwise the hot facts related to it, and what the last turn related to. What the prompt says already is not
+        repeated: the host's copy of MEMORY.md and USER.md, what was recalled before in this conversation, and the message
+        itself.
         """
         if self._settings is None or not self._settings.recall:
             return ""
@@ -200,13 +194,16 @@ class HermesMemory(MemoryProvider):
 
         lines = list(filter(is_new, self._status)) if self._tell else []
         self._tell = False
-        lines += self._nearby.find_matches(query, MOST_FACTS, is_new)
+        message = PromptContents([query])
+
+        def is_new_message(line: str) -> bool:
+            return line not in self._recalled and not message.has_text(line.partition(": ")[2])
+
         deeper = ahead if ahead.done.is_set() else self._earlier
+        if deeper is not ahead:
+            lines += self._nearby.find_matches(query, MOST_FACTS, is_new)
         if deeper is not None and deeper.session == self._session:
-            lines += list(filter(is_new, deeper.facts))[:MOST_FACTS]
-            message = PromptContents([query])
-            turns = (turn for turn in deeper.turns if not message.has_text(str(turn.get("content"))))
-            lines += [line for line in map(format_recalled_turn, turns) if line not in self._recalled][:MOST_TURNS]
+            lines += choose_lines(deeper.lines, is_new, is_new_message)
         self._recalled |= set(lines)
         return format_recall_block(lines)
 
@@ -415,7 +412,7 @@ class HermesMemory(MemoryProvider):
 
         def job(line: BridgeLine) -> None:
             if self._ahead is ahead or self._earlier is ahead:
-                ahead.facts, ahead.turns = fetch_recall(line, query, ahead.session)
+                ahead.lines = fetch_recall(line, query, ahead.session)
                 ahead.done.set()
 
         worker.ask(self._theme, job, AHEAD_S, patient=True)

@@ -9,17 +9,17 @@ from .bridge_line import BridgeBusy, CallRefused, parse_call_outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from .bridge_line import BridgeLine
 
 MOST_FACTS = 5
-MOST_TURNS = 3
-MOST_CANDIDATES = 20
-"""Facts that are asked for: what the prompt says already is left out of them. The most that the tool gives."""
-SHOWN_TURN = 300
-"""Characters of a turn that are shown."""
+"""Hot facts that are told while the bridge has not answered."""
+ASKED_TOKENS = 600
+"""What is asked for: what the prompt says already is left out of it."""
+MOST_TOKENS = 240
+"""What is told of it."""
 
 LONGEST_QUERY = 1_000
 
@@ -35,38 +35,34 @@ class PrefetchedRecall:
         self.session = session
         self.requested_at = time.monotonic()
         self.done = threading.Event()
-        self.facts: list[str] = []
-        self.turns: list[dict[str, Any]] = []
+        self.lines: list[dict[str, Any]] = []
+        """What answers, best first: `line`, `tokens`, and of a captured message `session_id`."""
 
 
-def fetch_recall(line: BridgeLine, query: str, session: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """Fetch the facts and the turns of other sessions that are related to a message."""
-    common = {"query": query[:LONGEST_QUERY], "session_id": session}
-    facts, turns = line.calls(
-        [
-            ("recall_memory", {**common, "limit": MOST_CANDIDATES}),
-            ("recall_conversation", {**common, "limit": MOST_TURNS * 4}),
-        ]
-    )
-    others = [turn for turn in find_recall_results(turns) if turn.get("session_id") != session]
-    return [str(fact.get("content")) for fact in find_recall_results(facts)], others
-
-
-def find_recall_results(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the results of a recall tool; none when it refused the query."""
+def fetch_recall(line: BridgeLine, query: str, session: str) -> list[dict[str, Any]]:
+    """Fetch the facts and the turns of other sessions that answer a message, best first; none when it is refused."""
+    arguments = {"message": query[:LONGEST_QUERY], "tokens": ASKED_TOKENS, "session_id": session}
+    (answer,) = line.calls([("memory_context", arguments)])
     try:
-        found = parse_call_outcome(answer)[1].get("results")
+        found = parse_call_outcome(answer)[1].get("lines")
     except (CallRefused, BridgeBusy):
         return []
-    return found if isinstance(found, list) else []
+    items = found if isinstance(found, list) else []
+    return [one for one in items if one.get("session_id") != session or "session_id" not in one]
 
 
-def format_recalled_turn(turn: dict[str, Any]) -> str:
-    """Format an earlier message as one line."""
-    words = " ".join(str(turn.get("content")).split())
-    if len(words) > SHOWN_TURN:
-        words = words[:SHOWN_TURN].rsplit(" ", 1)[0] + " …"
-    return f"{str(turn.get('ts'))[:10]} {turn.get('role')}: {words}"
+def choose_lines(
+    found: Iterable[dict[str, Any]], is_new_fact: Callable[[str], bool], is_new_message: Callable[[str], bool]
+) -> list[str]:
+    """Return the lines that fit into `MOST_TOKENS` and say something new, in their order."""
+    room, chosen = MOST_TOKENS, []
+    for one in found:
+        line, tokens = str(one.get("line")), int(one.get("tokens") or 0)
+        is_new = is_new_message if "session_id" in one else is_new_fact
+        if tokens <= room and is_new(line):
+            room -= tokens
+            chosen.append(line)
+    return chosen
 
 
 def format_recall_block(lines: Iterable[str]) -> str:

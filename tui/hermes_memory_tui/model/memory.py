@@ -57,6 +57,7 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
+    from hermes_memory_store.recall.ranked_listing import RankedListing
     from hermes_memory_store.relief.file_relief import OptimizeReport
 
 T = TypeVar("T")
@@ -351,7 +352,7 @@ class Memory:
         query = self.parse_request(view)
         seq = self._listings.journal.last_seq()
         if query.has_text:
-            found = self._listings.search.find(view.theme, query, limit=MAX_SEARCH_RESULTS)
+            found = self._rank_listing(view)
             keys = array("q", (fact.id for fact in found.facts))
             return FactListing(
                 view,
@@ -364,6 +365,22 @@ class Memory:
             )
         keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return FactListing(view, keys, len(keys), False, query.filter, seq)
+
+    def _rank_listing(self, view: ListingRequest) -> RankedListing:
+        """Return the facts of a request with search words, as every tool ranks them."""
+        from hermes_memory_store.recall.ranked_listing import list_ranked_facts
+
+        line, scope = view.line, None
+        if view.scopes and not parse_query(line, now=self.now()).filter.scopes:
+            (one, *others) = view.scopes
+            if others or one is None:
+                line += " scope:" + ",".join(f'"{label or ""}"' for label in view.scopes)
+            else:
+                scope = one
+        listings = self._listings
+        return list_ranked_facts(
+            listings.search, listings.recall, view.theme, line, scope=scope, limit=MAX_SEARCH_RESULTS
+        )
 
     def facts(self, keys: Sequence[int]) -> list[Fact]:
         """Return facts by key, for drawing rows."""

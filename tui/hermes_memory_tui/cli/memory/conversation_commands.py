@@ -13,6 +13,7 @@ from hermes_memory_store.model import Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import origin_json, print_document
+from hermes_memory_tui.cli.memory.ranked_search import search_turns
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 SHOWN = 160
@@ -62,20 +63,20 @@ def turns_command(
         theme = settings.reading_theme(store)
         session = None if session is None else store.sessions.find(session, theme=theme).name
         found: list[tuple[Turn, float | None]]
+        ranked_by = ""
         if fact is not None:
             note = None
             origin = store.facts.get(fact, theme=settings.confining_theme(store)).origin
             found = [(turn, None) for turn in store.turns.by_uids(origin.turns)]
         elif query:
-            hits = store.turns.search(theme, query, limit=limit, session=session)
-            found = [(hit.turn, hit.score) for hit in hits]
+            found, ranked_by = search_turns(store, theme, query, limit=limit, session=session)
             note = store.turns.note()
         else:
             note = None
             found = [(turn, None) for turn in store.turns.list(theme, session=session, limit=limit)]
     if settings.as_json:
-        noted = {} if note is None else {"note": note}
-        print_document({"turns": [conversation_turn_json(turn, score) for turn, score in found], **noted})
+        beside = {name: value for name, value in (("ranked_by", ranked_by), ("note", note)) if value}
+        print_document({"turns": [conversation_turn_json(turn, score) for turn, score in found], **beside})
         return
     if note is not None:
         click.echo(f"note: {note}", err=True)

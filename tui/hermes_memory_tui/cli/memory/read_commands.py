@@ -8,12 +8,14 @@ import click
 from click.core import ParameterSource
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.model import Fact, Sort
+from hermes_memory_store.model import Sort
+from hermes_memory_store.recall.ranked_listing import RankedListing
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.journal_lines import format_actor, print_changes
 from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
+from hermes_memory_tui.cli.memory.ranked_search import search_facts
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts, print_hanging, print_pairs
 from hermes_memory_tui.text.origin_text import origin_values
@@ -43,8 +45,8 @@ def search_command(
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
-        found = store.search.find(theme, join_query(query), scope=scope, limit=limit, also=also)
-    print_found_facts(settings, found.facts, found.total, more=found.more, with_theme=all_themes, note=found.note)
+        found = search_facts(store, theme, join_query(query), scope=scope, limit=limit, also=also)
+    print_found_facts(settings, found, with_theme=all_themes)
 
 
 @click.command("facts", short_help="List facts, recently changed first.", cls=QueryCommand)
@@ -78,34 +80,29 @@ def facts_command(
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
         query = parse_query(line, theme=theme, now=store.clock())
-        more, note = False, None
         if query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
                 raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
-            found = store.search.find(theme, line, scope=scope, limit=limit, also=also)
-            facts, total, more, note = found.facts, found.total, found.more, found.note
+            found = search_facts(store, theme, line, scope=scope, limit=limit, also=also)
         else:
             wanted = replace(query.filter, also=also)
             if scope is not None:
                 wanted = replace(wanted, scopes=frozenset({scope}))
             page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)
-            facts, total, more = page.facts, page.total, page.more
-    print_found_facts(settings, facts, total, more=more, with_theme=all_themes, note=note)
+            found = RankedListing(page.facts, page.total, page.more, ranked_by="")
+    print_found_facts(settings, found, with_theme=all_themes)
 
 
-def print_found_facts(
-    settings: CommandSettings, facts: list[Fact], total: int, *, more: bool, with_theme: bool, note: str | None = None
-) -> None:
-    """Print a list of facts.
-
-    :param note: a remark on how they were found
-    """
+def print_found_facts(settings: CommandSettings, found: RankedListing, *, with_theme: bool) -> None:
+    """Print a list of facts; as JSON it names what ranked them."""
+    facts, total, more = found.facts, found.total, found.more
     if settings.as_json:
-        noted = {} if note is None else {"note": note}
-        print_document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **noted})
+        beside = {"ranked_by": found.ranked_by, "note": found.note}
+        said = {name: value for name, value in beside.items() if value}
+        print_document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **said})
         return
-    if note is not None:
-        click.echo(f"note: {note}", err=True)
+    if found.note is not None:
+        click.echo(f"note: {found.note}", err=True)
     print_facts(facts, with_theme=with_theme, with_origin=True)
     if not facts:
         click.echo("no facts", err=True)
