@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import stat
@@ -12,11 +13,16 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.__main__ import main
-from hermes_memory_bridge.embedding import local_model, model_catalogue
+from hermes_memory_bridge.embedding import local_model, model_catalogue, vector_service
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import CatalogueModel, ModelFile, find_catalogue_model
 from hermes_memory_bridge.embedding.model_install import ModelRefused, install_model, remove_model
+from hermes_memory_bridge.embedding.vector_service import VectorService
+from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store.store import Store
+from tests.bridge.embedding.conftest import until
 from tests.bridge.embedding.test_local import numpy_there, tiny
+from tests.bridge.tools.test_more_tools import Desk
 
 
 def digest_of(file: Path) -> str:
@@ -194,3 +200,42 @@ def test_the_command_shows_what_it_installs_asks_and_removes(
     assert "is not installed" in capsys.readouterr().err
     assert run("install", "bert", "--yes") == 1
     assert "there are all-MiniLM-L6-v2" in capsys.readouterr().err
+
+
+@numpy_there
+async def test_a_running_bridge_takes_what_was_installed_and_makes_the_vectors_of_another_model_anew(
+    model: CatalogueModel, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HERMES_MEMORY_EMBED_URL", "HERMES_MEMORY_EMBED_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(local_model, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(vector_service, "LOOK_S", 0.02)
+    worker = StoreWorker(tmp_path / "memory.db")
+    answer = await Desk(worker)("memory_write", content="V[game.rule]: play a cafe")
+    assert "error" not in answer.data
+    vectors = VectorService(worker.read, worker.path, worker.embedding_settings, rest_s=0.02)
+    filling = asyncio.create_task(vectors.fill_forever())
+    try:
+        await until(lambda: "no embedding is configured" in vectors.state(), vectors.state)
+        await asyncio.to_thread(install_model, model, wheel)
+        await until(lambda: f"{model.name} (1 of 1" in vectors.state(), vectors.state)
+        first = await vectors.find_query_vector("plays")
+        assert first is not None
+
+        other = tmp_path / "other"
+        other.mkdir()
+        tiny(other, seed=2)
+        settings = f'[embedding]\nprovider = "local"\nmodel = "{other}"\n'
+        (tmp_path / "home" / "memory-themes.toml").write_text(settings, encoding="utf-8")
+        await until(lambda: "words and other-" in vectors.state() and "(1 of 1" in vectors.state(), vectors.state)
+        second = await vectors.find_query_vector("plays")
+        assert second is not None
+        with Store.open(tmp_path / "memory.db") as store:
+            (key,) = (one.id for one in store.embedding_inputs.page("fact", 0, 10))
+            assert [found for found, _ in second.nearest(store, "fact", "default", 5, [key])] == [key]
+            assert first.nearest(store, "fact", "default", 5, [key]) == [], "an old question meets no new vector"
+    finally:
+        filling.cancel()
+        await asyncio.gather(filling, return_exceptions=True)
+        await vectors.close()
+        await asyncio.to_thread(worker.close)
