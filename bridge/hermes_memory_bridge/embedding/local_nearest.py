@@ -123,13 +123,14 @@ def open_local_nearest(
     try:
         model = LocalModel.load(chosen.model)
         vectors = Vectors(Path(store.path))
+        has_vectors = create or bool(vectors.total(model.key))
     except EmbedderUnavailable as error:
         log.warning("recall goes on by words: %s", error.said)
         return None
     except (OSError, sqlite3.Error) as error:
         log.warning("vectors could not be read, recall goes on by words: %s", error)
         return None
-    if not (create or vectors.total(model.key)):
+    if not has_vectors:
         vectors.close()
         return None
     return LocalNearest(store, model, vectors, chosen.floor)

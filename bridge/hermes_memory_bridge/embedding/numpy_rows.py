@@ -42,19 +42,18 @@ class NumpyRows:
         """Return the bytes of the rows."""
         return self._count * self.width
 
-    def append(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
-        """Add vectors, one row after the other."""
-        start, end = self._count, self._count + len(ids)
+    def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
+        """Add vectors, one row after the other; each replaces the previous one of its id."""
+        matrix = np.frombuffer(rows, np.int8).reshape(len(ids), self.width)
+        known = self._find_places(ids)
+        is_new = known < 0
+        end = self._count + int(is_new.sum())
         self._reserve(end)
-        self._ids[start:end] = ids
-        self._scales[start:end] = scales
-        self._rows[start:end] = np.frombuffer(rows, np.int8).reshape(len(ids), self.width)
-        self._signs[:, start:end] = pack_signs(self._rows[start:end])
-        self._count, self._order = end, None
-
-    def holds_any(self, ids: Sequence[int]) -> bool:
-        """Check whether one of these ids is there."""
-        return len(self._places_of(ids)) > 0
+        known[is_new] = np.arange(self._count, end)
+        self._ids[known], self._scales[known] = ids, scales
+        self._rows[known], self._signs[:, known] = matrix, pack_signs(matrix)
+        if end > self._count:
+            self._count, self._order = end, None
 
     def nearest(
         self, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
@@ -67,7 +66,8 @@ class NumpyRows:
             best = np.argpartition(-near, limit)[:limit]
             places, near = places[best], near[best]
         found = {int(key): float(one) for key, one in zip(self._ids[places], near, strict=True) if one >= floor}
-        known = self._places_of(list(besides))
+        known = self._find_places(list(besides))
+        known = known[known >= 0]
         found.update(zip(self._ids[known].tolist(), self._compare(asked, known).tolist(), strict=True))
         return sorted(found.items(), key=lambda one: (-one[1], -one[0]))
 
@@ -83,17 +83,16 @@ class NumpyRows:
         similarities: NDArray[np.float32] = (self._rows[places].astype(np.float32) @ asked) * self._scales[places]
         return similarities
 
-    def _places_of(self, ids: Sequence[int]) -> NDArray[np.int64]:
-        """Return the places of those ids that are there."""
-        if not self._count or not ids:
-            return np.empty(0, np.int64)
+    def _find_places(self, ids: Sequence[int]) -> NDArray[np.int64]:
+        """Return the place of each id; -1 where it is not there."""
+        wanted = np.array(ids, np.int64)
+        if not self._count:
+            return np.full(len(wanted), -1)
         if self._order is None:
             self._order = np.argsort(self._ids[: self._count])
-        wanted = np.unique(np.array(ids, np.int64))
-        ordered = self._order
-        at = np.searchsorted(self._ids[: self._count], wanted, sorter=ordered)
-        places = ordered[np.minimum(at, self._count - 1)]
-        return places[self._ids[places] == wanted]
+        at = np.searchsorted(self._ids[: self._count], wanted, sorter=self._order)
+        places = self._order[np.minimum(at, self._count - 1)]
+        return np.where(self._ids[places] == wanted, places, -1)
 
     def _reserve(self, count: int) -> None:
         """Make room for so many vectors; twice as many as there are, so that one by one costs no more."""

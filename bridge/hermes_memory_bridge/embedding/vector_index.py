@@ -24,8 +24,12 @@ MOST = 100_000
 MOST_WITHOUT_NUMPY = 2_000
 """Without it: some 100 ms."""
 
-KEPT_BYTES = 64_000_000
-"""Vectors kept in memory between questions, all themes together; the least recently asked go first."""
+KEPT_BYTES = 200_000_000
+"""Vectors kept in memory between questions, all themes together; the least recently asked go first. A theme of 100,000 facts and
+as many turns fits, with the longest vectors of a local model."""
+
+SLACK = 1.1
+"""By which part a theme may pass its bound before the newest are read again: not at each write of a theme that is full."""
 
 QUANTIZATION_STEPS = 127
 
@@ -42,12 +46,8 @@ class VectorRows(Protocol):
         """Return the bytes of the rows."""
         ...
 
-    def append(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
-        """Add vectors, one row after the other."""
-        ...
-
-    def holds_any(self, ids: Sequence[int]) -> bool:
-        """Check whether one of these ids is there."""
+    def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
+        """Add vectors, one row after the other; each replaces the previous one of its id."""
         ...
 
     def nearest(
@@ -76,15 +76,19 @@ class PlainRows:
         """Return the bytes of the rows."""
         return len(self._rows)
 
-    def append(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
-        """Add vectors, one row after the other."""
-        self._ids += ids
-        self._scales += scales
-        self._rows += rows
-
-    def holds_any(self, ids: Sequence[int]) -> bool:
-        """Check whether one of these ids is there."""
-        return not set(self._ids).isdisjoint(ids)
+    def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
+        """Add vectors, one row after the other; each replaces the previous one of its id."""
+        places = {key: place for place, key in enumerate(self._ids)}
+        for number, key in enumerate(ids):
+            row = rows[number * self.width : (number + 1) * self.width]
+            place = places.get(key)
+            if place is None:
+                self._ids.append(key)
+                self._scales.append(scales[number])
+                self._rows += row
+            else:
+                self._scales[place] = scales[number]
+                self._rows[place * self.width : (place + 1) * self.width] = row
 
     def nearest(
         self, vector: Sequence[float], limit: int, floor: float, besides: Collection[int]
@@ -173,13 +177,13 @@ class VectorIndex:
         rows = self._vectors.in_id_range(kind, model, *span, since=block.seq, newest=most)
         if not rows:
             return
-        if block.rows.holds_any([row[0] for row in rows]) or len(block.rows) + len(rows) > most:
+        if len(block.rows) + len(rows) > most * SLACK:
             rows = self._vectors.in_id_range(kind, model, *span, newest=most)
             block.rows = self._make_rows(0)
         if not len(block.rows):
             block.rows = self._make_rows(len(rows[0][2]))
         rows = [row for row in rows if len(row[2]) == block.rows.width]
-        block.rows.append([row[0] for row in rows], [row[1] for row in rows], b"".join(row[2] for row in rows))
+        block.rows.put([row[0] for row in rows], [row[1] for row in rows], b"".join(row[2] for row in rows))
 
     def _make_rows(self, width: int) -> VectorRows:
         if not self._numpy:

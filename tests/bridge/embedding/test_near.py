@@ -88,6 +88,20 @@ def test_what_is_in_memory_follows_the_file(tmp_path: Path, numpy: bool) -> None
         assert closest(rows[3]) == []
 
 
+@pytest.mark.parametrize("numpy", WAYS)
+def test_a_vector_that_is_made_anew_takes_the_place_of_the_old_one(tmp_path: Path, numpy: bool) -> None:
+    rows, changed = some(40), some(40, seed=3)
+    with Vectors(tmp_path / "memory.db") as vectors:
+        near = finder(vectors, numpy)
+        keep(vectors, rows)
+        assert near.nearest("fact", "m", SPAN, rows[7], 1, 0.95)
+        keep(vectors, changed[:20], first=11)
+        found = [near.nearest("fact", "m", SPAN, row, 1, 0.95)[0][0] for row in changed[:20] + rows[:10] + rows[30:]]
+        assert found == [*range(11, 31), *range(1, 11), *range(31, 41)]
+        assert near.nearest("fact", "m", SPAN, rows[15], 1, 0.95) == []
+        assert len(near._blocks[("fact", "m", 1)].rows) == 40
+
+
 def test_without_numpy_a_bounded_number_of_the_newest_is_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
