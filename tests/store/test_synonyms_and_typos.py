@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.language import synonym_table, synonyms, typos
-from hermes_memory_store.language.tokenizer import index_terms
+from hermes_memory_store.language.tokenizer import index_terms, is_unspaced
 from hermes_memory_store.model import Actor
+from hermes_memory_store.search.query_terms import (
+    EXACT,
+    MAX_NEAR,
+    add_synonyms,
+    settle_near_terms,
+    to_query_terms,
+)
 from hermes_memory_store.search.vocabulary import MAX_WALKED, Vocabulary
 from hermes_memory_store.store import Store
 from tests.synonym_table import SOURCE, make_table
@@ -119,6 +126,19 @@ def test_turns_have_a_vocabulary_too(team: Store) -> None:
     assert found.among(["move", "kubernet", "absent"]) == ["move", "kubernet"]
 
 
+def test_what_stands_for_a_word_is_bounded_and_in_scripts_that_the_index_has(team: Store) -> None:
+    def near_terms(index: str) -> list[str]:
+        look = to_query_terms(["where", "is", "the", "database?"], (), ())
+        add_synonyms(look)
+        (word,) = look.words
+        settle_near_terms(look, [], Vocabulary(team.db, index, [(0, 1 << 62)]))
+        return [terms[0] for terms in word.phrases] + [term for term, fit in word.terms.items() if fit < EXACT]
+
+    assert 5 < len(near_terms("facts_text")) <= MAX_NEAR + 5
+    assert any(map(is_unspaced, near_terms("facts_text")))
+    assert not any(map(is_unspaced, near_terms("turns_text")))
+
+
 def test_a_walk_through_a_vocabulary_is_bounded(store: Store) -> None:
     words = " ".join(f"abc{n:04d}" for n in range(2 * MAX_WALKED))
     for at in range(0, len(words), 4_000):
@@ -172,6 +192,26 @@ def test_one_error_in_a_word_is_corrected(word: str, data: st.DataObject) -> Non
         lambda terms: [one for one in terms if one in known],
     )
     assert found == [term] or wrong == word
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x" * 10_000_000,
+        "数据库" * 100_000,
+        "🙂",
+        "🙂 kuberentes 数据库 база!",
+        "a",
+        "库",
+        'NEAR("a" b) AND OR NOT *',
+        "- - -",
+        "ё" * 500,
+    ],
+)
+def test_any_question_is_answered_in_bounded_work(team: Store, line: str) -> None:
+    for text in (line, f"what about {line} here?"):
+        assert len(team.search.find("default", text, limit=5).facts) <= 5
+        assert len(team.turns.search("default", text, limit=5)) <= 5
 
 
 @given(st.text(max_size=60))

@@ -44,7 +44,7 @@ from hermes_memory_store.search.query_terms import (
     add_synonyms,
     add_word_forms,
     allow_particle_variants,
-    correct_unknown_words,
+    settle_near_terms,
     to_query_terms,
 )
 from hermes_memory_store.search.ranking import (
@@ -475,7 +475,7 @@ class Turns:
             hits.append(self._db.rows(HITS, (look.without_excluded(phrases), low, high, POSTINGS)))
         if look.question:
             unknown = [word for word, rows in zip(look.words, hits, strict=False) if not rows]
-            correct_unknown_words(unknown, Vocabulary(self._db, TURNS, [(low, high)]))
+            settle_near_terms(look, unknown, Vocabulary(self._db, TURNS, [(low, high)]))
 
         def rarity_of(rows: Sequence[tuple[int]], most: int) -> float:
             often = len(rows) if len(rows) < most else max(most, total * most // (high - rows[-1][0] + 1))

@@ -49,6 +49,12 @@ PART = 0.5
 MAX_CORRECTED = 2
 """Words of a query that are taken for typing errors, the longest first."""
 
+MAX_NEAR = 24
+"""Terms and phrases that may stand for one word, the closest."""
+
+OTHER_SCRIPTS = (("\u0370", "\u0590"), ("\u0590", "\u0900"), ("\u0e00", "\ue000"))
+"""Greek and Cyrillic; Hebrew and Arabic; the scripts without spaces: from the first character to before the last."""
+
 MAX_QUERY_TERMS = 16
 """Words of a query that are looked up."""
 
@@ -240,10 +246,24 @@ def add_word_synonyms(word: QueryTerm, languages: Collection[str] = ()) -> bool:
     return len(word.terms) + len(word.phrases) > before
 
 
-def correct_unknown_words(unknown: Sequence[QueryTerm], vocabulary: Vocabulary) -> None:
-    """Take the longest of the words that nothing has for typing errors."""
+def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary: Vocabulary) -> None:
+    """Take the longest of the words that nothing has for typing errors, and bound what may stand for each word.
+
+    Each term that is looked for costs ten microseconds, so none is in a script that the index does not have.
+    """
     for word in sorted(unknown, key=lambda word: -len(word.text))[:MAX_CORRECTED]:
         allow_corrections(word, vocabulary)
+    absent = [span for span in OTHER_SCRIPTS if not vocabulary.has_between(*span)]
+    for word in look.words:
+        near: list[tuple[float, tuple[str, ...]]] = [
+            (fit, (term,)) for term, fit in word.terms.items() if fit < BEGINNING
+        ]
+        near += [(fit, terms) for terms, fit in word.phrases.items() if fit < BEGINNING]
+        written = [one for one in near if not any(low <= one[1][0] < high for low, high in absent)]
+        kept = {terms for _, terms in sorted(written, key=lambda one: -one[0])[:MAX_NEAR]}
+        for _, terms in near:
+            if terms not in kept:
+                (word.terms.pop(terms[0]) if len(terms) == 1 else word.phrases.pop(terms))
 
 
 def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> bool:

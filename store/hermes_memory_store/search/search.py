@@ -41,8 +41,8 @@ from hermes_memory_store.search.query_terms import (
     add_word_synonyms,
     allow_particle_variants,
     allow_prefix_matches,
-    correct_unknown_words,
     phrase_terms,
+    settle_near_terms,
     to_fts_phrase,
     to_query_terms,
 )
@@ -404,7 +404,7 @@ class Search:
     def _add_near_hits(self, look: QueryTerms, postings: list[TermPostings], within: Within) -> None:
         """Add the newest facts that have a synonym of a word, or what was meant by one that nothing has."""
         unknown = [word for word, one in zip(look.words, postings, strict=True) if not one.keys]
-        correct_unknown_words(unknown, Vocabulary(self._db, FACTS, within.ranges))
+        settle_near_terms(look, unknown, Vocabulary(self._db, FACTS, within.ranges))
         for at, (word, one) in enumerate(zip(look.words, postings, strict=True)):
             expression = word.near_expression()
             if expression is None or (one.cut and one.share > COMMON):

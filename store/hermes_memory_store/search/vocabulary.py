@@ -60,6 +60,10 @@ class Vocabulary:
                 return
             after = rows[-1][0] + "\x01"
 
+    def has_between(self, low: str, high: str) -> bool:
+        """Check whether any term, of other themes too, begins with a character from `low` to before `high`."""
+        return bool(self._db.rows(self._walk, (low, high, 1)))
+
     def has(self, term: str) -> bool:
         """Check whether a term stands within the ranges."""
         return any(self._db.value(self._has, (f'"{term}"', low, high)) is not None for low, high in self._ranges)
