@@ -26,29 +26,37 @@ Terms = tuple[str, ...]
 
 
 @cache
-def load_groups() -> dict[Terms, list[tuple[float, str]]]:
-    """Return the groups of each member of the table, each as its line, with how well its members fit one another."""
+def load_groups() -> dict[str, list[tuple[float, str]]]:
+    """Return the groups of each member of the table, each as its line, with how well its members fit one another.
+
+    Members stay as they stand in the table, terms with spaces between: taken apart, they load three times as long.
+    """
     from hermes_memory_store.language import synonym_table  # here: most look-ups need none
 
-    found: dict[Terms, list[tuple[float, str]]] = {}
+    found: dict[str, list[tuple[float, str]]] = {}
     for text, fit in ((synonym_table.SAME, SAME), (synonym_table.NEAR, NEAR)):
         for line in filter(None, text.split("\n")):
+            group = (fit, line)
             for member in line.split("|"):
-                found.setdefault(tuple(member.split(" ")), []).append((fit, line))
+                if member in found:
+                    found[member].append(group)
+                else:
+                    found[member] = [group]
     return found
 
 
 @cache
 def load_unspaced() -> dict[str, Terms]:
     """Return the members in scripts without spaces, by how they are written."""
-    return {join_pairs(member): member for member in load_groups() if is_unspaced(member[0])}
+    members = (tuple(member.split(" ")) for member in load_groups() if is_unspaced(member[0]))
+    return {join_pairs(terms): terms for terms in members}
 
 
 @lru_cache(maxsize=1024)
 def find_synonyms(terms: Terms) -> Mapping[Terms, float]:
     """Return the synonyms of a word or of several in a row, the closest first; empty where there are none."""
     found: dict[Terms, float] = {}
-    for fit, line in load_groups().get(terms, ()):
+    for fit, line in load_groups().get(" ".join(terms), ()):
         for member in line.split("|"):
             found.setdefault(tuple(member.split(" ")), fit)
     found.pop(terms, None)
@@ -58,7 +66,7 @@ def find_synonyms(terms: Terms) -> Mapping[Terms, float]:
 @cache
 def sorted_words() -> list[str]:
     """Return the members of one term, in order."""
-    return sorted(terms[0] for terms in load_groups() if len(terms) == 1)
+    return sorted(member for member in load_groups() if " " not in member)
 
 
 def members_beginning_with(start: str) -> list[str]:
@@ -69,7 +77,7 @@ def members_beginning_with(start: str) -> list[str]:
 
 def known_members(terms: Iterable[str]) -> list[str]:
     """Return those of these terms that are members of the table."""
-    return [term for term in terms if (term,) in load_groups()]
+    return [term for term in terms if term in load_groups()]
 
 
 def find_phrases(terms: Sequence[str]) -> list[Terms]:
@@ -77,7 +85,8 @@ def find_phrases(terms: Sequence[str]) -> list[Terms]:
     groups = load_groups()
     found: list[Terms] = []
     for size in range(2, LONGEST_PHRASE + 1):
-        found += [some for at in range(len(terms) - size + 1) if (some := tuple(terms[at : at + size])) in groups]
+        some = (tuple(terms[at : at + size]) for at in range(len(terms) - size + 1))
+        found += [phrase for phrase in some if " ".join(phrase) in groups]
     return found
 
 

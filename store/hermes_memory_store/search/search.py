@@ -483,7 +483,9 @@ class Search:
     def _ranges(self, themes: Sequence[str]) -> list[tuple[int, int]]:
         """Return the id range of each of these themes' facts; of every theme's where none is named."""
         sql = "SELECT id, last_fact FROM themes WHERE last_fact > 0"
-        if themes:
+        if len(themes) == 1:
+            rows = self._db.rows(f"{sql} AND name = ?", (self._names.find_theme_name(themes[0]),))
+        elif themes:
             names = json.dumps([self._names.find_theme_name(theme) for theme in themes])
             rows = self._db.rows(f"{sql} AND name IN (SELECT value FROM json_each(?)) ORDER BY id", (names,))
         else:

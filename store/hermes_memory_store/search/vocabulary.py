@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 
 from hermes_memory_store.database.db import Db
 
@@ -36,8 +37,7 @@ class Vocabulary:
         """:param index: `facts_text` or `turns_text`"""
         self._db = db
         self._ranges = ranges
-        names = {"index": index, "words": index.replace("_text", "_words")}
-        self._walk, self._has, self._have = (sql.format(**names) for sql in (WALK, HAS_TERM, HAVE_TERMS))
+        self._walk, self._has, self._have = statements_of(index)
 
     def beginning_with(self, start: str, most: int) -> list[str]:
         """Return terms that begin with these characters, the first `most` in alphabetical order."""
@@ -73,3 +73,10 @@ class Vocabulary:
         listed = json.dumps(list(terms))
         found = {term for low, high in self._ranges for (term,) in self._db.rows(self._have, (listed, low, high))}
         return [term for term in terms if term in found]
+
+
+@cache
+def statements_of(index: str) -> tuple[str, ...]:
+    """Return `WALK`, `HAS_TERM` and `HAVE_TERMS` of an index."""
+    names = {"index": index, "words": index.replace("_text", "_words")}
+    return tuple(sql.format(**names) for sql in (WALK, HAS_TERM, HAVE_TERMS))
