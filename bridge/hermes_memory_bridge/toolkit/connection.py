@@ -147,6 +147,8 @@ class Connection:
         self._known: dict[str, Session] = {}
         self._names: dict[str, str] = {}
         """Names of sessions by the titles that calls gave instead."""
+        self._spec_given: dict[str, int] = {}
+        """When sessions were given a context block last, by name, UTC milliseconds."""
         self._heard: dict[str, float] = {}
         """Monotonic time of the last call in each session, by name."""
 
@@ -194,10 +196,27 @@ class Connection:
         return tuple(one.name for one in found[1:])
 
     def context_block(self, session: Session | None = None) -> ContextBlock:
-        """Return the context block for its agent, and record it."""
+        """Return the context block for its agent, and record it.
+
+        The rules of the notation stand in the first one of a session's window; in those after it, a line that refers to them.
+        """
         return self.store.injection.status(
-            self.theme, session=session, personal=self.reads_personal, sealed=self.is_sealed
+            self.theme,
+            session=session,
+            personal=self.reads_personal,
+            sealed=self.is_sealed,
+            is_spec_known=session is not None and self._take_spec(session),
         )
+
+    def _take_spec(self, session: Session) -> bool:
+        """Note that a session is given the rules of the notation; return whether its model has them before it already."""
+        now = self.store.clock()
+        with self._lock:
+            given_at, self._spec_given[session.name] = self._spec_given.get(session.name), now
+        if given_at is None:
+            return False
+        window_at = self.store.host_sessions.newest_window(session)
+        return window_at is None or window_at <= given_at
 
     def find_fact(self, uid: str) -> Fact:
         """Return a fact of its theme, or one of another theme that its agent is given. :raises UnknownFact: AmbiguousUid"""

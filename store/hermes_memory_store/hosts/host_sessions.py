@@ -15,7 +15,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.model import Fact, Millis, Uid
+from hermes_memory_store.model import Fact, Millis, Session, Uid
 from hermes_memory_store.rows.name_keys import Names
 
 COLUMNS = (
@@ -31,6 +31,10 @@ SESSIONS = f"""
 
 HOSTS = """
     SELECT host, count(*), max(heard_at), max(given_at) FROM host_sessions GROUP BY host ORDER BY max(heard_at) DESC
+"""
+
+WINDOW = """
+    SELECT max(h.window_at) FROM sessions n JOIN host_sessions h ON h.session_id = n.id WHERE n.theme_id = ? AND n.name = ?
 """
 
 FACTS_WRITTEN = """
@@ -156,6 +160,11 @@ class HostSessions:
         noted = self.find(host, name)
         assert noted is not None
         return noted
+
+    def newest_window(self, session: Session) -> Millis | None:
+        """Return when the present window of a session of ours began; None where no hook told."""
+        at = self._db.value(WINDOW, (self._names.theme_or_none(session.theme), session.name))
+        return None if at is None else Millis(at)
 
     def begin_window(self, session: HostSession, *, at: int) -> None:
         """Note that a session's model has nothing of ours before it any more. :param at: since when, UTC milliseconds"""
