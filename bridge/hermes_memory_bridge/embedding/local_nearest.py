@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
 from hermes_memory_bridge.embedding.local_model import LocalModel, is_model_installed
 from hermes_memory_bridge.embedding.query_vector import find_embeddable_words
@@ -39,11 +40,19 @@ class LocalNearest:
         self._vectors = vectors
         self._index = VectorIndex(vectors)
         self._floor = floor
+        self._prepared: dict[str, Floats | None] = {}
+        """Rows of questions that are about to be asked."""
 
     @property
     def ranked_by(self) -> str:
         """Describe the rankings, for `Recall.rank`."""
         return f"words and {self._model.name}"
+
+    def prepare(self, questions: Iterable[str]) -> None:
+        """Give many questions their vectors at once, which takes less than half as long as one by one."""
+        found = (find_embeddable_words(question) for question in questions)
+        words = [one for one in dict.fromkeys(found) if one is not None and one not in self._prepared]
+        self._prepared |= zip(words, self._model.embed_batch(words), strict=True) if words else ()
 
     def __call__(self, question: str) -> Nearest | None:
         """Return what finds the nearest to a question.
@@ -51,7 +60,9 @@ class LocalNearest:
         None where the question is meant literally, or cannot be given a vector.
         """
         words = find_embeddable_words(question)
-        row = None if words is None else self._model.embed_batch([words])[0]
+        if words is None:
+            return None
+        row = self._prepared[words] if words in self._prepared else self._model.embed_batch([words])[0]
         if row is None:
             return None
         vector = to_unit_vector(row)

@@ -79,6 +79,9 @@ class CaseRunner:
 
     def run_all(self, cases: Iterable[MemoryCase]) -> list[CaseOutcome]:
         """Run tests in their order."""
+        cases = list(cases)
+        if self._make_nearest is not None:
+            self._make_nearest.prepare([case.ask for case in cases if case.ask is not None])
         return [self.run(case) for case in cases]
 
     def run(self, case: MemoryCase) -> CaseOutcome:

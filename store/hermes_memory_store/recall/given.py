@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -24,6 +24,9 @@ class MakeNearest(Protocol):
     @property
     def ranked_by(self) -> str:
         """The rankings in words, with the model."""
+
+    def prepare(self, questions: Iterable[str], /) -> None:
+        """Make ready for many questions at once."""
 
     def __call__(self, question: str, /) -> Nearest | None:
         """Return what finds the nearest to a question; None where words alone answer it."""

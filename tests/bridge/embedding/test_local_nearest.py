@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.embedding.local_model import LocalModel
 from hermes_memory_bridge.embedding.local_nearest import LocalNearest, open_local_nearest
 from hermes_memory_store.model import FactType, Notation
 from hermes_memory_store.store import Store
@@ -51,6 +52,24 @@ def test_a_question_finds_what_has_vectors(store: Store, settings: EmbeddingSett
         given = store.recall.rank(["ops"], "plays", nearest=nearest, ranked_by=finder.ranked_by)
     assert given.ranked_by.startswith("words and model-")
     assert len(given.items) == 3
+
+
+def test_many_questions_are_given_their_vectors_at_once(
+    store: Store, settings: EmbeddingSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(store, settings) as finder:
+        nearest = finder("plays")
+        assert nearest is not None
+        alone = nearest("fact", "ops", 3, ())
+        batches: list[list[str]] = []
+        embed = LocalModel.embed_batch
+        monkeypatch.setattr(LocalModel, "embed_batch", lambda self, texts: batches.append(texts) or embed(self, texts))
+        finder.prepare(["plays", "a cafe", "plays", '"literally"'])
+        nearest = finder("plays")
+        assert nearest is not None
+        assert [key for key, _ in nearest("fact", "ops", 3, ())] == [key for key, _ in alone]
+        assert finder('"literally"') is None
+        assert batches == [["plays", "a cafe"]]
 
 
 def test_a_question_that_is_meant_literally_has_no_vector(store: Store, settings: EmbeddingSettings) -> None:

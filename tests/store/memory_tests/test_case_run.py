@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,9 @@ class NearestToEverything:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
+    def prepare(self, questions: Iterable[str]) -> None:
+        self.prepared = list(questions)
+
     def __call__(self, question: str) -> Nearest | None:
         self.asked.append(question)
         return lambda kind, theme, limit, keys: []
@@ -142,7 +146,8 @@ class NearestToEverything:
 def test_what_is_nearest_by_meaning_takes_part(memory: Store) -> None:
     near = NearestToEverything()
     (case,) = parse_cases("[[test]]\nask = 'engine'\ngiven = ['D[db.engine]']")
-    outcome = CaseRunner(memory, make_nearest=near).run(case)
+    (outcome,) = CaseRunner(memory, make_nearest=near).run_all([case])
     assert outcome.status is CaseStatus.PASSED
     assert outcome.given is not None
+    assert near.prepared == ["engine"]
     assert (near.asked, outcome.given.ranked_by) == (["engine"], "words and a model")
