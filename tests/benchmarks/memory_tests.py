@@ -1,4 +1,5 @@
-"""How long a hundred tests of a memory take as a process, beside what the interpreter and click take by themselves.
+"""How long a hundred tests of a memory take as a process, beside what the interpreter and click take by themselves, and how
+many mutants of what they rest on are noticed.
 
     python -m tests.benchmarks.memory_tests [--facts 400 --facts 100000] [--out stores] [--rounds 7]
 
@@ -18,6 +19,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from hermes_memory_store.memory_tests.case_file import read_case_file
+from hermes_memory_store.memory_tests.fact_mutants import run_mutants, share_noticed
 from hermes_memory_store.model import FactFilter, Sort
 from hermes_memory_store.store import Store
 from tests.benchmarks.generate import THEMES, store_of
@@ -84,8 +87,15 @@ def main() -> None:
                 times["floor"].append(took_ms(FLOOR))
                 times["tests"].append(took_ms(ours))
             floor, taken = statistics.median(times["floor"]), statistics.median(times["tests"])
-            rows.append((size, round(taken), round(floor), taken / floor))
-    table(("facts", "100 tests, ms", "interpreter with click, ms", "ratio"), rows)
+            with Store.open(path, read_only=True) as store:
+                begun = time.perf_counter()
+                mutants = run_mutants(store, read_case_file(file).cases)
+                seconds = time.perf_counter() - begun
+            effective = sum(one.has_effect for one in mutants)
+            share = f"{share_noticed(mutants):.3f}"
+            rows.append((size, round(taken), round(floor), taken / floor, len(mutants), effective, share, seconds))
+    headings = ("facts", "100 tests, ms", "interpreter with click, ms", "ratio")
+    table((*headings, "mutants", "with an effect", "share noticed", "s"), rows)
 
 
 if __name__ == "__main__":
