@@ -1,0 +1,192 @@
+"""What `test` says beside running tests: what changed against another side, what broke one, mutants, and proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time, parse_moment
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
+from hermes_memory_store.memory_tests.case_proposals import propose_cases
+from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
+from hermes_memory_store.memory_tests.case_writing import format_case
+from hermes_memory_store.memory_tests.fact_mutants import FactMutant, run_mutants, share_noticed
+from hermes_memory_store.memory_tests.memory_case import MemoryCase
+from hermes_memory_store.memory_tests.memory_copy import open_past_memory
+from hermes_memory_store.memory_tests.rank_comparison import CaseChange
+from hermes_memory_store.recall.given import MakeNearest
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.journal_lines import JournalPrinter
+from hermes_memory_tui.cli.json_documents import change_json, print_document
+from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+WORDS_SIDE, LOCAL_SIDE = "words", "local"
+"""Sides that are the same store, asked without a model or with the one on this machine."""
+
+
+@contextmanager
+def open_moment(store: Store, side: str) -> Iterator[Store]:
+    """Yield the store as it stood at a time. :raises ArgumentError: it is none, nor is there a file of that name"""
+    try:
+        moment = parse_moment(side, store.clock())
+    except ArgumentError as error:
+        raise ArgumentError(
+            f"{side[:80]!r} is neither {WORDS_SIDE} nor {LOCAL_SIDE}, nor a file, nor a time: {error.message}", side
+        ) from None
+    with open_past_memory(store, moment) as past:
+        yield past
+
+
+def print_case_changes(changes: Sequence[CaseChange], side: str) -> None:
+    """Print what differs between another side and now, test by test."""
+    click.echo(
+        f"\nagainst {to_printable(side)}: " + (format_quantity(len(changes), "test") if changes else "no") + " changed"
+    )
+    for one in changes:
+        became = "" if one.before == one.after else f": {one.before} → {one.after}"
+        click.echo(f"  {to_printable(one.case.name)}{became}")
+        for move in one.moves:
+            before, after = (f"place {place}" if place else "not ranked" for place in (move.before, move.after))
+            click.echo(f"      {to_printable(move.expectation.text)}: {before} → {after}")
+        for mark, lines in (("+", one.came), ("-", one.went)):
+            for line in lines:
+                click.echo(f"    {mark} {to_printable(line)}")
+
+
+def case_changes_json(changes: Sequence[CaseChange], side: str) -> dict[str, Any]:
+    """Return what differs between another side and now as JSON."""
+    return {
+        "side": side,
+        "changed": [
+            {
+                "name": one.case.name,
+                "before": one.before.value,
+                "after": one.after.value,
+                "moves": [
+                    {"expected": move.expectation.text, "before": move.before, "after": move.after}
+                    for move in one.moves
+                ],
+                "came": list(one.came),
+                "went": list(one.went),
+            }
+            for one in changes
+        ],
+    }
+
+
+def report_break(
+    store: Store, case: MemoryCase, theme: str, nearest: MakeNearest | None, good: str | None, *, as_json: bool
+) -> int:
+    """Find and print the change that broke a test; return the exit code: 0 when it passes."""
+    moment = None if good is None else parse_moment(good, store.clock())
+    with progress_bar("looking") as progress:
+        found = find_breaking_change(store, case, theme=theme, make_nearest=nearest, good=moment, progress=progress)
+    if as_json:
+        print_document({"name": case.name, "broken_by": None if found is None else break_json(found)})
+    elif found is None:
+        click.echo(f"{to_printable(case.name)} passes: nothing broke it")
+    else:
+        print_break(store, found)
+    return 0 if found is None else 1
+
+
+def print_break(store: Store, found: BreakingChange) -> None:
+    """Print the change that broke a test: its number, when, who, what, and how it is undone."""
+    first = found.rows[0]
+    click.echo(f"{to_printable(found.case.name)} was broken by change {found.number}, {format_iso_time(first.at)}:")
+    printer = JournalPrinter(store, with_origin=True)
+    for row in found.rows:
+        printer.print(row)
+    for failure in found.after.failures:
+        click.echo(f"since then: {to_printable(failure)}")
+    click.echo(
+        f"looked at {found.looks} moments; undo it with: hermes-memory-tui undo --change {found.number}", err=True
+    )
+
+
+def break_json(found: BreakingChange) -> dict[str, Any]:
+    """Return the change that broke a test as JSON."""
+    return {
+        "change": found.number,
+        "rows": [change_json(row) for row in found.rows],
+        "failures": list(found.after.failures),
+        "looks": found.looks,
+    }
+
+
+def report_mutants(
+    store: Store, cases: Sequence[MemoryCase], theme: str, nearest: MakeNearest | None, *, as_json: bool
+) -> int:
+    """Make mutants and print who would notice; return the exit code: 1 when one with an effect is missed."""
+    with progress_bar("changing") as progress:
+        found = run_mutants(store, cases, theme=theme, make_nearest=nearest, progress=progress)
+    if as_json:
+        print_document({"noticed": round(share_noticed(found), 4), "mutants": [mutant_json(one) for one in found]})
+    else:
+        print_mutants(found)
+    return 1 if any(one.missed_by and not one.noticed_by for one in found) else 0
+
+
+def print_mutants(found: Sequence[FactMutant]) -> None:
+    """Print a line for each mutant, and how many were noticed."""
+    for one in found:
+        click.echo(f"{one.kind.value:<9}  {to_printable(one.fact.notation)}")
+        click.echo(f"           {to_printable(describe_mutant(one))}")
+    effective = [one for one in found if one.has_effect]
+    noticed = sum(bool(one.noticed_by) for one in effective)
+    click.echo(
+        f"{format_quantity(len(found), 'mutant')}: {len(effective)} with an effect, {noticed} noticed"
+        f" ({100 * share_noticed(found):.0f} %)",
+        err=True,
+    )
+
+
+def describe_mutant(one: FactMutant) -> str:
+    """Return in words which tests would notice a mutant."""
+    if one.problem is not None:
+        return f"could not be made: {one.problem}"
+    if not one.has_effect:
+        return "has no effect: what is given stays the same"
+    parts = [f"noticed by {', '.join(one.noticed_by)}"] if one.noticed_by else []
+    parts += [f"missed by {', '.join(one.missed_by)}"] if one.missed_by else []
+    return "; ".join(parts)
+
+
+def mutant_json(one: FactMutant) -> dict[str, Any]:
+    """Return a mutant as JSON."""
+    return {
+        "kind": one.kind.value,
+        "uid": one.fact.uid,
+        "notation": one.fact.notation,
+        "noticed_by": list(one.noticed_by),
+        "missed_by": list(one.missed_by),
+        "problem": one.problem,
+    }
+
+
+def report_proposals(
+    store: Store, known: Sequence[MemoryCase], theme: str, nearest: MakeNearest | None, file: Path, *, as_json: bool
+) -> int:
+    """Print tests that can be added to a file, each with the reason for it and whether it passes now."""
+    runner = CaseRunner(store, theme, nearest)
+    found = []
+    for case, why in propose_cases(store, theme, known):
+        outcome = runner.run(case)
+        said = "passes now" if outcome.status is CaseStatus.PASSED else f"fails now: {'; '.join(outcome.failures)}"
+        found.append((case, f"{why}; {said}", format_case(case, comment=f"{why}; {said}")))
+    if as_json:
+        print_document({"proposed": [{"name": case.name, "why": why, "toml": text} for case, why, text in found]})
+        return 0
+    for _, _, text in found:
+        click.echo(text, nl=False)
+    click.echo(
+        f"{format_quantity(len(found), 'test')} proposed; add what you want to {to_printable(str(file))}", err=True
+    )
+    return 0
