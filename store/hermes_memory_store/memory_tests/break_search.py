@@ -30,6 +30,11 @@ ENDS = "SELECT max(seq) FROM journal GROUP BY change ORDER BY 1"
 
 NEWEST_MOMENT = "SELECT at FROM journal ORDER BY seq DESC LIMIT 1"
 
+PURGES = "SELECT change, min(at) FROM journal WHERE op = 'purge' GROUP BY change ORDER BY 1 DESC"
+
+MOST_PURGES = 3
+"""Purges that a message names."""
+
 TOUCHES = """
     SELECT seq FROM journal WHERE entity = 'fact' AND uid IN (
       SELECT uid FROM journal WHERE entity = 'fact' AND (after ->> 'target' = ?1
@@ -105,6 +110,8 @@ class BreakSearch:
         self._ends = [0, *(seq for (seq,) in self._db.rows(ENDS))]
         """Rows after which nothing is half done; the place in this list counts changes."""
         self._after: CaseOutcome | None = None
+        self._purges: list[tuple[int, int]] = self._db.rows(PURGES)  # type: ignore[assignment]  # two columns
+        """Number and time of the changes that purged, newest first, which the journal forgets where it is rewound."""
 
     def find(self, good: Millis | None) -> BreakingChange | None:
         """Find the change, from the newest state of the copy on."""
@@ -202,4 +209,13 @@ class BreakSearch:
             said = f"{name!r} did not pass at {format_iso_time(good)} either; name an earlier --good"
         else:
             said = f"{name!r} passed at none of {self._looks} moments of {newest} changes; name one with --good TIME"
-        return ArgumentError(said, name)
+        return ArgumentError(said + self._describe_purges(), name)
+
+    def _describe_purges(self) -> str:
+        """Return a sentence on what was purged: no past state has it, so that it may be what is missing."""
+        purges = self._purges
+        if not purges:
+            return ""
+        newest = ", ".join(f"{number} ({format_iso_time(at)})" for number, at in purges[:MOST_PURGES])
+        more = f" and {len(purges) - MOST_PURGES} more" if len(purges) > MOST_PURGES else ""
+        return f". What was purged cannot be looked at again, and may be what it misses: change {newest}{more}"

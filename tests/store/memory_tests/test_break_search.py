@@ -14,6 +14,7 @@ from hermes_memory_store.memory_tests.case_run import CaseStatus
 from hermes_memory_store.memory_tests.memory_copy import open_past_memory
 from hermes_memory_store.model import Actor
 from hermes_memory_store.store import Store
+from hermes_memory_store.uids import parse_uid
 from tests.store.conftest import HandClock
 
 THEME = "default"
@@ -123,6 +124,16 @@ def test_no_change_is_blamed_for_the_time_that_has_passed(store: Store, clock: H
     clock.forward(30 * 86_400_000)
     with pytest.raises(ArgumentError, match="no change broke 'auth after:7d': it still passed after the newest one"):
         search(store, "ask = 'auth after:7d'\ngiven = ['D[auth.method]']")
+
+
+def test_a_purge_is_named_where_no_past_state_passes(store: Store, clock: HandClock) -> None:
+    store.facts.write(THEME, "D[auth.method]: session cookies")
+    fill(store, clock, 0, 9)
+    store.purge.facts([parse_uid(uid_of(store, "cookies"))])
+    purged = store.journal.last_seq()
+    fill(store, clock, 9, 12)
+    with pytest.raises(ArgumentError, match=rf"may be what it misses: change {store.journal.get(purged).change} \("):
+        search(store, "ask = 'auth method'\ngiven = ['session cookies']")
 
 
 def test_a_moment_that_is_named_must_be_good(store: Store, clock: HandClock) -> None:
