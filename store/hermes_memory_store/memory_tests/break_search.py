@@ -110,7 +110,7 @@ class BreakSearch:
         self._ends = [0, *(seq for (seq,) in self._db.rows(ENDS))]
         """Rows after which nothing is half done; the place in this list counts changes."""
         self._after: CaseOutcome | None = None
-        self._purges: list[tuple[int, int]] = self._db.rows(PURGES)  # type: ignore[assignment]  # two columns
+        self._purges: list[tuple[int, int]] = self._db.rows(PURGES)
         """Number and time of the changes that purged, newest first, which the journal forgets where it is rewound."""
 
     def find(self, good: Millis | None) -> BreakingChange | None:

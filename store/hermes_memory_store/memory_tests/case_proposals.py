@@ -9,6 +9,7 @@ from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, fold_line, parse_expectation
 from hermes_memory_store.model import LIVE_TIERS, Fact, FactFilter, FactType, Tier, Uid
 from hermes_memory_store.store import Store
+from hermes_memory_store.uids import parse_uid, to_texts
 
 RECORDS_READ = 2_000
 """Newest context records that are read."""
@@ -22,13 +23,28 @@ MOST_EXPECTED = 5
 MOST_QUESTION = 300
 """Characters of a question that can be one: what is longer is a pasted text."""
 
-USED_SINCE = "SELECT 1 FROM fact_uses WHERE fact_id = ? AND last_used_at >= ?"
+LAST_USES = "SELECT fact_id, last_used_at FROM fact_uses WHERE last_used_at IS NOT NULL"
+
+CHANGED_FACTS = """
+    SELECT DISTINCT j.uid FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.entity = 'fact' AND (a.kind = 'session' OR j.op = 'edit')
+"""
+"""Facts that a session wrote or changed, or that anybody edited: of all others, no history is read."""
 
 TOUCHED_SINCE = """
     SELECT 1 FROM journal j JOIN actors a ON a.id = j.actor_id
     WHERE j.uid = ? AND j.at >= ? AND a.kind = 'session' AND a.name = ? LIMIT 1
 """
 """Whether a session changed a fact after it was given it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaterTraces:
+    """What happened to facts at some time, read once for all records."""
+
+    uses: dict[int, int]
+    """When a fact was last used, by its key."""
+    changed: frozenset[Uid]
 
 
 @dataclass(slots=True)
@@ -71,6 +87,8 @@ def propose_from_pins(store: Store, theme: str, expected: set[str]) -> Iterator[
 
 def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
     """Return what the flight recorder teaches, newest questions first."""
+    changed = (uid for (uid,) in store.db.rows(CHANGED_FACTS))
+    traces = LaterTraces(dict(store.db.rows(LAST_USES)), frozenset(to_texts(changed)))
     lessons: dict[str, QuestionLesson] = {}
     for record in store.context_records.list(theme, limit=RECORDS_READ):
         question = " ".join((record.why or "").split())
@@ -79,13 +97,13 @@ def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
         key = fold_line(question)
         is_new = key not in lessons
         lesson = lessons.get(key) or QuestionLesson(question, theme)
-        learn_from_record(store, record, lesson)
+        learn_from_record(store, record, traces, lesson)
         if is_new and (lesson.given or lesson.never):
             lessons[key] = lesson
     return list(lessons.values())
 
 
-def learn_from_record(store: Store, record: ContextRecord, lesson: QuestionLesson) -> None:
+def learn_from_record(store: Store, record: ContextRecord, traces: LaterTraces, lesson: QuestionLesson) -> None:
     """Add what became of the facts that one answer held."""
     facts = store.facts.by_uids(record.facts)
     for uid in record.facts:
@@ -93,25 +111,26 @@ def learn_from_record(store: Store, record: ContextRecord, lesson: QuestionLesso
         if fact is None:
             continue
         if fact.tier in LIVE_TIERS:
-            learn_from_live_fact(store, record, fact, lesson)
+            learn_from_live_fact(store, record, fact, traces, lesson)
         elif fact.updated_at >= record.at:
             learn_from_correction(store, fact, lesson)
 
 
-def learn_from_live_fact(store: Store, record: ContextRecord, fact: Fact, lesson: QuestionLesson) -> None:
+def learn_from_live_fact(
+    store: Store, record: ContextRecord, fact: Fact, traces: LaterTraces, lesson: QuestionLesson
+) -> None:
     """Note a fact that was used after it was given, or said something else then."""
-    edits = [one for one in store.journal.changes(uid=fact.uid, ops=("edit",)) if one.at >= record.at]
-    former = next((one.before["content"] for one in edits if one.before and "content" in one.before), None)
-    if former is not None and former != fact.content:
-        lesson.never[f"{fact.type.value}[{fact.target}]: {former}"] = None
-        lesson.reasons["corrected after it was given"] = None
-        note_wanted(lesson, fact)
-        return
-    touched = store.db.value(USED_SINCE, (fact.id, record.at)) or (
-        record.session is not None
-        and store.db.value(TOUCHED_SINCE, (bytes.fromhex(fact.uid.replace("-", "")), record.at, record.session))
-    )
-    if touched:
+    is_used = traces.uses.get(fact.id, -1) >= record.at
+    if fact.uid in traces.changed:
+        edits = [one for one in store.journal.changes(uid=fact.uid, ops=("edit",)) if one.at >= record.at]
+        former = next((one.before["content"] for one in edits if one.before and "content" in one.before), None)
+        if former is not None and former != fact.content:
+            lesson.never[f"{fact.type.value}[{fact.target}]: {former}"] = None
+            lesson.reasons["corrected after it was given"] = None
+            note_wanted(lesson, fact)
+            return
+        is_used = is_used or bool(store.db.value(TOUCHED_SINCE, (parse_uid(fact.uid), record.at, record.session)))
+    if is_used:
         lesson.reasons["used after it was given"] = None
         note_wanted(lesson, fact)
 
