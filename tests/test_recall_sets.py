@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from hermes_memory_store.notation.memory_spec import parse_notation
-from tests.recall_sets import CATEGORIES, Half, RecallSet, load_developer_set, load_language_set
+from tests.benchmarks.session_start import load_start_set
+from tests.recall_sets import CATEGORIES, SETS, Half, RecallSet, load_developer_set, load_language_set
 
 DEVELOPERS = load_developer_set()
 
@@ -48,3 +49,24 @@ def test_each_language_has_fifty_questions_in_each_half(language: str) -> None:
     refuse_repetitions(wanted)
     assert len(wanted.facts) >= 250
     assert [len(wanted.half(half)) for half in Half] == [50, 50]
+
+
+@pytest.mark.parametrize("name", ["shop_starts.txt", "clinic_starts.txt"])
+def test_every_grade_of_a_start_set_is_one_of_its_sessions(name: str) -> None:
+    graded = load_start_set(SETS / name)
+    letters = {start.letter for start in graded.starts}
+    assert {letter for fact in graded.facts for letter in fact.grades} == letters
+    assert Counter(start.half for start in graded.starts) == {Half.CHOOSING: 3, Half.KEPT: 3}
+    assert {start.scope for start in graded.starts} <= {fact.scope for fact in graded.facts}
+    keys = Counter(
+        (fact.scope, said.type, said.target) for fact in graded.facts for said in [parse_notation(fact.notation)]
+    )
+    assert [key for key, count in keys.items() if count > 1] == []
+
+
+def test_a_start_set_has_four_hundred_facts_and_enough_that_must_be_known() -> None:
+    graded = load_start_set(SETS / "clinic_starts.txt")
+    assert len(graded.facts) >= 400
+    assert len({fact.scope for fact in graded.facts if fact.scope}) >= 11
+    for start in graded.starts:
+        assert sum(fact.grades.get(start.letter) == 3 for fact in graded.facts) >= 6, start

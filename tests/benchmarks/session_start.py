@@ -207,7 +207,7 @@ def measure_speed(facts: int, kept: Path) -> None:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path, default=[SETS / "shop_starts.txt"])
+    parser.add_argument("files", nargs="*", type=Path, default=sorted(SETS.glob("*_starts.txt")))
     parser.add_argument("--budget", type=int, default=180)
     parser.add_argument("--hints", default="none,folder,branch,message,full")
     parser.add_argument("--hot-chars", type=int)
