@@ -43,12 +43,21 @@ def test_both_halves_of_developers_have_each_category_in_each_language() -> None
             assert kept >= 2, (language, category)
 
 
-@pytest.mark.parametrize("language", ["chinese", "japanese", "korean"])
-def test_each_language_has_fifty_questions_in_each_half(language: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "facts", "choosing", "kept"),
+    [
+        ("chinese", 250, 50, 50),
+        ("japanese", 250, 50, 50),
+        ("korean", 250, 50, 50),
+        ("russian", 60, 18, 17),
+        ("arabic", 60, 18, 17),
+    ],
+)
+def test_each_language_has_its_questions_in_both_halves(language: str, facts: int, choosing: int, kept: int) -> None:
     wanted = load_language_set(language)
     refuse_repetitions(wanted)
-    assert len(wanted.facts) >= 250
-    assert [len(wanted.half(half)) for half in Half] == [50, 50]
+    assert len(wanted.facts) >= facts
+    assert [len(wanted.half(half)) for half in Half] == [choosing, kept]
 
 
 @pytest.mark.parametrize("name", ["shop_starts.txt", "clinic_starts.txt"])

@@ -1,4 +1,4 @@
-"""How often the fact that answers a question comes back, in Chinese, Japanese and Korean, beside plain trigram FTS5.
+"""How often the fact that answers a question comes back, in five languages of other scripts, beside plain trigram FTS5.
 
     python -m tests.benchmarks.recall_languages
 
@@ -23,7 +23,7 @@ from hermes_memory_store.model import Actor, FactType, Notation
 from hermes_memory_store.store import Store
 from tests.recall_sets import Half, SetQuestion, load_language_set
 
-LANGUAGES = ("chinese", "japanese", "korean")
+LANGUAGES = ("chinese", "japanese", "korean", "russian", "arabic")
 TAKEN = 20
 
 Ask = Callable[[str], list[str]]
