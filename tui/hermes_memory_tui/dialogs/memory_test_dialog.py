@@ -40,7 +40,9 @@ class CaseDraft:
     start: CaseStart | None = None
     """One of both."""
     lines: tuple[str, ...] = ()
-    """Notations that were given, or could have been, the likeliest first."""
+    """Notations that were given, or written, the likeliest first."""
+    left_out: tuple[str, ...] = ()
+    """Notations that were ranked and not given, best first."""
 
     @property
     def name(self) -> str:
@@ -70,7 +72,8 @@ class MemoryTestMixin(WriteMixin):
         if draft is None:
             self.notify("Nothing was asked or given here.", timeout=4)
             return
-        choices = [Choice(f"{GIVEN}{line}", to_printable(line), "must be given") for line in draft.lines]
+        choices = [Choice(f"{GIVEN}{line}", to_printable(line), "left out · must be given") for line in draft.left_out]
+        choices += [Choice(f"{GIVEN}{line}", to_printable(line), "must be given") for line in draft.lines]
         choices += [Choice(f"{NEVER}{line}", to_printable(line), "must never be given") for line in draft.lines]
         title = f"new test · {to_printable(draft.name)}"
         self.ask_then(

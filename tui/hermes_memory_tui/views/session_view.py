@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
@@ -229,10 +229,12 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
             return None
         given = [] if told is None else [fact.notation for fact in self._facts(told) if fact.notation is not None]
         lines = tuple(dict.fromkeys([*wrote, *given]))
-        session = self.data.session
+        left_out = [] if told is None else [fact.notation for fact in self._left_out(told) if fact.notation is not None]
+        draft = CaseDraft(self.data.session.theme, lines=lines, left_out=tuple(left_out))
         if told is not None and told.why:
-            return CaseDraft(session.theme, ask=told.why, lines=lines)
-        return CaseDraft(session.theme, start=CaseStart(session.project, scope=session.scope), lines=lines)
+            return replace(draft, ask=told.why)
+        session = self.data.session
+        return replace(draft, start=CaseStart(session.project, scope=session.scope))
 
     def _find_record(self, kind: str, number: int) -> ContextRecord | None:
         """Return the context record of a row: itself, or the last one before a call or a write."""

@@ -83,6 +83,27 @@ async def test_something_else_should_have_been_given_at_a_start(path: Path) -> N
     assert [one.text for one in case.given] == ["V[zone]"]
 
 
+async def test_what_was_left_out_is_offered_first(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        for number in range(12):
+            store.facts.write(
+                "ops", f"D[shelf.{number}]: a long line that says where book number {number} stands in the hall"
+            )
+        store.injection.status("ops", session=store.sessions.get("ops", "worker"))
+        store.reads.flush()
+        left_out = [one.notation for one in store.context_records.left_out(store.context_records.list("ops")[0])]
+    assert left_out
+    async with inspecting(path, size=(180, 50)) as pilot:
+        await recorder(pilot)
+        await to_row(pilot, "status")
+        await pilot.press("T")
+        await until(pilot, lambda: "left out · must be given" in screen_text(pilot))
+        await choose(pilot)
+        await until(pilot, lambda: "added to" in said(pilot))
+    (case,) = read_case_file(path.parent / FILE_NAME).cases
+    assert [one.text for one in case.given] == [str(left_out[0]).partition(":")[0]]
+
+
 async def test_what_was_written_can_be_expected_of_the_question_before(path: Path) -> None:
     async with inspecting(path, size=(180, 50)) as pilot:
         await recorder(pilot)
