@@ -38,6 +38,9 @@ FILE_NAME = "memory-tests.toml"
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """A thousand times what a hundred tests take."""
 
+MAX_NAME = 120
+"""Characters of a question by which a test is named."""
+
 LEAST_TOKENS, MOST_TOKENS = 20, 1_000_000
 """Of a budget, as `recall ask` takes it."""
 
@@ -68,11 +71,12 @@ class CaseFile:
 def read_case_file(path: Path) -> CaseFile:
     """Return the tests of a file. :raises CaseFileError: names every mistake with its line :raises FileError: unreadable"""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise CaseFileError(path, [CaseMistake(1, f"the file is larger than {MAX_FILE_BYTES:,} bytes; split it")])
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)  # the size of a device or a pipe says nothing
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}", str(path)) from None
+    if len(data) > MAX_FILE_BYTES:
+        raise CaseFileError(path, [CaseMistake(1, f"the file is larger than {MAX_FILE_BYTES:,} bytes; split it")])
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -269,6 +273,7 @@ class CaseReader:
 def format_case_name(ask: str | None, start: CaseStart | None) -> str:
     """Return the name of a test that has none of its own."""
     if start is None:
-        return " ".join((ask or "").split())
+        name = " ".join((ask or "").split())
+        return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
     places = (start.project, start.scope, start.branch, start.folder, start.at)
     return "start " + " ".join(place for place in places if place) if any(places) else "start"

@@ -62,6 +62,12 @@ def test_a_file_holds_questions_and_starts_with_what_is_expected() -> None:
     assert (same.name, again.name) == ("how do we log in", "how do we log in (2)")
 
 
+def test_a_long_question_names_its_test_by_its_beginning() -> None:
+    first, second = parse_cases(f"[[test]]\nask = '{'why ' * 99}'\nnever = ['x']\n" * 2)
+    assert (len(first.name), first.name[-1]) == (120, "…")
+    assert second.name == f"{first.name} (2)"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -109,6 +115,8 @@ def test_a_file_that_is_no_text_or_too_large_or_not_there(tmp_path: Path) -> Non
     path.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     with pytest.raises(CaseFileError, match="larger than"):
         read_case_file(path)
+    with pytest.raises(CaseFileError, match="larger than"):
+        read_case_file(Path("/dev/zero"))
     path.write_bytes("﻿[[test]]\r\nask = 'q'\r\ngiven = ['x']\r\n".encode())
     assert len(read_case_file(path).cases) == 1
     with pytest.raises(FileError, match="No such file"):
