@@ -36,6 +36,9 @@ from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_li
 MAX_EVENTS = 500
 """Events of each kind that are listed, the newest."""
 
+ASKING_TOOLS = ("memory_search", "memory_context", "recall_memory", "recall_conversation")
+"""Tools that are called with a question."""
+
 KINDS = ("all", "calls", "context", "writes")
 
 
@@ -225,6 +228,9 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
             for one in self.data.wrote
             if kind == "write" and one.seq == number and one.after and {"type", "target", "content"} <= one.after.keys()
         ]
+        asked = self._find_question(kind, number)
+        if asked and not ((told and told.why) or "").startswith(asked.removesuffix("…")):
+            return CaseDraft(self.data.session.theme, ask=asked)  # its record is not written yet
         if told is None and not wrote:
             return None
         given = [] if told is None else [fact.notation for fact in self._facts(told) if fact.notation is not None]
@@ -235,6 +241,12 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
             return replace(draft, ask=told.why)
         session = self.data.session
         return replace(draft, start=CaseStart(session.project, scope=session.scope))
+
+    def _find_question(self, kind: str, number: int) -> str | None:
+        """Return what a call asked; None for other rows, and for calls that ask nothing."""
+        assert self.data is not None
+        calls = (one for one in self.data.calls if kind == "call" and one["number"] == number)
+        return next((one.get("about") for one in calls if one["tool"] in ASKING_TOOLS), None)
 
     def _find_record(self, kind: str, number: int) -> ContextRecord | None:
         """Return the context record of a row: itself, or the last one before a call or a write."""

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
+from hermes_memory_store.clock import system_clock
 from hermes_memory_store.memory_tests.case_file import FILE_NAME, read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import CaseStart
@@ -14,7 +16,19 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.views.session_view import SessionView
-from tests.tui.inspector.driving import fill, frozen, inspecting, opened, rows_of, said, screen_text, to_row, until
+from tests.bridge.running import Shim, bridge
+from tests.tui.inspector.driving import (
+    fill,
+    frozen,
+    inspecting,
+    opened,
+    rows_of,
+    said,
+    screen_text,
+    to_row,
+    until,
+    view_of,
+)
 
 
 @pytest.fixture
@@ -113,6 +127,36 @@ async def test_what_was_written_can_be_expected_of_the_question_before(path: Pat
         await until(pilot, lambda: "added to" in said(pilot))
     (case,) = read_case_file(path.parent / FILE_NAME).cases
     assert (case.ask, [one.text for one in case.given]) == ("redis cache", ["D[deploy]"])
+
+
+async def test_a_call_that_asks_becomes_a_test_before_its_record_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "served.db"
+    with Store.open(path):
+        pass
+    with bridge(path), Shim(path, "--theme", "ops") as shim:
+        shim.open()
+        shim.call("memory_write", content="D[cache]: redis", scope="release")
+        shim.call("memory_search", query="which cache")
+        with Store.open(path) as store:
+            [session] = store.sessions.list()
+        async with inspecting(path, clock=system_clock, size=(180, 50)) as pilot:
+            await opened(pilot, "agents")
+            await until(pilot, lambda: "bridge up" in screen_text(pilot))
+            await to_row(pilot, session.title)
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, SessionView))
+            await until(pilot, lambda: any("memory_search" in row for row in rows_of(view_of(pilot))))
+            await to_row(pilot, "memory_search")
+            await pilot.press("T")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+            is_typing = pilot.app.screen.query_one(Input).display
+            await choose(pilot, *([] if is_typing else ["slash"]), *"D[cache]")
+            await until(pilot, lambda: "Test 'which cache' added" in said(pilot))
+    (case,) = read_case_file(tmp_path / FILE_NAME).cases
+    assert (case.ask, [one.text for one in case.given]) == ("which cache", ["D[cache]"])
 
 
 async def test_the_view_of_the_context_has_the_key_as_well(path: Path) -> None:
