@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 import pytest
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_file import parse_cases
-from hermes_memory_store.memory_tests.case_run import CaseStatus
+from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_copy import open_past_memory
 from hermes_memory_store.model import Actor
+from hermes_memory_store.recall.given import Nearest
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from tests.store.conftest import HandClock
@@ -176,3 +177,38 @@ def test_the_past_has_the_turns_that_were_captured_by_then(store: Store, clock: 
         assert [turn.content for turn in past.turns.list(THEME)] == ["The pelican sleeps."]
         assert [hit.turn.content for hit in past.turns.search(THEME, "pelican")] == ["The pelican sleeps."]
     assert len(store.turns.list(THEME)) == 2
+
+
+class NewerNearest:
+    """Finds everything that the present store has, as near: what a vector file holds when a copy of the store is rewound."""
+
+    ranked_by = "words and vectors"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def prepare(self, questions: Iterable[str]) -> None:
+        """Need nothing."""
+
+    def __call__(self, question: str) -> Nearest:
+        def nearest(kind: str, theme: str, limit: int, keys: Collection[int]) -> list[tuple[int, float]]:
+            return [(key, 0.9) for (key,) in self._store.db.rows(f"SELECT id FROM {kind}s")]
+
+        return nearest
+
+
+def test_vectors_of_what_was_written_later_do_not_disturb_the_past(store: Store, clock: HandClock) -> None:
+    store.facts.write(THEME, "D[auth.method]: session cookies")
+    then = clock.now
+    clock.forward(1000)
+    fill(store, clock, 0, 20)
+    store.turns.add(THEME, "user", "The pelican flies.")
+    store.facts.write(THEME, "D[auth.method]: SAML")
+    broken = store.journal.last_seq()
+    (case,) = parse_cases("[[test]]\nask = 'auth method'\ngiven = ['session cookies']")
+    with open_past_memory(store, then) as past:
+        outcome = CaseRunner(past, make_nearest=NewerNearest(store)).run(case)
+    assert outcome.status is CaseStatus.PASSED
+    found = find_breaking_change(store, case, make_nearest=NewerNearest(store))
+    assert found is not None
+    assert found.rows[-1].seq == broken
