@@ -141,6 +141,12 @@ def test_a_query_of_question_words_alone_still_looks_for_them(store: Store) -> N
     assert contents(store, "为什么") == ["为什么要写测试"]
 
 
+def test_a_pair_that_nothing_has_is_looked_for_by_its_characters(store: Store) -> None:
+    store.facts.write("default", Notation(FactType.VALUE, "a", "牙医约在下周三"))
+    store.facts.write("default", Notation(FactType.VALUE, "b", "服务器在法兰克福"))
+    assert contents(store, "什么时候去看牙呢？") == ["牙医约在下周三"]
+
+
 def test_the_set_of_each_language_is_its_own_file() -> None:
     folder = Path(__file__).parents[1] / "recall_sets"
     assert {file.stem for file in folder.glob("*.txt")} >= set(LANGUAGES)

@@ -104,3 +104,8 @@ def join_query_words(here: str, there: str) -> str:
 def is_hangul(run: str) -> bool:
     """Check whether a run is Korean."""
     return "\uac00" <= run[:1] <= "\ud7ff"
+
+
+def is_ideograph(character: str) -> bool:
+    """Check whether a character is one that means something by itself, as in Chinese, and no syllable."""
+    return "\u3400" <= character <= "\u9fff"
