@@ -708,6 +708,8 @@ class FactSearchResult:
     """How many of the first have every word of a look-up; 0 for a question, whose answers share some words with it."""
     note: str | None = None
     """What the person who asked should know of how they were found: that the full-text index is damaged."""
+    meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What was looked for instead of words that nothing has, as index terms: synonyms, and what a typing error stands for."""
 
 
 @dataclass(frozen=True, slots=True)

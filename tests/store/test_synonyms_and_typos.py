@@ -92,6 +92,12 @@ def test_a_word_without_hits_is_looked_up_by_its_synonyms(team: Store) -> None:
     assert team.search.find("default", "login").exact == 0
 
 
+def test_the_answer_says_what_was_looked_for_instead(team: Store) -> None:
+    assert team.search.find("default", "which postgress version do we run?").meant["postgress"][0] == "postgresql"
+    assert "auth" in team.search.find("default", "login").meant["login"]
+    assert team.search.find("default", "figma").meant == {}
+
+
 def test_the_word_itself_ranks_before_its_synonyms(team: Store) -> None:
     team.facts.write("default", "V[first]: login is at the top of the page", actor=AGENT)
     team.facts.write("default", "V[second]: authentication is at the top of the page", actor=AGENT)

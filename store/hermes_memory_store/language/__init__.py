@@ -1,4 +1,4 @@
-"""Words of natural languages: tokenizer, stemmer, scripts without spaces, month names, time words, and phrases that close work.
+"""Words of natural languages: tokenizer, stemmer, forms, synonyms, typing errors, scripts without spaces, phrases that close work.
 
 Imports the standard library alone. Read `tokenizer.py` first.
 """

@@ -111,6 +111,13 @@ class QueryTerm:
         phrases = [to_fts_phrase(phrase) for phrase, fit in self.phrases.items() if fit >= BEGINNING]
         return "(" + " OR ".join(terms + phrases) + ")"
 
+    @property
+    def near_terms(self) -> tuple[str, ...]:
+        """What may be meant by the word or stand for it, the closest first."""
+        near = [(fit, " ".join(terms)) for terms, fit in self.phrases.items() if fit < BEGINNING]
+        near += [(fit, term) for term, fit in self.terms.items() if fit < BEGINNING]
+        return tuple(text for _, text in sorted(near, key=lambda one: -one[0]))
+
     def near_expression(self) -> str | None:
         """Return what may be meant by the word or stand for it as an FTS5 expression; None when there is nothing."""
         terms = [f'"{term}"' for term, fit in self.terms.items() if fit < BEGINNING]
@@ -149,6 +156,8 @@ class QueryTerms:
     """All its words, folded, in order."""
     languages: frozenset[str] = frozenset()
     """Languages other than English in whose forms words are looked for; of a question, the one that it is asked in."""
+    meant: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What was found instead of words that nothing has: see `FactSearchResult.meant`."""
 
     def match_expression(self, words: Sequence[QueryTerm]) -> str | None:
         """Return the expression for facts with all of these words and every phrase; None for an empty query."""

@@ -259,9 +259,8 @@ class Search:
         facts = fact_pages.load_facts(self._db, self._names, [one.id for one in best])
         # Facts with every word and those with some are measured differently; what comes later never fits better.
         scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
-        return FactSearchResult(
-            facts, len(ranked), not whole, [scores[fact.id] for fact in facts], min(with_all, len(facts))
-        )
+        scored = [scores[fact.id] for fact in facts]
+        return FactSearchResult(facts, len(ranked), not whole, scored, min(with_all, len(facts)), meant=look.meant)
 
     def _find_with_all_words(
         self, look: QueryTerms, within: Within, postings: list[TermPostings], limit: int
@@ -410,6 +409,8 @@ class Search:
             if expression is None or (one.cut and one.share > COMMON):
                 continue  # of a common word there is enough without
             near = self._find_postings(look, expression, within, NEAR_POSTINGS)
+            if near.keys and not one.keys:
+                look.meant[word.text] = word.near_terms
             if one.keys and one.rarity > 0:
                 word.scale_near(min(1.0, near.rarity / one.rarity))
             rarity = one.rarity if one.keys else near.rarity
