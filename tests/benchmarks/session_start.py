@@ -1,6 +1,6 @@
 """How much of what a session must know it is given at its start: grades given over the best possible in the same tokens.
 
-    python -m tests.benchmarks.session_start [FILE …] [--budget 180] [--hints none,folder,full]
+    python -m tests.benchmarks.session_start [FILE …] [--budget 180] [--hints none,folder,last]
 
 A file is one memory and the sessions that start in it, graded before anything ran: `tests/recall_sets/shop_starts.txt` says how
 it is written. Its sessions are halves: numbers of the choice were chosen on `choosing`, `kept` judges. `best` is the greatest sum
@@ -114,6 +114,15 @@ def start_store(graded: StartSet, *, hot_chars: int | None = None) -> Iterator[S
             yield store
 
 
+def note_last_scope(store: Store, label: str) -> None:
+    """Let the newest session of the memory be one that wrote to a scope; without a label, no session did."""
+    session = store.sessions.open(THEME, f"before {label}")
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE sessions SET scope_id = NULL")
+        if label:
+            store.sessions.note_write(conn, session, store.names.scope(THEME, label).id)
+
+
 def find_token_counter() -> tuple[str, Callable[[str], int]]:
     """Return what counts tokens here, and its name: cl100k where it is installed, else the estimate."""
     try:
@@ -142,11 +151,13 @@ HINTS: dict[str, Callable[[GradedStart], StartSituation]] = {
     "message": lambda one: StartSituation(
         THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch, message=one.message
     ),
-    "full": lambda one: StartSituation(
-        THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch, message=one.message, scope=one.scope
+    "named": lambda one: StartSituation(
+        THEME, folder=f"/home/jo/shop/{one.folder}", branch=one.branch, message=one.message, scope=one.scope or None
     ),
 }
-"""What of a session's start is known."""
+HINTS["last"] = HINTS["message"]
+"""What of a session's start is known: each more than the one before it. `last`: and the project's session before it wrote to
+its scope. `named`: and it is said to work in it."""
 
 
 def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, shows: str = "") -> None:
@@ -158,6 +169,7 @@ def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, 
         for start in graded.starts:
             grades = [one.grades.get(start.letter, 0) for one in graded.facts]
             by_line = {one.notation: grade for one, grade in zip(graded.facts, grades, strict=True)}
+            note_last_scope(store, start.scope if hint == "last" else "")
             given: Given = store.session_start.give(HINTS[hint](start), budget)
             best = best_grades(costs, grades, budget - fence)
             told = sum(by_line[item.line] for item in given.items)
@@ -209,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=sorted(SETS.glob("*_starts.txt")))
     parser.add_argument("--budget", type=int, default=180)
-    parser.add_argument("--hints", default="none,folder,branch,message,full")
+    parser.add_argument("--hints", default="none,folder,branch,message,last,named")
     parser.add_argument("--hot-chars", type=int)
     parser.add_argument("--show", default="", help="the letter of a session whose facts are shown one by one")
     parser.add_argument("--facts", type=int, help="measure the speed in a theme of so many facts instead")

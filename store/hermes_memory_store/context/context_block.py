@@ -21,7 +21,7 @@ from hermes_memory_store.projects.branch_labels import BranchLabels
 from hermes_memory_store.quick.fact_packing import LINE_TOKENS
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.quick.hot_context import format_left_out
-from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice, choose_start_facts
+from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice, choose_start_facts, to_given_order
 from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.rows.mutation import FACTS_WITH_READS
 from hermes_memory_store.rows.name_keys import Names
@@ -171,7 +171,7 @@ class ContextBlocks:
         :param personal: sealed; as for `status`
         """
         choice = self.choose(theme, self.present_situation(), 0, personal=personal, sealed=sealed)
-        ranked = sorted(choice.left_out, key=lambda one: (one.is_of_person, one.is_lowered, -one.value, one.order))
+        ranked = sorted(choice.left_out, key=to_given_order)
         return self.load_facts(ranked)
 
     def load_facts(self, candidates: list[StartCandidate]) -> list[Fact]:

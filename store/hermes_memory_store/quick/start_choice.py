@@ -32,16 +32,16 @@ WITHOUT_SCOPE = {"C": 1.9, "D": 1.0, "V": 0.5, "?": 0.3, "✓": 0.1, "~": 0.05}
 ELSEWHERE = {"C": 0.2, "D": 0.1, "V": 0.06, "?": 0.05, "✓": 0.02, "~": 0.01}
 """What a fact of another scope is worth."""
 
-PINNED, PINNED_ELSEWHERE, PINNED_FIRST = 3.0, 0.6, 1.8
-"""What a pin adds where the session works or of no scope, what it adds to a fact of another scope, and the least with which
-a fact comes first."""
+PINNED, PINNED_NEAR, PINNED_ELSEWHERE = 3.0, 0.6, 0.3
+"""What a pin adds to a fact of no scope, of the session's scope, and of another one. Much that is pinned in a scope is so for
+other work there."""
 
-CRITICAL, CRITICAL_ELSEWHERE = 0.8, 0.6
+CRITICAL, CRITICAL_ELSEWHERE = 1.3, 0.6
 OF_PERSON = 0.4
 NAMED = 0.8
 """What it adds that a fact names where the session works."""
 
-FRESH, FRESH_DAYS = 0.9, 10.0
+FRESH, FRESH_DAYS = 2.0, 10.0
 """What it adds that a fact in the session's scope was written just now, and the days after which half of it is left."""
 
 USED, MOST_USED = 0.25, 3
@@ -50,6 +50,12 @@ UNUSED, MOST_UNUSED = 0.07, 8
 
 INHERITED_LOSS = 0.5
 """Share of its value that a fact of `default` loses in a project with a theme of its own."""
+
+LENGTH_POWER = 0.3
+"""Facts are chosen by value over tokens to this power: below 1, since a longer fact of the same kind says more.
+
+This, what is fresh, a pin in a scope and what is critical were chosen on the `choosing` sessions of `shop_starts.txt` and
+`clinic_starts.txt` in `tests/recall_sets`; the values of types on those of the first alone."""
 
 LEAST = 0.01
 
@@ -112,8 +118,8 @@ class StartCandidate:
         self.cost = cost
         """Tokens of its line, fence included."""
         self.is_of_person = is_of_person
-        self.is_first = row[2] == 1 and dict(parts)["pinned"] >= PINNED_FIRST
-        """Whether it comes before all others, however long it is: it is pinned, and not for another scope."""
+        self.is_first = row[2] == 1 and ("pinned", PINNED) in parts
+        """Whether it comes before all others, however long it is: it is pinned, and not within a scope."""
         self.is_lowered = False
         """Whether it comes behind all others: it was written on a branch that is not merged."""
         read_at = row[4] or 0
@@ -180,8 +186,13 @@ def choose_start_facts(
     if count_line and len(given) < len(candidates):
         given, spent = pack_candidates(candidates, room - count_line)
     keys = {one.key for one in given}
-    given.sort(key=lambda one: (one.is_of_person, one.is_lowered, -one.value, one.order))
+    given.sort(key=to_given_order)
     return StartChoice(given, [one for one in candidates if one.key not in keys], places, spent)
+
+
+def to_given_order(one: StartCandidate) -> tuple[Any, ...]:
+    """Return by what candidates stand in a text: pinned, then worth most; unmerged branches and the person's own last."""
+    return one.is_of_person, one.is_lowered, not one.is_first, -one.value, one.order
 
 
 def list_candidates(
@@ -223,7 +234,7 @@ def list_candidates(
         one = StartCandidate(row, parts, value, cost, is_of_person=relation == PERSONAL)
         one.is_lowered = place is not None and place.is_lowered
         candidates.append(one)
-    candidates.sort(key=lambda one: (one.is_lowered, not one.is_first, -one.value / one.cost, one.order))
+    candidates.sort(key=lambda one: (one.is_lowered, not one.is_first, -one.value / one.cost**LENGTH_POWER, one.order))
     return candidates, places
 
 
@@ -269,8 +280,7 @@ def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -
             parts.append(("words", NAMED * named))
             value += NAMED * named
     if pinned:
-        share = max(close, 1.0 - near.evidence) if label else 1.0
-        part = PINNED_ELSEWHERE + (PINNED - PINNED_ELSEWHERE) * share
+        part = PINNED_ELSEWHERE + (PINNED_NEAR - PINNED_ELSEWHERE) * close if label and near.evidence else PINNED
         parts.append(("pinned", part))
         value += part
     is_rule = bool(pinned) or kind == "C"

@@ -33,6 +33,12 @@ UNKNOWN_SHARE = 0.3
 MOST_SCOPES = 300
 """Newest scopes of a theme that are compared."""
 
+LEAST_SHARE, CONTENT_SHARE = 0.3, 0.3
+"""What a word speaks for a scope at least of which several targets have it, and what one does that its contents have.
+
+The choosing sessions are indifferent to both. They were seen to help a kept one, whose folder and branch do not name its scope.
+"""
+
 DEEPEST_FOLDERS = 6
 """Parts of a path, from its end, that are compared."""
 
@@ -204,6 +210,7 @@ def measure_nearness(
     labels: dict[Any, str] = dict(ask(SCOPES, (theme_id, MOST_SCOPES))) if theme_id is not None else {}
     sizes: dict[Any, int] = {}
     in_scopes: dict[str, dict[Any, int]] = {word: {} for word in words}
+    in_content: dict[str, dict[Any, int]] = {word: {} for word in words}
     often = dict.fromkeys(words, 0)
     total = 0
     for scope, target, content in facts:
@@ -216,6 +223,7 @@ def measure_nearness(
                 in_scopes[word][scope] = in_scopes[word].get(scope, 0) + 1
             elif word in said:
                 often[word] += 1
+                in_content[word][scope] = in_content[word].get(scope, 0) + 1
     evidence: dict[Any, float] = {}
     for key, label in labels.items():
         own = to_words(label)
@@ -225,8 +233,11 @@ def measure_nearness(
     for word, where in in_scopes.items():
         for scope, count in where.items():
             # a word speaks for a scope as far as its facts are there, and as the scope's facts are about it
-            share = count / often[word] * min(1.0, 2.0 * count / sizes[scope])
+            share = count / often[word] * min(1.0, LEAST_SHARE * (count > 1) + 2.0 * count / sizes[scope])
             evidence[scope] = evidence.get(scope, 0.0) + words[word] * share
+    for word, where in in_content.items():
+        for scope, count in where.items():
+            evidence[scope] = evidence.get(scope, 0.0) + CONTENT_SHARE * words[word] * count / often[word]
     for scope, weight in find_recent_scopes(ask, theme_id, situation, labels):
         evidence[scope] = evidence.get(scope, 0.0) + weight
     # as rare as the facts say: a word in one of them counts whole, one in all of them nothing

@@ -149,9 +149,7 @@ def test_what_was_given_and_never_used_is_worth_less_and_what_was_used_more(stor
     assert "unused" in reasons[facts[2].uid]
 
 
-def test_a_pinned_fact_is_given_first_however_long_it_is_unless_it_is_of_another_scope(
-    store: Store, clock: HandClock
-) -> None:
+def test_a_pinned_fact_of_no_scope_is_given_first_however_long_it_is(store: Store, clock: HandClock) -> None:
     fill(store, clock)
     long = store.facts.write("ops", "V[team.rule]: " + "word " * 30).fact
     other = store.facts.write("ops", "V[mobile.rule]: " + "word " * 30, scope="mobile").fact
@@ -159,7 +157,8 @@ def test_a_pinned_fact_is_given_first_however_long_it_is_unless_it_is_of_another
     found = start(store, folder="services/billing")
     assert found.items[0].uid == long.uid
     assert other.uid not in [item.uid for item in found.items]
-    assert start(store, folder="mobile").items[0].uid == other.uid
+    assert start(store, folder="mobile").items[0].uid == long.uid
+    assert other.uid in [item.uid for item in start(store, 260, folder="mobile").items]
 
 
 def test_facts_that_relief_or_closing_cooled_are_given_in_their_scope_and_those_cooled_by_hand_are_not(
