@@ -326,6 +326,7 @@ def is_read_tool(tool: str) -> bool:
         "memory_status",
         "memory_history",
         "memory_export",
+        "memory_context",
         "recall_memory",
         "recall_conversation",
     )
