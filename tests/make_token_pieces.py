@@ -11,8 +11,8 @@ from hermes_memory_store.notation.token_count import DIGEST, find_vocabulary_fil
 from hermes_memory_store.notation.token_pieces import FILE, SEPARATOR
 
 MOST_RANK = 32_000
-"""Tokens of plain letters that are taken, by rank. Never below the real count, facts in four languages are estimated 11 % too high
-with 24,000 and 8 % with 32,000; the file grows by 3.5 KB for each thousand."""
+"""Tokens of plain letters that are taken, by rank. Never below the real count, facts in four languages are estimated 11 % too
+high with 24,000 and 8 % with 32,000; the file grows by 3.5 KB for each thousand."""
 
 LONGEST_SIGNS = 4
 """Letters of tokens without letters and digits that are all taken."""
