@@ -230,7 +230,8 @@ class VectorService:
         embedder, settings = self._embedder, self._settings
         if embedder is None or settings is None:
             return None
-        model, floor = f"{embedder.name}:{len(vector)}", settings.floor
+        model = f"{embedder.name}:{len(vector)}"
+        floor = embedder.floor if settings.floor is None else settings.floor
 
         def nearest(
             store: Store, kind: str, theme: str, limit: int, besides: Collection[int]
