@@ -42,7 +42,7 @@ from hermes_memory_store.model import Actor, FactType, Millis, Notation
 from hermes_memory_store.search.vector_file import Vector, Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
-from hermes_memory_themes import Policies
+from hermes_memory_themes import EmbeddingSettings, Policies
 
 BUDGET = 180
 FIRST = 5
@@ -203,7 +203,7 @@ def filled(kind: str, store: Store, vectors: Vectors, model: local_model.LocalMo
         ) -> list[tuple[int, float]]:
             span = store.embedding_inputs.id_range(theme)
             assert span is not None
-            return near.nearest(kind, "m", span, row, limit, model.floor, besides)
+            return near.nearest(kind, "m", span, row, limit, EmbeddingSettings().floor, besides)
 
         return QueryVector(model.name, nearest)
 

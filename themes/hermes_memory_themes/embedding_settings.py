@@ -36,8 +36,8 @@ class EmbeddingSettings:
     """Of the endpoint, with or without its path."""
     model: str = ""
     """As the endpoint calls it; for a local model its folder."""
-    floor: float | None = None
-    """Least cosine similarity at which something counts as found by meaning; the model's own unless given. Models differ."""
+    floor: float = 0.25
+    """Least cosine similarity at which something counts as found by meaning. Models differ."""
     batch: int = 64
     """Texts of one request."""
     query_ms: int = 300

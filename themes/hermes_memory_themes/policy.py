@@ -398,7 +398,7 @@ def policy_file_template() -> str:
         '# provider = "auto"  # auto, off, local, openai, ollama',
         '# url = "http://127.0.0.1:11434"',
         '# model = "nomic-embed-text"',
-        "# floor = 0.25  # least similarity that counts, instead of the model's own",
+        "# floor = 0.25  # least similarity that counts",
         "# batch = 64  # texts of one request",
         "# query_ms = 300  # how long a question waits for its own vector",
         "",

@@ -15,8 +15,6 @@ class Embedder(Protocol):
     """Of the model, as answers say it."""
     batch: int
     """Texts that are best given at once in the background."""
-    floor: float
-    """Least cosine similarity at which something counts as found by meaning, unless the settings say another."""
     gentle: bool
     """Whether it computes on this machine, and should rest as long as it works."""
 

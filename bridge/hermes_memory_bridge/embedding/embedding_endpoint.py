@@ -39,7 +39,6 @@ class EmbeddingEndpoint:
     """An endpoint and one of its models."""
 
     gentle = False
-    floor = 0.25
 
     def __init__(
         self, settings: EmbeddingSettings, key: str | None, transport: httpx.AsyncBaseTransport | None = None

@@ -144,4 +144,4 @@ def open_local_nearest(
     if not has_vectors:
         vectors.close()
         return None
-    return LocalNearest(store, model, vectors, model.floor if chosen.floor is None else chosen.floor)
+    return LocalNearest(store, model, vectors, chosen.floor)

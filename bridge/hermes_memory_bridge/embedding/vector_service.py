@@ -230,8 +230,7 @@ class VectorService:
         embedder, settings = self._embedder, self._settings
         if embedder is None or settings is None:
             return None
-        model = f"{embedder.name}:{len(vector)}"
-        floor = embedder.floor if settings.floor is None else settings.floor
+        model, floor = f"{embedder.name}:{len(vector)}", settings.floor
 
         def nearest(
             store: Store, kind: str, theme: str, limit: int, besides: Collection[int]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.embedding.local_model import LocalModel
 from hermes_memory_bridge.embedding.local_nearest import LocalNearest, open_local_nearest
 from hermes_memory_store.model import FactType, Notation
 from hermes_memory_store.store import Store
@@ -94,12 +93,3 @@ def test_vectors_of_another_model_are_not_compared(store: Store, settings: Embed
     other.mkdir()
     tiny(other, seed=2)
     assert open_local_nearest(store, replace(settings, model=str(other))) is None
-
-
-def test_the_model_says_which_similarity_counts_unless_the_settings_do(
-    store: Store, settings: EmbeddingSettings
-) -> None:
-    filled(store, settings).close()
-    for floor, expected in ((None, LocalModel.floor), (0.4, 0.4), (0.0, 0.0)):
-        with open_local_nearest(store, replace(settings, floor=floor)) or pytest.fail("it has vectors") as finder:
-            assert finder._floor == expected

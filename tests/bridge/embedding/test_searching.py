@@ -28,7 +28,7 @@ WORDS = "words only"
 class CountingHere:
     """A source of vectors that computes on this machine, as the stand-in does on another."""
 
-    name, batch, gentle, floor = "counting here", 8, True, 0.25
+    name, batch, gentle = "counting here", 8, True
 
     def __init__(self) -> None:
         self.asked: list[str] = []

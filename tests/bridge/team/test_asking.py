@@ -56,7 +56,7 @@ QUERIES = [
 class Counting:
     """A source of vectors in this process; they count words, with a few taken for one another, and hardly ever alike."""
 
-    name, batch, gentle, floor = "counting", 64, False, 0.25
+    name, batch, gentle = "counting", 64, False
 
     async def embed(self, texts: Sequence[str], timeout_s: float) -> list[Any]:
         return [spread(text, vector(text, DIMENSIONS)) for text in texts]
