@@ -6,6 +6,7 @@ Import it inside functions: numpy is an extra.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,10 @@ class NumpyRows:
         """:param width: numbers of a vector"""
         self.width = width
         self._count = 0
-        self._ids = np.empty(0, np.int64)
-        self._scales = np.empty(0, np.float32)
-        self._rows = np.empty((0, width), np.int8)
-        self._signs = np.empty((-(-width // WORD_BITS), 0), np.uint64)
+        self._ids: NDArray[np.int64] = np.empty(0, np.int64)
+        self._scales: NDArray[np.float32] = np.empty(0, np.float32)
+        self._rows: NDArray[np.int8] = np.empty((0, width), np.int8)
+        self._signs: NDArray[np.uint64] = np.empty((-(-width // WORD_BITS), 0), np.uint64)
         self._order: NDArray[np.int64] | None = None
         """Places by ascending id."""
 
@@ -107,7 +108,7 @@ class NumpyRows:
         self._signs = signs
 
 
-def pack_signs(rows: NDArray[np.generic]) -> NDArray[np.uint64]:
+def pack_signs(rows: NDArray[Any]) -> NDArray[np.uint64]:
     """Return the signs of rows as bits: words of 64 down, rows across."""
     bits = np.packbits(rows > 0, axis=1)
     filled = np.zeros((len(rows), -(-rows.shape[1] // WORD_BITS) * 8), np.uint8)
@@ -115,7 +116,7 @@ def pack_signs(rows: NDArray[np.generic]) -> NDArray[np.uint64]:
     return np.ascontiguousarray(filled.view(np.uint64).T)
 
 
-def extend_array(array: NDArray[np.generic], shape: tuple[int, ...]) -> NDArray[np.generic]:
+def extend_array(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a larger array that begins with this one."""
     larger = np.empty(shape, array.dtype)
     larger[: len(array)] = array

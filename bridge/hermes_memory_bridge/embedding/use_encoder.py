@@ -103,7 +103,7 @@ class UseEncoder:
         count = lengths[:, None].astype(np.float32)
         # The projection is linear: applied to the sum of the pieces, it is computed once a text.
         summed = np.add.reduceat(whole, starts, axis=0) @ self._weights["cnn_W"] + count * self._weights["cnn_b"]
-        return self._apply_head(summed / np.sqrt(count))
+        return self._apply_head((summed / np.sqrt(count)).astype(np.float32, copy=False))
 
     def _embed_pieces(self, ids: NDArray[np.int64]) -> Matrix:
         part = ids % len(self._scale)
