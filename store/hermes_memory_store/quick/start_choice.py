@@ -10,7 +10,7 @@ from __future__ import annotations
 from hermes_memory_store.places.place_queries import PERSONAL
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL_TOKENS, format_start_parts
 from hermes_memory_store.quick.fact_packing import BINDING, LINE_TOKENS
-from hermes_memory_store.quick.start_situation import Nearness, Situation, measure_nearness, to_words
+from hermes_memory_store.quick.start_situation import Nearness, Situation, find_words, measure_nearness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -274,8 +274,8 @@ def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -
         fresh = FRESH * close * FRESH_DAYS / (FRESH_DAYS + (days if days > 0 else 0.0))
         parts.append(("age", fresh))
         value += part + fresh
-    if near.has_words and kind not in "✓~":
-        named = near.of_words(scope, to_words(target), to_words(content))
+    if near.probes and kind not in "✓~":
+        named = near.of_words(scope, find_words(target, near.probes), find_words(content, near.probes))
         if named > LEAST:
             parts.append(("words", NAMED * named))
             value += NAMED * named

@@ -155,10 +155,24 @@ def weigh_words(situation: Situation) -> dict[str, float]:
     return weights
 
 
+def to_probes(words: Iterable[str]) -> tuple[str, ...]:
+    """Return what stands in each text that has one of these words, in any of its forms."""
+    return tuple([word[:-1] if word.endswith("y") else word for word in words])
+
+
+def find_words(text: str, probes: tuple[str, ...]) -> frozenset[str]:
+    """Return the words of a text, or none where it cannot have those that are looked for: few texts need be split."""
+    folded = text.casefold()
+    for probe in probes:
+        if probe in folded:
+            return to_words(text)
+    return frozenset()
+
+
 class Nearness:
     """How near scopes and single facts are to a situation, from 0 to 1."""
 
-    __slots__ = ("_common", "_weights", "evidence", "has_words", "of_scopes", "unknown")
+    __slots__ = ("_common", "_weights", "evidence", "of_scopes", "probes", "unknown")
 
     def __init__(
         self, weights: Mapping[str, float], common: Mapping[Any, frozenset[str]], evidence: Mapping[Any, float]
@@ -168,7 +182,7 @@ class Nearness:
         :param evidence: how much speaks for each scope
         """
         self._weights = weights
-        self.has_words = bool(weights)
+        self.probes = to_probes(weights)
         self._common = common
         best = max(evidence.values(), default=0.0)
         self.evidence = min(1.0, best / CERTAIN)
@@ -213,10 +227,13 @@ def measure_nearness(
     in_content: dict[str, dict[Any, int]] = {word: {} for word in words}
     often = dict.fromkeys(words, 0)
     total = 0
+    probes = to_probes(words)
     for scope, target, content in facts:
         total += 1
         sizes[scope] = sizes.get(scope, 0) + 1
-        named, said = to_words(target), to_words(content)
+        named, said = find_words(target, probes), find_words(content, probes)
+        if not named and not said:
+            continue
         for word in words:
             if word in named:
                 often[word] += 1
