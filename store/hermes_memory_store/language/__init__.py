@@ -1,4 +1,4 @@
-"""Words of natural languages: tokenizer, stemmer, forms, synonyms, typing errors, scripts without spaces, phrases that close work.
+"""Words of natural languages: tokenizer, stemmer, forms, synonyms, typing errors, scripts without spaces, closing phrases.
 
 Imports the standard library alone. Read `tokenizer.py` first.
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.embedding.local_model import LocalModel
 from hermes_memory_bridge.embedding.local_nearest import LocalNearest, open_local_nearest
 from hermes_memory_store.model import FactType, Notation
 from hermes_memory_store.store import Store
