@@ -60,6 +60,14 @@ def test_the_parts_of_a_german_compound_are_looked_for(tmp_path: Path) -> None:
         assert found == ["nur abwärtskompatible Änderungen am Schema"]
 
 
+def test_synonyms_are_found_in_all_their_forms_where_the_script_is_their_own(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        store.facts.write("default", "V[a]: за модуль оплаты отвечает Ольга", actor=AGENT)
+        store.facts.write("default", "V[b]: اسم قطتنا مشمش", actor=AGENT)
+        assert found_by(store, "кто занимается платежами?") == ["за модуль оплаты отвечает Ольга"]
+        assert found_by(store, "ما اسم القطة؟") == ["اسم قطتنا مشمش"]
+
+
 def test_a_question_says_no_in_its_own_language(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         store.facts.write("default", "V[frontend]: Angular, kein NgRx", actor=AGENT)

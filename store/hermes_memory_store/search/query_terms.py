@@ -61,6 +61,9 @@ MAX_CORRECTED = 2
 MAX_NEAR = 24
 """Terms and phrases that may stand for one word, the closest."""
 
+OWN_SCRIPTS = frozenset({"ru", "ar"})
+"""Languages whose synonyms are looked for in all their forms: a script tells which of a group are theirs."""
+
 OTHER_SCRIPTS = (("\u0370", "\u0590"), ("\u0590", "\u0900"), ("\u0e00", "\ue000"))
 """Greek and Cyrillic; Hebrew and Arabic; the scripts without spaces: from the first character to before the last."""
 
@@ -277,6 +280,11 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
         for character in word.text:
             for term in islice(vocabulary.walk(character), MAX_NEAR // 2):
                 word.add((term,), CHARACTER)
+    scripts = look.languages & OWN_SCRIPTS
+    for word in look.words if scripts else ():
+        for term, fit in [(term, fit) for term, fit in word.terms.items() if fit < BEGINNING][:MAX_NEAR]:
+            for form in find_forms(term, scripts, vocabulary.walk):
+                word.add((form,), fit)
     absent = [span for span in OTHER_SCRIPTS if not vocabulary.has_between(*span)]
     for word in look.words:
         near: list[tuple[float, tuple[str, ...]]] = [
