@@ -140,6 +140,18 @@ class Policies:
                 self._known[theme] = policy  # another may become the theme of a project
         return policy
 
+    def search_languages(self, theme: str | None) -> tuple[str, ...]:
+        """Return the languages whose word forms a search of a theme knows; English for all themes.
+
+        A file that became wrong stops no search: it knows English until the file is mended.
+        """
+        if theme is None:
+            return ThemePolicy().languages
+        try:
+            return Policies.for_theme(self, theme).languages
+        except PolicyError:
+            return ThemePolicy().languages
+
     def kind_of(self, theme: str) -> ThemeKind:
         """Return the kind of a theme: `theme` for that of a project, else by its name."""
         kind = classify_theme(theme)

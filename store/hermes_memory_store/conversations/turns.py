@@ -406,7 +406,7 @@ class Turns:
             return TurnRanking([], {}, 0.0)
         taken = parse_query(to_plain_query(query), theme=theme, now=self._clock())
         look = to_query_terms(taken.words, taken.phrases, taken.excluded)
-        languages = self._intake.policies.for_theme(theme).languages if theme else ("en",)
+        languages = self._intake.policies.search_languages(theme)
         if is_index_usable(self._db.conn, TURNS):
             add_word_forms(look, Vocabulary(self._db, TURNS, [(low, high)]), languages)
         if look.question:

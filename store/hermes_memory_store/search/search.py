@@ -478,7 +478,7 @@ class Search:
             where=" AND ".join(where + conditions),
             args=args,
             checked=bool(conditions),
-            languages=self._policies.for_theme(wanted.theme).languages if wanted.theme else ("en",),
+            languages=self._policies.search_languages(wanted.theme),
         )
 
     def _ranges(self, themes: Sequence[str]) -> list[tuple[int, int]]:

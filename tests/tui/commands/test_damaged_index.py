@@ -31,4 +31,4 @@ def test_facts_are_written_found_and_the_index_repaired(ask: Ask, db: Path) -> N
     assert (ill.code, checks["full-text"]["ok"]) == (1, False)
     assert "doctor --repair" in checks["full-text"]["detail"]
     assert (mended.code, well.code) == (0, 0)
-    assert set(json.loads(ask("search", "zebra", "--json").out)) == {"facts", "total", "more"}
+    assert set(json.loads(ask("search", "zebra", "--json").out)) == {"facts", "total", "more", "ranked_by"}
