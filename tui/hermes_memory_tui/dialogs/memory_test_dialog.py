@@ -72,9 +72,16 @@ class MemoryTestMixin(WriteMixin):
         if draft is None:
             self.notify("Nothing was asked or given here.", timeout=4)
             return
-        choices = [Choice(f"{GIVEN}{line}", to_printable(line), "left out · must be given") for line in draft.left_out]
-        choices += [Choice(f"{GIVEN}{line}", to_printable(line), "must be given") for line in draft.lines]
-        choices += [Choice(f"{NEVER}{line}", to_printable(line), "must never be given") for line in draft.lines]
+        # What is expected stands first: the end of a long line is cut off.
+        choices = [
+            Choice(f"{key}{line}", f"{says} {to_printable(line)}", beside)
+            for key, says, lines, beside in (
+                (GIVEN, "must be given:", draft.left_out, "left out"),
+                (GIVEN, "must be given:", draft.lines, ""),
+                (NEVER, "must never be:", draft.lines, ""),
+            )
+            for line in lines
+        ]
         title = f"new test · {to_printable(draft.name)}"
         self.ask_then(
             Picker(

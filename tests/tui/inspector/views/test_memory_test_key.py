@@ -70,7 +70,7 @@ async def test_what_a_question_was_given_becomes_a_test(path: Path) -> None:
         await until(pilot, lambda: any("redis cache" in row for row in rows_of(view)))
         await to_row(pilot, "redis cache")
         await pilot.press("T")
-        await until(pilot, lambda: "must be given" in screen_text(pilot))
+        await until(pilot, lambda: "must be given: D[cache]: redis" in screen_text(pilot))
         await choose(pilot)
         await until(pilot, lambda: "Test 'redis cache' added" in said(pilot))
         await pilot.press("T")
@@ -111,7 +111,7 @@ async def test_what_was_left_out_is_offered_first(path: Path) -> None:
         await recorder(pilot)
         await to_row(pilot, "status")
         await pilot.press("T")
-        await until(pilot, lambda: "left out · must be given" in screen_text(pilot))
+        await until(pilot, lambda: "must be given: D[shelf" in screen_text(pilot))
         await choose(pilot)
         await until(pilot, lambda: "added to" in said(pilot))
     (case,) = read_case_file(path.parent / FILE_NAME).cases
