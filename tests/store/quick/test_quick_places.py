@@ -79,8 +79,10 @@ def test_the_persons_own_facts_take_their_share_and_no_more(store: Store, tmp_pa
     found = read(store, shop)
     own = [cost for line, cost in zip(found.text_lines, found.costs, strict=True) if "user.habit" in line]
     assert found.text_lines[0] == "D[db]: sqlite"
-    assert 0 < sum(own) + len(own) <= 40
-    assert found.text_lines == lines_of_block(store, shop)
+    assert 0 < sum(own) <= 40
+    block = lines_of_block(store, shop)  # which counts exactly where it can, so that one more may fit
+    assert found.text_lines == block[: len(found.text_lines)]
+    assert len(block) - len(found.text_lines) <= 1
 
 
 def test_a_project_whose_remote_has_changed_since_is_read_in_full(store: Store, tmp_path: Path) -> None:
