@@ -30,7 +30,7 @@ def test_a_start_costs_at_most_its_budget_and_counts_what_it_left_out(db: Path) 
     write_facts(db, *(f"D[service.part{n}]: this is the decision number {n} about it" for n in range(60)))
     with bridge(db) as places:
         text = send_event(places, "start", source="startup")
-    assert 170 < count_tokens(text) <= 180
+    assert 160 < count_tokens(text) <= 180  # all facts are of one length: a last one may just not fit
     assert text.splitlines()[-1].endswith("more: memory_search)")
 
 
