@@ -21,7 +21,7 @@ from hermes_memory_store.language.tokenizer import is_unspaced, split_runs
 from hermes_memory_store.model import LIVE_TIERS, Query, Tier, Uid
 from hermes_memory_store.remote.remote_facts import RemoteFact
 from hermes_memory_store.search.query_syntax import parse_query
-from hermes_memory_store.search.query_terms import QueryTerm, to_query_terms
+from hermes_memory_store.search.query_terms import QueryTerm, add_synonyms, to_query_terms
 from hermes_memory_store.search.ranking import inverse_document_frequency
 from hermes_memory_store.sync.wire_format import scope_sync_uid
 
@@ -222,6 +222,7 @@ def select_rarest_facts(hits: Sequence[Sequence[Uid]], total: int, keep: Sequenc
 def to_tsqueries(taken: Query, theme: str) -> list[str]:
     """Return one tsquery for each word of a line and one for all of them; an empty one when it has no text."""
     look = to_query_terms(taken.words, taken.phrases, taken.excluded)
+    add_synonyms(look)
     words = [one for word in look.words if (one := to_word_tsquery(word))]
     phrases = [one for phrase in taken.phrases if (one := " & ".join(map(to_stem_prefix, split_runs(phrase))))]
     if not words and not phrases:
@@ -241,8 +242,13 @@ def to_word_tsquery(word: QueryTerm) -> str:
     forms = {to_stem_prefix(word.text)}
     forms |= {to_stem_prefix(longer) for longer in stem_completions(word.text)}
     forms |= {f"'{other}'" for other, root in IRREGULAR.items() if stem_word(root) in word.terms}
-    forms |= {to_stem_prefix(term) for term in word.terms if not is_unspaced(term)}
-    forms |= {" & ".join(map(to_stem_prefix, phrase)) for phrase in word.phrases if not is_unspaced(phrase[0])}
+    others = [(term,) for term in word.terms] + list(word.phrases)
+    # A run without spaces has its own pairs among its terms, which its text stands for already.
+    forms |= {
+        " & ".join(map(to_stem_prefix, terms))
+        for terms in others
+        if not (is_unspaced(terms[0]) and all(term in word.text for term in terms))
+    }
     return " | ".join(f"({one})" for one in sorted(forms))
 
 
