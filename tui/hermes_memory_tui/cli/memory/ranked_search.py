@@ -9,6 +9,7 @@ from hermes_memory_store.model import Turn
 from hermes_memory_store.recall.given import Nearest
 from hermes_memory_store.recall.ranked_listing import RankedListing, list_ranked_facts
 from hermes_memory_store.recall.recall import is_plain_question
+from hermes_memory_store.search.vector_file import vector_file_path
 from hermes_memory_store.store import Store
 
 
@@ -58,9 +59,14 @@ def search_turns(
 @contextmanager
 def find_by_vectors(store: Store, theme: str | None, question: str) -> Iterator[tuple[Nearest | None, str | None]]:
     """Yield what finds by meaning, and its name; nothing where the store has no vectors or the line is meant literally."""
-    from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
+    if theme is None or not vector_file_path(store.path).exists() or not is_plain_question(question):
+        yield None, None
+        return
+    from hermes_memory_bridge.embedding.local_nearest import (
+        open_local_nearest,  # here, not above: it imports asyncio, and most stores have no vectors
+    )
 
-    near = open_local_nearest(store) if theme is not None and is_plain_question(question) else None
+    near = open_local_nearest(store)
     if near is None:
         yield None, None
         return
