@@ -18,7 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.notation import token_count
-from hermes_memory_store.notation.token_count import ESTIMATED, EXACT, count_tokens, estimate_from_pieces, find_counter
+from hermes_memory_store.notation.token_count import (
+    ESTIMATED,
+    EXACT,
+    count_tokens,
+    estimate_from_pieces,
+    find_counter,
+    load_counter,
+)
 from hermes_memory_store.notation.token_pieces import PIECE
 
 HERE = Path(__file__).parent
@@ -103,7 +110,7 @@ def test_a_damaged_vocabulary_is_refused_and_named(tmp_path: Path, monkeypatch: 
     damaged = tmp_path / "cl100k_base.tiktoken"
     damaged.write_bytes(b"IQ== 0\n")
     monkeypatch.setattr(token_count, "find_vocabulary_files", lambda: [damaged])
-    counter = find_counter.__wrapped__()
+    counter = load_counter()
     assert counter.name == ESTIMATED
     assert str(damaged) in counter.note
     assert counter.count("hello world") == 2

@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterator
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +34,10 @@ PATTERN = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\
 LONGEST = 20_000
 """Characters that are counted at once; a longer text is counted in parts, each cut costs a token at most."""
 
+_loading = threading.Lock()
+_found: list[TokenCounter] = []
+"""What counts tokens in this process, once it is known."""
+
 EXACT = "cl100k"
 ESTIMATED = "estimate"
 
@@ -51,16 +55,28 @@ class TokenCounter:
 
 
 def count_tokens(text: str) -> int:
-    """Count the tokens of a text, exactly where the vocabulary is installed."""
-    count = find_counter().count
+    """Count the tokens of a text, exactly where the vocabulary is installed.
+
+    While another thread loads the vocabulary, tokens are estimated: who answers a host has a tenth of a second for all.
+    """
+    count = estimate_from_pieces if _loading.locked() else find_counter().count
     if len(text) <= LONGEST:
         return count(text)
     return sum(count(text[at : at + LONGEST]) for at in range(0, len(text), LONGEST))
 
 
-@cache
 def find_counter() -> TokenCounter:
-    """Return what counts tokens here; the first call looks for the vocabulary."""
+    """Return what counts tokens here; the first call looks for the vocabulary, and loads it."""
+    if _found:
+        return _found[0]
+    with _loading:
+        if not _found:
+            _found.append(load_counter())
+    return _found[0]
+
+
+def load_counter() -> TokenCounter:
+    """Load the vocabulary, where it is installed and whole."""
     refused = ""
     for file in find_vocabulary_files():
         vocabulary = file.read_bytes()
