@@ -19,7 +19,7 @@ WHOLE = ["integer", "string"]
 GAUGE: Schema = {"type": "object", "description": "used, budget (characters), pct, level"}
 
 FACTS: Schema = {"type": "array", "items": {"type": "object"}}
-REASONS: Schema = {"type": "object", "additionalProperties": {"type": "object"}}
+REASONS: Schema = {"type": "object"}
 """By uid: what raised or lowered an item, and by how much."""
 
 

@@ -85,7 +85,7 @@ def find_session_titles(connection: Connection, turns: list[Turn]) -> dict[str, 
 CAPTURE = ToolSpec(
     name="memory_turn",
     title="Capture a message",
-    description="Keep one message of the conversation word for word, so that recall_conversation finds it later.",
+    description="Keep one message word for word, so that recall_conversation finds it later.",
     arguments={
         "role": {"type": "string", "enum": list(ROLES)},
         "content": {"type": "string", "description": "What was said, whole."},

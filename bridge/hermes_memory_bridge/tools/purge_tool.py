@@ -85,7 +85,7 @@ SPEC = ToolSpec(
     title="Purge superseded and archived facts",
     description=(
         "Remove superseded and archived facts, after a scope is closed or as periodic clean-up. Facts that still stand stay "
-        "unless everything is asked for. A person can bring them back for some days before they are erased."
+        "unless everything is asked for. A person can bring them back for some days."
     ),
     arguments={
         "scope": {"type": "string", "description": "Only this scope; an unknown one is an error."},

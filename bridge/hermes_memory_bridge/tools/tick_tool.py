@@ -44,7 +44,7 @@ SPEC = ToolSpec(
     name="memory_tick",
     title="Count a turn",
     description=(
-        "Advance this session's turn counter; scopes that are finished or forgotten close by themselves.\n"
+        "Advance this session's turn counter; finished or forgotten scopes close by themselves.\n"
         "Not needed where hooks of the host report its turns."
     ),
     arguments={
