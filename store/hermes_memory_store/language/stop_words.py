@@ -10,8 +10,8 @@ from hermes_memory_store.language.tokenizer import fold_accents
 STOP_WORDS = """
     a about am an and any are as at be been being but by can could did do does doing don for from had has have
     having he her hers him his how i if in into is it its me might my of on or our shall she should so some than
-    that the their them then there these they this those to too was we were what when where which who whom whose
-    why will with would you your
+    that the their them then there these they this those to too use used using was we were what when where which who whom
+    whose why will with would you your
 
     à au aux avec ce ces cette dans de des du elle en est et eu il ils je la le les leur leurs lui ma mais même
     mes moi mon ne nos notre nous on ont ou où par pas pour quand que quel quelle quelles quels qui quoi sa se

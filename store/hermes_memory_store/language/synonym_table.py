@@ -644,7 +644,7 @@ show|display|visibl|affich|montrer|montr|anzeigen|angezeigt|zeigen|zeigt|sichtba
 hide|invis|conceal|masquer|cach|cacher|verbergen|ausblenden|versteckt|ocultar|oculto|скрыть|隐藏|非表 表示|숨김
 open|ouvrir|ouvert|offnen|geoffnet|abrir|abierto|открыть|打开|開く|열기
 contact|reach|ask|call|inform|joindr|demand|kontaktieren|erreichen|fragen|wenden|contactar|preguntar|avisar|связаться|联系|連絡|연락
-respons|own|owner|maintain|run|lead|verantwortet|zustandig|leitet|betreut|s occup|pilot|maintient|encargado|encargada|lleva|mantien|отвечает|负责|担当|담당
+respons|own|owner|maintain|lead|verantwortet|zustandig|leitet|betreut|s occup|pilot|maintient|encargado|encargada|lleva|mantien|отвечает|负责|担当|담당
 cost|budget|spend|price|cap|cout|plafond|kostet|kosten|obergrenz|cuesta|presupuesto|tope|бюджет|费用|预算|予算|費用|예산|비용
 last|take|durat|durer|dure|dauern|dauert|tardar|tarda|dura|durar|длится|持续|多久|かか かる|続く|걸리 리는
 often|frequenc|interv|how often|how frequent|everi|rhythm|combien de foi|tou le|chaqu|haufigkeit|wie oft|all|jeden|einmal|frecuencia|cada cuanto|cada|как часто|каждыи|каждые|多久 久一 一次|频率|頻度|ごと|주기|마다

@@ -89,7 +89,8 @@ def test_command(
     try:
         found = load_cases(settings, file, may_be_missing=learn)
     except CaseFileError as error:
-        print_error(error.as_dict(), settings.as_json)
+        for said in [error.message] if settings.as_json else error.message.split("\n"):
+            print_error(error.as_dict() | {"message": said}, settings.as_json)
         return MISTAKEN
     cases = choose_cases(found, (bisect,) if bisect is not None else only)
     changes: list[CaseChange] = []
