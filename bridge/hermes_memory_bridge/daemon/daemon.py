@@ -59,7 +59,6 @@ from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.database.store_version import UPGRADE_HINT, find_installed_version
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.notation.token_count import find_counter
 
 log = logging.getLogger(__name__)
 
@@ -76,11 +75,6 @@ OUTDATED_POLL_S = 1.0
 
 class AlreadyServed(Exception):
     """Another bridge already serves this store; the message contains its process id."""
-
-
-async def load_vocabulary() -> None:
-    """Load what counts tokens before anybody is served: it takes a tenth of a second, for which no hook should wait."""
-    await asyncio.to_thread(find_counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +173,6 @@ class Daemon:
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(name, self.stopping.set)
-        await load_vocabulary()
         line_socket = listen_on_socket(self.paths.line)
         listener = await asyncio.start_unix_server(
             self.lines.serve_connection, sock=line_socket, limit=MAX_LINE, backlog=ACCEPT_BURST

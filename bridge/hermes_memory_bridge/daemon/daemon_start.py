@@ -102,7 +102,9 @@ def run_daemon_process(options: ServeOptions) -> int:
     from hermes_memory_bridge.access.gate import STRICT_LIMITS, ClientLimits
     from hermes_memory_bridge.daemon import daemon, logs
     from hermes_memory_bridge.toolkit.connection import LeaseTimes
+    from hermes_memory_store.notation.token_count import find_counter
 
+    find_counter()  # loads cl100k's vocabulary, if it is there: a tenth of a second, for which no hook should wait
     gc.freeze()
     gc.enable()
     paths = BridgePaths.of(options.db)

@@ -67,8 +67,7 @@ async def test_an_old_file_can_be_looked_at_as_a_copy(old: Path) -> None:
     app = Inspector(None, old=old)
     async with app.run_test(size=(140, 40)) as pilot:
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
-        assert "read-only" in screen_text(pilot)
+        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen) and "read-only" in screen_text(pilot))
     with closing(sqlite3.connect(old)) as conn:
         assert conn.execute("PRAGMA application_id").fetchone()[0] == 0
 
