@@ -31,11 +31,6 @@ class FactReasons:
     parts: tuple[tuple[str, float], ...]
     """What each reason added, or took: `scope`, `pinned`, `unused` …"""
 
-    @property
-    def per_token(self) -> float:
-        """Value per token, by which facts are chosen."""
-        return self.value / max(1, self.tokens)
-
 
 @dataclass(frozen=True, slots=True)
 class GivenReasons:

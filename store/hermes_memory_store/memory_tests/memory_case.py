@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from hermes_memory_store.model import Fact, FactType, Notation
+from hermes_memory_store.model import Fact, FactType
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.recall.given import GivenItem
 from hermes_memory_store.uids import DIGITS, SHORT_DIGITS, has_uid_part, parse_uid_digits
@@ -116,11 +116,6 @@ def parse_expectation(text: str, line: int = 0) -> Expectation:
         noted = memory_spec.parse_notation(said, limit=memory_spec.MAX_LINE)
         return Expectation(text, ExpectedBy.NOTATION, line, noted.type, noted.target, noted.content)
     return Expectation(text, ExpectedBy.WORDS, line, content=fold_line(said))
-
-
-def expect_fact(fact: Fact | Notation) -> str:
-    """Return the text that expects a fact whatever it says: its type and target."""
-    return f"{fact.type}[{fact.target}]"
 
 
 def fold_line(text: str) -> str:
