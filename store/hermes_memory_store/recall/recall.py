@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Sequence
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turns import Turns
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.tokenizer import index_terms
-from hermes_memory_store.model import Fact, FactFilter, Millis, format_notation
+from hermes_memory_store.model import FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
@@ -27,6 +28,27 @@ SHORTEST_LINE = 8
 
 QUESTION_CHARS = 4_000
 """Of a question that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """What answers a question, before it is cut or packed."""
+
+    found: FoundCandidates
+    scored: list[ScoredCandidate]
+    """Of the kinds that were asked for, best first."""
+    held: Sequence[MarkedFact]
+    """Facts that are held back for their branch."""
+
+    @property
+    def total(self) -> int:
+        """Facts that match and may be given."""
+        return self.found.total - len(self.held)
+
+    @property
+    def held_note(self) -> str | None:
+        """Says how many facts are held back, and how to see them."""
+        return MarkedFacts((), self.held).held_note
 
 
 class Recall:
@@ -70,27 +92,16 @@ class Recall:
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """
-        question = question[:QUESTION_CHARS]
-        found = self._finder.find(
-            themes,
-            question,
-            kinds=KINDS if session is None and is_plain_question(question) else kinds,
-            scope=scope,
-            session=session,
-            nearest=nearest,
-            limit=find_candidate_limit(limit),
-            for_agents=for_agents,
-        )
-        scored, held = score_found(found, mark)
-        scored = [one for one in scored if one.candidate.kind in kinds][:limit]
+        asked = self._ask(themes, question, kinds, limit, nearest, mark, scope, session, for_agents=for_agents)
+        scored = asked.scored[:limit]
         return Given(
             tuple(map(self._make_items(question), scored)),
             ranked_by=name_ranking(nearest, ranked_by),
-            note=found.note,
+            note=asked.found.note,
             exact=sum(one.candidate.is_exact for one in scored),
-            total=found.total - len(held),
-            more=found.more,
-            held_note=MarkedFacts((), held).held_note,
+            total=asked.total,
+            more=asked.found.more,
+            held_note=asked.held_note,
         )
 
     def give(
@@ -103,43 +114,57 @@ class Recall:
         nearest: Nearest | None = None,
         ranked_by: str | None = None,
         mark: Mark | None = None,
-        reserved: int | None = None,
     ) -> Given:
-        """Return what answers a question within `budget` tokens, best first.
+        """Return what answers a question within `budget` tokens, fence included, best first.
 
         A turn that a given fact tells is left out, and a fact waits whose turns are given.
 
-        :param reserved: tokens of the budget that something else takes; those of the fence unless given
         :raises StoreError: as `Search.find`
         """
-        question = question[:QUESTION_CHARS]
-        found = self._finder.find(
-            themes,
-            question,
-            kinds=KINDS if is_plain_question(question) else kinds,
-            scope=None,
-            session=None,
-            nearest=nearest,
-            limit=find_candidate_limit(budget // SHORTEST_LINE),
-            for_agents=True,
-        )
-        scored, held = score_found(found, mark)
-        scored = [one for one in scored if one.candidate.kind in kinds]
-        fence = self.count(f"{HEAD}\n") if reserved is None else reserved
-        chosen, left_out = pack_scored(scored, budget - fence, self._make_items(question))
+        asked = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
+        fence = self.count(f"{HEAD}\n")
+        chosen, left_out = pack_scored(asked.scored, budget - fence, self._make_items(question))
         return Given(
             tuple(chosen),
             tuple(left_out),
             fence + sum(item.tokens for item in chosen) if chosen else 0,
             name_ranking(nearest, ranked_by),
-            found.note,
-            total=found.total - len(held),
-            held_note=MarkedFacts((), held).held_note,
+            asked.found.note,
+            total=asked.total,
+            held_note=asked.held_note,
         )
+
+    def _ask(
+        self,
+        themes: Sequence[str | None],
+        question: str,
+        kinds: Collection[str],
+        wanted: int,
+        nearest: Nearest | None,
+        mark: Mark | None,
+        scope: str | None = None,
+        session: str | None = None,
+        *,
+        for_agents: bool = True,
+    ) -> AskedQuestion:
+        """Find and score what answers a question, of the kinds that are asked for. :param wanted: items"""
+        question = question[:QUESTION_CHARS]
+        found = self._finder.find(
+            themes,
+            question,
+            kinds=KINDS if session is None and is_plain_question(question) else kinds,
+            scope=scope,
+            session=session,
+            nearest=nearest,
+            limit=min(max(wanted, MOST_OF_EACH), MAX_LIMIT),
+            for_agents=for_agents,
+        )
+        scored, held = score_found(found, mark)
+        return AskedQuestion(found, [one for one in scored if one.candidate.kind in kinds], held)
 
     def _make_items(self, question: str) -> Callable[[ScoredCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""
-        terms, now = frozenset(index_terms(question)), self._clock()
+        terms, now = frozenset(index_terms(question[:QUESTION_CHARS])), self._clock()
         return lambda scored: self._to_item(scored, terms, now)
 
     def _to_item(self, scored: ScoredCandidate, terms: Collection[str], now: Millis) -> GivenItem:
@@ -175,22 +200,6 @@ def is_plain_question(question: str) -> bool:
     return bool(taken.words) and not taken.phrases and not taken.excluded and taken.filter == FactFilter()
 
 
-def find_candidate_limit(wanted: int) -> int:
-    """Return how many candidates of each kind are looked at where so many items are wanted."""
-    return min(max(wanted, MOST_OF_EACH), MAX_LIMIT)
-
-
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
     """Return what ranked an answer, in words."""
     return ranked_by or WORDS_ONLY if nearest is not None else WORDS_ONLY
-
-
-def fact_item(fact: Fact, score: float) -> GivenItem:
-    """Return a fact as it is given."""
-    line = format_notation(fact.type, fact.target, fact.content)
-    return GivenItem(line, count_line_tokens(line), score, fact=fact)
-
-
-def count_line_tokens(line: str) -> int:
-    """Return the tokens of a line in its fence."""
-    return count_tokens(f"{MARK}{line}\n")
