@@ -124,9 +124,9 @@ def load_encoder(place: Path) -> tuple[Encoder, str]:
     """
     published = USE if (place / USE.files[0].name).is_file() else MINILM
     try:
-        if place == published.folder:
+        if is_published := place == published.folder:
             check_installed_files(published)
-        digest = compute_file_digest(place / published.files[0].name)
+        digest = published.files[0].sha256 if is_published else compute_file_digest(place / published.files[0].name)
         encoder: Encoder
         if published is USE:
             if importlib.util.find_spec("sentencepiece") is None:
