@@ -41,10 +41,10 @@ MOST_GIVEN = 500
 MOST_SESSIONS = 500
 """Sessions of which is known what they were given."""
 
-GIVEN_BEFORE = """
+GIVEN_BEFORE = f"""
     SELECT i.facts FROM injections i JOIN sessions s ON s.id = i.session_id JOIN themes t ON t.id = s.theme_id
     WHERE i.id > (SELECT coalesce(max(id), 0) FROM injections) - ?1 AND t.name = ?2 AND s.name = ?3
-      AND i.kind IN ('status', 'instructions', 'start', 'prompt', 'compaction', 'resume')
+      AND i.kind IN ({", ".join(map(repr, sorted(GIVING_KINDS)))})
 """
 
 KEYS_OF_UIDS = "SELECT id FROM facts WHERE uid IN ({marks})"
