@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 DEFAULT, PERSONAL = "default", "personal"
 
+PERSONAL_TARGETS = frozenset({"user", "me", "my", "machine"})
+"""First parts of the targets of a person's own facts: `user.name`, `my.editor`, `machine.gpu`."""
+
 THEME_KEY = "SELECT id FROM themes WHERE name = ?"
 
 PLACE_CHOICE = "SELECT places FROM place_choice"
@@ -43,6 +46,11 @@ WRITTEN_HERE = """
       SELECT id FROM origins WHERE theme_id = {source} AND (project_id IS NULL OR project_id IN ({projects}))))
 """
 """Facts `f` that were written in a project or in no known place."""
+
+
+def is_person_target(target: str) -> bool:
+    """Check whether a target is one of a person's own facts."""
+    return target.partition(".")[0].casefold() in PERSONAL_TARGETS
 
 
 def format_seen_from(ask: Ask, default_id: int | None, own_id: int | None, own: str) -> str:

@@ -16,7 +16,7 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Millis
-from hermes_memory_store.places.place_queries import PLACE_CHOICE, PROJECT_OF_THEME, THEME_OF_PROJECT
+from hermes_memory_store.places.place_queries import PLACE_CHOICE, PROJECT_OF_THEME, THEME_OF_PROJECT, is_person_target
 from hermes_memory_store.places.place_reading import find_readable_themes, reads_personal
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, to_project
 from hermes_memory_store.projects.projects import Projects
@@ -28,9 +28,6 @@ from hermes_memory_themes.theme_identity import DEFAULT, MAX_THEME, PERSONAL
 
 NAMELESS_THEME = ThemeName("project")
 """Theme of a project whose name cannot be one."""
-
-PERSONAL_TARGETS = frozenset({"user", "me", "my", "machine"})
-"""First parts of the targets of a person's own facts: `user.name`, `my.editor`, `machine.gpu`."""
 
 IS_TAKEN = """
     SELECT 1 FROM themes WHERE name = ?1 UNION ALL SELECT 1 FROM place_themes WHERE theme = ?1
@@ -255,7 +252,7 @@ class PlaceThemes:
 
     def is_personal_target(self, target: str) -> bool:
         """Check whether facts of this target belong to the personal theme: only where projects have themes of their own."""
-        return self.is_by_project and target.partition(".")[0].casefold() in PERSONAL_TARGETS
+        return self.is_by_project and is_person_target(target)
 
     def plan_adoption(self) -> AdoptionPlan:
         """Return what is so once projects have themes of their own. Nothing is changed."""

@@ -7,7 +7,7 @@ grade from 0 to 3 that somebody would give the fact who knows what a session the
 
 from __future__ import annotations
 
-from hermes_memory_store.places.place_queries import PERSONAL
+from hermes_memory_store.places.place_queries import PERSONAL, is_person_target
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL_TOKENS, format_start_parts
 from hermes_memory_store.quick.fact_packing import BINDING, LINE_TOKENS
 from hermes_memory_store.quick.start_situation import Nearness, Situation, find_words, measure_nearness
@@ -64,9 +64,6 @@ NEAR_SCOPE = 0.5
 
 COLD_SCOPES, MOST_COLD, MOST_CONSTRAINTS = 3, 24, 40
 """Scopes whose cold facts are candidates; facts of each type of one; cold constraints among which critical ones are found."""
-
-PERSON_HEADS = frozenset({"user", "me", "my", "machine"})
-"""First parts of targets of a person's facts, as `place_themes.PERSONAL_TARGETS` has them."""
 
 MOST_REPLACING = 30
 """Facts worth most of those left out that may take the place of shorter ones."""
@@ -289,7 +286,7 @@ def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -
         part = CRITICAL_ELSEWHERE + (CRITICAL - CRITICAL_ELSEWHERE) * close if label else CRITICAL
         parts.append(("critical", part))
         value += part
-    if relation == PERSONAL or target.partition(".")[0].casefold() in PERSON_HEADS:
+    if relation == PERSONAL or is_person_target(target):
         parts.append(("person", OF_PERSON))
         value += OF_PERSON
     if used:

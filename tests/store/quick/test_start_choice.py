@@ -12,9 +12,8 @@ from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.projects.place_themes import PERSONAL_TARGETS
 from hermes_memory_store.quick.hot_context import read_hot_context
-from hermes_memory_store.quick.start_choice import LEAST, PERSON_HEADS, is_critical
+from hermes_memory_store.quick.start_choice import LEAST, is_critical
 from hermes_memory_store.quick.start_situation import Situation, to_words, weigh_words
 from hermes_memory_store.recall.given import Given, StartSituation
 from hermes_memory_store.store import Store
@@ -265,8 +264,13 @@ def test_age_raises_what_is_new_in_the_scope(store: Store, clock: HandClock) -> 
     assert [item.uid for item in start(store, scope="billing").items] == [new.uid, old.uid]
 
 
-def test_the_heads_of_a_persons_targets_are_those_of_the_personal_theme() -> None:
-    assert PERSON_HEADS == PERSONAL_TARGETS
+@pytest.mark.parametrize("target", ["user.name", "My.editor", "machine.gpu", "me", "users.count", "db.user"])
+def test_a_start_values_as_a_persons_what_the_personal_theme_takes(store: Store, target: str) -> None:
+    store.facts.write("ops", f"V[{target}]: something")
+    (item,) = start(store).items
+    assert store.place_themes.is_by_project
+    is_personal = store.place_themes.is_personal_target(target)
+    assert ("person" in {reason.name for reason in item.reasons}) == is_personal
 
 
 def test_the_graded_set_is_well_formed() -> None:
