@@ -17,7 +17,8 @@ from hermes_memory_store.memory_tests.case_file import FILE_NAME, read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import MemoryCase
 from hermes_memory_tui.cli.common_options import CommandSettings
-from hermes_memory_tui.cli.recall.memory_test_command import find_by_meaning, open_tested_store
+from hermes_memory_tui.cli.local_meaning import find_by_meaning
+from hermes_memory_tui.cli.recall.memory_test_command import open_tested_store
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Fact
+from hermes_memory_store.model import Fact, FactSearchResult
 from hermes_memory_store.recall.candidates import MOST_OF_EACH
 from hermes_memory_store.recall.given import WORDS_ONLY, Nearest
 from hermes_memory_store.recall.recall import Recall
@@ -29,6 +29,7 @@ def list_ranked_facts(
     theme: str | None,
     line: str,
     *,
+    by_words: FactSearchResult | None = None,
     scope: str | None = None,
     also: tuple[str, ...] = (),
     limit: int,
@@ -38,11 +39,14 @@ def list_ranked_facts(
     """Return the facts that a search line finds, as a person sees them; nothing is recorded as read.
 
     :param theme: whose memory; None for all
+    :param by_words: what the search finds for the same line and limit, where the caller has asked it already
     :param also: themes that are read beside it
     :param limit: 1 to 1,000 facts
     :raises StoreError: as `Search.find`
     """
-    found = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
+    found = by_words
+    if found is None:
+        found = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
     if not search.has_words(line):
         return RankedListing(found.facts, found.total, found.more)
     ranked = recall.rank(

@@ -24,6 +24,7 @@ from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.cli.command_runner import print_error
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.local_meaning import find_by_meaning
 from hermes_memory_tui.cli.recall.memory_test_analyses import (
     LOCAL_SIDE,
     WORDS_SIDE,
@@ -204,19 +205,6 @@ def is_database(path: Path) -> bool:
     """Check whether a file is a store, not an export."""
     with path.open("rb") as file:
         return file.read(len(SQLITE_HEAD)) == SQLITE_HEAD
-
-
-@contextmanager
-def find_by_meaning(store: Store, *, by_words: bool = False) -> Iterator[MakeNearest | None]:
-    """Yield what finds by meaning with the vectors that are there and a model on this machine; None where words answer."""
-    from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
-
-    near = None if by_words else open_local_nearest(store)
-    if near is None:
-        yield None
-        return
-    with near:
-        yield near
 
 
 def fill_from_export(store: Store, export: Path, theme: str) -> None:

@@ -13,9 +13,10 @@ from hermes_memory_store.recall_curve.evidence_curve import BUDGETS, RecallCurve
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.local_meaning import find_by_meaning
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
-from hermes_memory_tui.cli.recall.memory_test_command import find_by_meaning, require_case_file
+from hermes_memory_tui.cli.recall.memory_test_command import require_case_file
 
 TOKENS = click.IntRange(20, 1_000_000)
 
