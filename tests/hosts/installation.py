@@ -131,13 +131,19 @@ def run_npm(folder: Path, package: str, version: str) -> str:
     return f"npm could not install {package} {version}: {lines[0]}" if done.returncode else ""
 
 
+def parse_hosts() -> list[str]:
+    """Return the hosts named on the command line, else all. :raises SystemExit: with 2, for one that is none"""
+    hosts = sys.argv[1:] or list(PACKAGES)
+    for host in hosts:
+        if host not in PACKAGES:
+            print(f"{host} is none of {', '.join(PACKAGES)}", file=sys.stderr)
+            raise SystemExit(2)
+    return hosts
+
+
 def main() -> int:
     """Install the hosts named on the command line, else all; print what is there and what is missing."""
-    hosts = sys.argv[1:] or list(PACKAGES)
-    unknown = [host for host in hosts if host not in PACKAGES]
-    if unknown:
-        print(f"{unknown[0]} is none of {', '.join(PACKAGES)}", file=sys.stderr)
-        return 2
+    hosts = parse_hosts()
     installed = install_hosts(hosts)
     for host in hosts:
         print(f"{host:12} {installed.why_missing(host) or find_version(installed.folder, PACKAGES[host])}")

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.hosts.installation import PACKAGES, VERSIONS, find_version, hosts_folder, install_hosts
+from tests.hosts.installation import PACKAGES, VERSIONS, find_version, hosts_folder, install_hosts, parse_hosts
 
 NEWEST = dict.fromkeys(VERSIONS, "latest")
 
@@ -35,11 +35,7 @@ def run_suite(tests: Sequence[str], variables: Mapping[str, str]) -> dict[str, s
 
 def main() -> int:
     """Install, run, compare; exit 1 if a new version broke something."""
-    hosts = sys.argv[1:] or list(PACKAGES)
-    unknown = [host for host in hosts if host not in PACKAGES]
-    if unknown:
-        print(f"{unknown[0]} is none of {', '.join(PACKAGES)}", file=sys.stderr)
-        return 2
+    hosts = parse_hosts()
     folder = hosts_folder() / "newest"
     installed = install_hosts(hosts, folder=folder, versions={**NEWEST, "node": VERSIONS["node"]})
     for host in hosts:
