@@ -19,27 +19,25 @@ question's own vector.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from hermes_memory_bridge.embedding import local_model
+from hermes_memory_bridge.embedding.local_nearest import LocalNearest
 from hermes_memory_bridge.embedding.query_vector import QueryVector
-from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
 from hermes_memory_bridge.recall.connection_recall import recall_facts, recall_turns
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.language.stop_words import STOP_WORDS
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
-from hermes_memory_store.search.vector_file import Vector, Vectors
+from hermes_memory_store.recall_curve.conversation_file import Conversation, EvidenceQuestion, read_conversations
+from hermes_memory_store.search.vector_file import Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes import EmbeddingSettings, Policies
@@ -51,6 +49,9 @@ POLICY = '[defaults]\nhot_chars = 1000000\nfact_chars = 4000\nquarantine = false
 """Everything stays hot and whole: what is measured is the search."""
 
 
+Question = EvidenceQuestion
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """One line that may answer."""
@@ -59,22 +60,17 @@ class Text:
     text: str
     evidence: frozenset[str]
     session: int
+    at: Millis
+    """When its session was held."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    text: str
-    evidence: frozenset[str]
-    category: int
+class Talk:
+    """One conversation as texts of one kind."""
 
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
     name: str
     texts: list[Text]
-    questions: list[Question]
-    dates: dict[int, int]
-    """When each session was held, UTC milliseconds."""
+    questions: tuple[Question, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +94,17 @@ def main() -> None:
     options.add_argument("--by-conversation", action="store_true")
     options.add_argument("--model", help="folder of a local model, `none` to measure words alone")
     given = options.parse_args()
-    samples = json.loads(given.file.read_text(encoding="utf-8"))
+    conversations = read_conversations(given.file)
     model = (
         None
         if given.model == "none" or not (given.model or local_model.is_model_installed())
         else local_model.LocalModel.load(given.model)
     )
     print(f"{'':6} {'way':24} {'@180tok':>8} {'R@5':>8} {'p50 ms':>8} {'p95 ms':>8}")
-    for kind, read in (("fact", observations), ("turn", turns)):
+    for kind in ("fact", "turn"):
         found: dict[str, list[Outcome]] = {}
         there: list[float] = []
-        for sample in samples:
-            talk = Conversation(sample["sample_id"], read(sample), list(questions(sample)), dates(sample))
+        for talk in (to_talk(one, kind) for one in conversations):
             all_of_them = frozenset[str]().union(*(text.evidence for text in talk.texts))
             there += [len(question.evidence & all_of_them) / len(question.evidence) for question in talk.questions]
             with asked_of(kind, talk, model) as ways:
@@ -138,7 +133,7 @@ def part_said(name: str, some: list[Outcome]) -> None:
     print(f"{'':6}   {name:22} {means[0]:8.4f} {means[1]:8.4f}", flush=True)
 
 
-def outcome(ask: Ask, talk: Conversation, question: Question) -> Outcome:
+def outcome(ask: Ask, talk: Talk, question: Question) -> Outcome:
     """Ask one question in one way."""
     start = time.perf_counter()
     results = ask(question)
@@ -148,17 +143,17 @@ def outcome(ask: Ask, talk: Conversation, question: Question) -> Outcome:
 
 
 @contextmanager
-def asked_of(kind: str, talk: Conversation, model: local_model.LocalModel | None) -> Iterator[dict[str, Ask]]:
+def asked_of(kind: str, talk: Talk, model: local_model.LocalModel | None) -> Iterator[dict[str, Ask]]:
     """A conversation in a store of its own, and the ways to ask it."""
     with tempfile.TemporaryDirectory() as folder:
         policies = Path(folder) / "memory-themes.toml"
         policies.write_text(POLICY, encoding="utf-8")
-        now = [min(talk.dates.values())]
+        now = [min(text.at for text in talk.texts)]
         db = Path(folder) / "memory.db"
         with Store.open(db, clock=lambda: Millis(now[0]), policies=Policies.load(policies)) as store:
             by_id: dict[int, Text] = {}
             for number, text in enumerate(talk.texts):
-                now[0] = talk.dates[text.session]
+                now[0] = text.at
                 if kind == "fact":
                     said = Notation(FactType.VALUE, f"{text.speaker}.{number}", text.text)
                     scope = f"session {text.session}"
@@ -170,49 +165,28 @@ def asked_of(kind: str, talk: Conversation, model: local_model.LocalModel | None
             plain = plain_fts5(talk)
             ways: dict[str, Ask] = {"plain FTS5": plain, "words": by_recall(kind, store, by_id, lambda _: None)}
             if model is not None:
-                with Vectors(db) as vectors:
-                    asked = filled(kind, store, vectors, model)
-                    alone = by_vectors(kind, store, by_id, asked)
-                    fused = by_recall(kind, store, by_id, asked)
-                    yield ways | {f"vectors, {model.name}": alone, "fused": fused}
+                with LocalNearest(store, model, Vectors(db), EmbeddingSettings().floor) as near:
+                    near.fill()
+                    fused = by_recall(kind, store, by_id, lambda question: to_query_vector(model, near, question))
+                    yield ways | {f"vectors, {model.name}": by_vectors(kind, by_id, near), "fused": fused}
             else:
                 yield ways
 
 
-def filled(kind: str, store: Store, vectors: Vectors, model: local_model.LocalModel) -> Callable[[str], QueryVector]:
-    """Give everything its vector; what gives a question its own."""
-    after = 0
-    while page := store.embedding_inputs.page(kind, after, 200):
-        rows = model.embed_batch([one.text for one in page])
-        vectors.save(
-            [
-                Vector(kind, one.id, one.uid, one.digest, "m", *pack_unit_vector(to_unit_vector(row)))
-                for one, row in zip(page, rows, strict=True)
-                if row is not None
-            ]
-        )
-        after = page[-1].id
-    near = VectorIndex(vectors)
-
-    def asked(query: str) -> QueryVector:
-        (row,) = model.embed_batch([query])
-        assert row is not None
-
-        def nearest(
-            store: Store, kind: str, theme: str, limit: int, besides: Collection[int] = ()
-        ) -> list[tuple[int, float]]:
-            span = store.embedding_inputs.id_range(theme)
-            assert span is not None
-            return near.nearest(kind, "m", span, row, limit, EmbeddingSettings().floor, besides)
-
-        return QueryVector(model.name, nearest)
-
-    return asked
+def to_query_vector(model: local_model.LocalModel, near: LocalNearest, question: str) -> QueryVector | None:
+    """A question's vector as a tool has it."""
+    nearest = near(question)
+    return None if nearest is None else QueryVector(model.name, lambda _store, *asked: nearest(*asked))
 
 
-def by_vectors(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], QueryVector]) -> Ask:
+def by_vectors(kind: str, by_id: dict[int, Text], near: LocalNearest) -> Ask:
     """The nearest alone."""
-    return lambda question: [by_id[key] for key, _ in asked(question.text).nearest(store, kind, "default", TAKEN)]
+
+    def ask(question: Question) -> list[Text]:
+        nearest = near(question.text)
+        return [] if nearest is None else [by_id[key] for key, _ in nearest(kind, "default", TAKEN, ())]
+
+    return ask
 
 
 def by_recall(kind: str, store: Store, by_id: dict[int, Text], asked: Callable[[str], QueryVector | None]) -> Ask:
@@ -239,7 +213,7 @@ def covered(question: Question, results: Iterable[Text]) -> float:
     return len(got) / len(question.evidence)
 
 
-def plain_fts5(talk: Conversation) -> Ask:
+def plain_fts5(talk: Talk) -> Ask:
     """The floor: any word that is not a stop word, ranked by bm25."""
     conn = sqlite3.connect(":memory:")
     conn.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61')")
@@ -255,48 +229,19 @@ def plain_fts5(talk: Conversation) -> Ask:
     return ask
 
 
-def sessions(sample: dict[str, Any]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    number = 1
-    while f"session_{number}" in sample["conversation"]:
-        yield number, sample["conversation"][f"session_{number}"]
-        number += 1
-
-
-def turns(sample: dict[str, Any]) -> list[Text]:
-    return [
-        Text(turn["speaker"], turn["text"], frozenset({turn["dia_id"]}), number)
-        for number, said in sessions(sample)
-        for turn in said
-    ]
-
-
-def observations(sample: dict[str, Any]) -> list[Text]:
-    """The observations in the order in which what they rest on was said."""
-    found = []
-    for name, by_speaker in sample["observation"].items():
-        number = int(re.findall(r"\d+", name)[0])
-        for speaker, lines in by_speaker.items():
-            for text, evidence in lines:
-                said = frozenset(re.findall(r"D\d+:\d+", str(evidence)))
-                found.append((number, min(int(one.split(":")[1]) for one in said), Text(speaker, text, said, number)))
-    return [text for *_, text in sorted(found, key=lambda one: one[:2])]
-
-
-def questions(sample: dict[str, Any]) -> Iterator[Question]:
-    for one in sample["qa"]:
-        evidence = frozenset(re.findall(r"D\d+:\d+", " ".join(one["evidence"])))
-        if one["category"] in (1, 2, 3, 4) and evidence:
-            yield Question(one["question"], evidence, one["category"])
-
-
-def dates(sample: dict[str, Any]) -> dict[int, int]:
-    """`1:56 pm on 8 May, 2023` as UTC milliseconds, per session."""
-    found = {}
-    for number, _ in sessions(sample):
-        text = sample["conversation"][f"session_{number}_date_time"]
-        moment = datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
-        found[number] = int(moment.timestamp() * 1000)
-    return found
+def to_talk(conversation: Conversation, kind: str) -> Talk:
+    """Return a conversation's facts, or its turns, as texts in the order in which they were said."""
+    held: dict[int, Millis] = {}
+    for turn in conversation.turns:
+        held.setdefault(turn.session, turn.at)
+    if kind == "fact":
+        texts = [Text(one.speaker, one.text, one.turns, one.session, held[one.session]) for one in conversation.facts]
+    else:
+        texts = [
+            Text(one.speaker, one.text, frozenset({one.id}), one.session, held[one.session])
+            for one in conversation.turns
+        ]
+    return Talk(conversation.name, texts, conversation.questions)
 
 
 if __name__ == "__main__":

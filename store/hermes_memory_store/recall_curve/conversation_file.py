@@ -35,6 +35,7 @@ class SaidTurn:
     speaker: str
     text: str
     at: Millis
+    session: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def read_turns(conversation: dict[str, Any]) -> Iterator[SaidTurn]:
         held = datetime.strptime(conversation[f"session_{number}_date_time"], DATE_FORM).replace(tzinfo=UTC)
         begun = int(held.timestamp() * 1000)
         for place, turn in enumerate(conversation[f"session_{number}"]):
-            yield SaidTurn(turn["dia_id"], turn["speaker"], turn["text"], Millis(begun + 1000 * place))
+            yield SaidTurn(turn["dia_id"], turn["speaker"], turn["text"], Millis(begun + 1000 * place), number)
         number += 1
 
 
