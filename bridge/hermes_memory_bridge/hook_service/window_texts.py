@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from hermes_memory_bridge.hook_service.giving import (
     Giving,
@@ -151,14 +152,10 @@ def pack_giving(kind: str, ranked: list[MarkedFact], budget: int, reasons: Given
     told = pack_lines(ranked, budget)
     if len(told) < len(ranked):
         told = pack_lines(ranked, budget, reserve=count_left_out_tokens())
-    given = to_giving(kind, told)
-    return add_left_out(
-        Giving(kind, given.facts, given.lines, reasons=reasons.limited_to(given.facts)), len(ranked) - len(told)
-    )
+    given = to_giving(kind, told, reasons.limited_to([one.fact for one in told]))
+    return add_left_out(given, len(ranked) - len(told))
 
 
 def add_left_out(giving: Giving, left_out: int) -> Giving:
     """Return a giving with the line that counts what was left out."""
-    if not left_out:
-        return giving
-    return Giving(giving.kind, giving.facts, (*giving.lines, format_left_out(left_out)), reasons=giving.reasons)
+    return replace(giving, lines=(*giving.lines, format_left_out(left_out))) if left_out else giving
