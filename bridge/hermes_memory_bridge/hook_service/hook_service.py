@@ -57,6 +57,13 @@ class SessionTurn:
         self.lock = asyncio.Lock()
         self.pending: list[Giving] = []
         """What was given and is not committed yet."""
+        self.record: asyncio.Task[None] | None = None
+        """The record of the last event that was answered before it was recorded; it follows those before it."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Check whether an event is being answered or recorded."""
+        return self.lock.locked() or bool(self.pending) or (self.record is not None and not self.record.done())
 
 
 class HookService:
@@ -80,6 +87,7 @@ class HookService:
         moment = await self.to_moment(parse_event(arguments))
         self.waiting.wake()
         if moment.event.event not in QUICK:
+            await self._settle_record(moment)
             await self.waiting.settle(SHORT_SETTLING_S)
             givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
             await self._record(moment, givings)
@@ -102,7 +110,7 @@ class HookService:
             turn.pending += given
             if is_held:
                 turn.lock.release()
-            self.worker.run_in_background(self._finish(moment, given, spooled, turn))
+            turn.record = self.worker.run_in_background(self._finish(moment, given, spooled, turn, turn.record))
 
         return FollowedAnswer(to_answer(join_givings(givings)), follow)
 
@@ -169,16 +177,29 @@ class HookService:
             log.warning("the theme of a folder could not be written down, so default is used: %s", error.message)
             return DEFAULT
 
+    async def _settle_record(self, moment: HookMoment) -> None:
+        """Wait until the session's events of before are recorded: a turn must not come before its prompt."""
+        turn = self._turns.get((moment.event.host, moment.name))
+        if turn is not None and turn.record is not None:
+            await asyncio.wait([turn.record], timeout=SHORT_SETTLING_S)
+
     async def _finish(
-        self, moment: HookMoment, givings: Sequence[Giving], spooled: str | None, turn: SessionTurn
+        self,
+        moment: HookMoment,
+        givings: Sequence[Giving],
+        spooled: str | None,
+        turn: SessionTurn,
+        before: asyncio.Task[None] | None,
     ) -> None:
+        if before is not None:
+            await asyncio.wait([before])
         try:
             await self.waiting.settle()  # what waits was before it
             await self._record(moment, givings)
         finally:
             turn.pending = [giving for giving in turn.pending if not any(giving is one for one in givings)]
             if len(self._turns) > MOST_SESSIONS:
-                self._turns = {key: one for key, one in self._turns.items() if one.lock.locked() or one.pending}
+                self._turns = {key: one for key, one in self._turns.items() if one.is_busy}
         if spooled is not None:
             await self.waiting.remove(spooled)
         if not self._is_warm:  # the first prompt follows the first start, and has less time

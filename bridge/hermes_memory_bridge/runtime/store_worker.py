@@ -163,12 +163,13 @@ class StoreWorker:
         """Run a write job in the background."""
         self._waiting.put(QueuedWrite(job, False, log_future_failure))
 
-    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine in the background and log its errors."""
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a coroutine in the background and log its errors; return its task."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(log_task_failure)
+        return task
 
     @property
     def queue_length(self) -> int:
