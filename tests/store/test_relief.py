@@ -69,7 +69,7 @@ def test_a_dry_run_writes_nothing_and_shows_what_the_deed_does(store: Store, pro
 
     assert planned.memory.diff == done.memory.diff != ""
     counts = [(one.abbreviated, one.migrated, one.removed, one.kept, one.why) for one in (planned.memory, done.memory)]
-    assert counts[0] == counts[1] == (1, 1, 1, (), done.memory.why)
+    assert counts[0] == counts[1] == (0, 2, 1, (), done.memory.why)
 
 
 def test_a_fact_over_the_limit_stays_whole_and_is_reported(store: Store, profile: Profile) -> None:
@@ -109,11 +109,11 @@ def test_entries_with_several_lines_leave_whole_or_not_at_all(store: Store, prof
     ],
 )
 def test_what_is_more_than_prose_is_not_abbreviated(store: Store, profile: Profile, entry: str) -> None:
-    profile.write(entry, "the configuration of the database", filler(1600))
+    profile.write(entry, "the configuration of the database", filler(900), user=True)
 
-    report = relieve_files(store, THEME, home=profile.home).memory
+    report = relieve_files(store, THEME, home=profile.home).user
 
-    assert profile.entries() == [entry, "the cfg of db", filler(1600)]
+    assert profile.entries(user=True) == [entry, "the cfg of db", filler(900)]
     assert report.abbreviated == 1
 
 
@@ -340,3 +340,64 @@ def test_a_file_that_would_be_read_differently_once_written_is_left_alone(store:
         relieve_files(store, "default", home=tmp_path)
     assert file.read_text() == text
     assert store.journal.last_seq() == 0
+
+
+# --- prose -----------------------------------------------------------------------------------------------------------
+
+PROSE = (
+    "Deploys to production never between 09:30 and 10:00 UTC: the opening auction runs.",
+    "Checkout form: reducer and context; validation on blur, then on change of the field.",
+    "Nightly load test writes its report to s3://reports/load/, compare with last Tuesday.",
+)
+
+
+def test_prose_leaves_whole_as_facts_when_nothing_else_is_left_to_do(store: Store, profile: Profile) -> None:
+    profile.write(*PROSE, filler(1100))
+    planned = relieve_files(store, THEME, home=profile.home, dry_run=True).memory
+
+    report = relieve_files(store, THEME, home=profile.home).memory
+
+    assert (planned.after, planned.migrated, planned.abbreviated) == (report.after, report.migrated, report.abbreviated)
+    assert facts_of(store) == [
+        (f"V[nightly.load]: {PROSE[2]}", "hot"),
+        (f"V[checkout.form]: {PROSE[1]}", "hot"),
+        (f"C[deploys.production]: {PROSE[0]}", "hot"),
+    ]
+    assert profile.entries() == [filler(1100)]
+
+
+def test_prose_of_user_md_stays_before_every_turn(store: Store, profile: Profile) -> None:
+    profile.write(*PROSE, filler(700), user=True)
+
+    relieve_files(store, THEME, home=profile.home)
+
+    assert facts_of(store) == []
+    assert len(profile.entries(user=True)) == 4
+
+
+def test_prose_about_one_thing_gets_targets_of_its_own_and_takes_none_that_stands(
+    store: Store, profile: Profile
+) -> None:
+    store.facts.write(THEME, "V[nightly.load]: runs at two")
+    other = PROSE[2].replace("Tuesday", "Wednesday")
+    profile.write(PROSE[2], other, filler(1100))
+
+    relieve_files(store, THEME, home=profile.home)
+
+    assert facts_of(store) == [
+        ("V[nightly.load]: runs at two", "hot"),
+        (f"V[nightly.load.2]: {other}", "hot"),
+        (f"V[nightly.load.3]: {PROSE[2]}", "hot"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["Steps to deploy:\n- build an image\n- push it twice", "```make all the things```", "x" * 420 + " a b c d"],
+)
+def test_what_is_no_sentence_on_one_line_stays(store: Store, profile: Profile, entry: str) -> None:
+    profile.write(entry, filler(1300))
+
+    relieve_files(store, THEME, home=profile.home)
+
+    assert entry in profile.entries()

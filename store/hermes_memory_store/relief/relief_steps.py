@@ -1,8 +1,8 @@
 """The steps that relieve one memory file, in order and no further than needed.
 
-They abbreviate, move facts, and remove what is in the store already. The same steps run for a plan and for the
-real relief; only writing to the store makes the difference. The caller replaces the file, after the store has
-acknowledged everything that left it.
+They abbreviate, move facts, remove what is in the store already, and in the end move prose of MEMORY.md whole. The
+same steps run for a plan and for the real relief; only writing to the store makes the difference. The caller replaces
+the file, after the store has acknowledged everything that left it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 from hermes_memory_store import errors
 from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.host_files import memory_files
-from hermes_memory_store.host_files.memory_files import MemoryFile
+from hermes_memory_store.host_files.memory_files import MemoryFile, MemoryFileKind
 from hermes_memory_store.memory.write_rules import ANSWERS
 from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.notation.shortening import shorten_prose
+from hermes_memory_store.relief.prose_facts import NEGATION, find_prose_facts, is_binding
 from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
 
 if TYPE_CHECKING:
@@ -33,11 +34,6 @@ ANY_FACT = re.compile(r"(?m)^\s*[CDV?✓~]\s*\[[^\[\]]*\]\s*:")
 
 MOVING_ORDER = (FactType.VALUE, FactType.DECISION, FactType.UNKNOWN, FactType.CONSTRAINT)
 """What is looked up when needed leaves first; what binds in every turn leaves last."""
-
-NEGATION = re.compile(
-    r"(?i)\b(?:nvr|never|jamais|not|no|cannot|without|nie|niemals|nicht|kein\w*|ohne|nunca|sin|sans)\b|n['’]t\b"
-)
-"""A text with fewer of these says something else."""
 
 FACT_IN_STORE = """
     SELECT uid FROM facts
@@ -75,6 +71,8 @@ class ReliefSteps:
         self._file = file
         self._target_pct = target_pct
         self._dry_run = dry_run
+        self._originals: dict[str, str] = {}
+        """What an abbreviated entry said before."""
         self._moved: list[Notation] = []
         self._gone: list[Notation] = []
 
@@ -94,6 +92,7 @@ class ReliefSteps:
         there = [entry for entry, said in facts.items() if all(map(self._find_same_fact, said))]
         self._migrate([entry for entry in facts if entry not in there], facts)
         self._remove(there, facts)
+        self._migrate_prose()
 
     def verify_moved(self) -> None:
         """Verify, before the file is replaced, that the store has everything that leaves it.
@@ -131,6 +130,7 @@ class ReliefSteps:
             if self.is_below_target or len(shorter[entry]) >= len(entry):
                 return
             self.entries[self.entries.index(entry)] = shorter[entry]
+            self._originals[shorter[entry]] = entry
             self.abbreviated += 1
 
     def _facts(self) -> dict[str, list[Notation]]:
@@ -168,6 +168,40 @@ class ReliefSteps:
             self.migrated += len(missing)
             self._moved += missing
             self._drop(entry, facts[entry])
+
+    def _migrate_prose(self) -> None:
+        """Move prose whole, in its own words: what merely holds before what binds, and the longest first.
+
+        USER.md says who the person is, which is meant to stand before every turn: its prose stays.
+        """
+        if self._file.kind is MemoryFileKind.USER:
+            return
+        prose = [entry for entry in self.entries if not ANY_FACT.search(entry)]
+        for entry in sorted(prose, key=lambda entry: (is_binding(entry), -len(entry))):
+            said = None if self.is_below_target else self._find_free_place(self._originals.get(entry, entry))
+            if said is None:
+                continue
+            if said in self._moved or self._find_same_fact(said):
+                self.removed += 1
+            elif self._move([said]) is None:
+                self.migrated += 1
+                self._moved.append(said)
+            else:
+                continue
+            self.abbreviated -= entry in self._originals
+            self._drop(entry, [said])
+
+    def _find_free_place(self, text: str) -> Notation | None:
+        """Return prose as a fact under a target that says nothing else; None when it cannot be one."""
+        limit = self._store.policies.for_theme(self._theme).fact_chars
+        return next(filter(self._is_free, find_prose_facts(text, limit)), None)
+
+    def _is_free(self, said: Notation) -> bool:
+        """Check whether nothing else stands in the place of a fact: neither in the store nor moved just now."""
+        if any(notation_place(one) == notation_place(said) and one.content != said.content for one in self._moved):
+            return False
+        standing = self._find_standing_fact(said.type, said.target)
+        return standing is None or standing.content == said.content
 
     def _remove(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
         """Remove entries that the store held before."""
