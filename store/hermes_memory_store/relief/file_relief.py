@@ -96,7 +96,8 @@ def relieve_files(
     """Relieve both files of a host's profile where they are fuller than the threshold, until below 45 %.
 
     In this order, and no further than needed: prose is abbreviated, facts in MEMORY_SPEC notation move to the store,
-    entries that the store holds already are removed, prose of MEMORY.md moves whole, in its own words. A copy of each file is kept first (see `undo_relief`).
+    entries that the store holds already are removed, prose of MEMORY.md moves whole, in its own words. A copy of each
+    file is kept first (see `undo_relief`).
 
     :param home: `$HERMES_HOME` of the profile whose files they are
     :param threshold_pct: in percent of the host's own limit; when below 45, it is also the target
