@@ -1,8 +1,9 @@
-"""Make the pictures: `python screenshots/make.py` writes every one beside this file, `… make.py scopes agents` only those.
+"""Make the pictures: `python screenshots/make.py` writes every one beside this file, `… make.py scopes demo` only those.
 
 They show the demo's home folder at its own moment, so the same program makes the same pictures, byte for byte: time stands
 still, and what is otherwise drawn by chance (identifiers, hashes) comes from a seeded source. Every view is taken in a wide
-and a narrow terminal, dark and light. PNGs are made of the wide dark ones where `rsvg-convert` and the font Fira Code are.
+and a narrow terminal, dark and light; `demo.svg` moves. PNGs are made of the wide dark ones where `rsvg-convert` and the
+font Fira Code are.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,11 +33,12 @@ from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.views import agents_view
 
+sys.path.insert(0, str(Path(__file__).parent))
+from moving import Frame, join_frames
+
 FOLDER = Path(__file__).parent
 
-WIDE, NARROW = (160, 42), (80, 24)
-
-Steps = Callable[[Pilot[int]], Awaitable[None]]
+WIDE, NARROW, MOVING = (160, 42), (80, 24), (120, 32)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,23 @@ ALONE = (
 )
 
 
+SCENES: tuple[tuple[tuple[str, ...], float], ...] = (
+    ((), 2.5),
+    (("down",), 0.6),
+    (("down",), 0.6),
+    (("down",), 2.0),
+    (("slash", *"po"), 0.6),
+    (tuple("ol"), 2.5),
+    (("enter", "escape", "escape"), 1.0),
+    (("6",), 2.0),
+    (("down", "down", "down"), 2.5),
+    (("4",), 2.5),
+    (("down",), 2.0),
+    (("3",), 2.0),
+)
+"""Keys of the moving picture, and the seconds that what they show stands."""
+
+
 def pictures() -> Iterator[Picture]:
     """All of them; a view's narrow and light pictures are named after it."""
     for view in VIEWS:
@@ -105,8 +124,9 @@ def nothing_by_chance(place: Path) -> Iterator[None]:
             os.environ["HERMES_HOME"] = kept_home
 
 
-async def take(picture: Picture, folder: Path) -> str:
-    """One picture as SVG."""
+@asynccontextmanager
+async def stage(picture: Picture) -> AsyncIterator[tuple[Pilot[int], Callable[[], str]]]:
+    """The inspector on the demo's home, and what takes a picture of it as SVG."""
     with tempfile.TemporaryDirectory() as made, nothing_by_chance(Path(made) / ".hermes"):
         path = demo_home.make_demo_home(Path(made) / ".hermes")
         memory = Memory(lambda: demo_day.open_demo_store(path, demo_day.DemoClock()))
@@ -114,14 +134,37 @@ async def take(picture: Picture, folder: Path) -> str:
         app = Inspector(memory, picture.theme, look=picture.look)
         async with app.run_test(size=picture.size, notifications=True) as pilot:
             await settled(pilot)
-            for key in picture.keys:
-                await pilot.press("space" if key == " " else key)
-                if len(key) == 1 and key.isdigit():
-                    await settled(pilot)
+            yield pilot, lambda: stable(app.export_screenshot(title="hermes-memory-tui", simplify=True), made)
+
+
+async def press(pilot: Pilot[int], keys: Sequence[str]) -> None:
+    """Press keys, and wait until nothing changes any more."""
+    for key in keys:
+        await pilot.press("space" if key == " " else key)
+        if len(key) == 1 and key.isdigit():
             await settled(pilot)
-            svg = app.export_screenshot(title="hermes-memory-tui", simplify=True)
-    (folder / f"{picture.name}.svg").write_text(stable(svg, made), encoding="utf-8")
-    return stable(svg, made)
+    await settled(pilot)
+
+
+async def take(picture: Picture, folder: Path) -> str:
+    """One picture as SVG."""
+    async with stage(picture) as (pilot, shot):
+        await press(pilot, picture.keys)
+        svg = shot()
+    (folder / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
+    return svg
+
+
+async def take_moving(folder: Path) -> str:
+    """The moving picture of the demo as SVG."""
+    async with stage(Picture("demo", size=MOVING)) as (pilot, shot):
+        frames = []
+        for keys, seconds in SCENES:
+            await press(pilot, keys)
+            frames.append(Frame(shot(), seconds))
+    svg = join_frames(frames)
+    (folder / "demo.svg").write_text(svg, encoding="utf-8")
+    return svg
 
 
 async def settled(pilot: Pilot[int]) -> None:
@@ -155,6 +198,9 @@ def main(names: list[str]) -> None:
             if converts and picture.size == WIDE and picture.look == "hermes":
                 png(FOLDER / f"{picture.name}.svg")
             print(FOLDER / f"{picture.name}.svg")
+    if not names or "demo" in names:
+        asyncio.run(take_moving(FOLDER))
+        print(FOLDER / "demo.svg")
     if not converts:
         print("no PNGs: rsvg-convert is not installed")
 
