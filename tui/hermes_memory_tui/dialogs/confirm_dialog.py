@@ -103,6 +103,15 @@ class Confirmation(Modal[bool]):
         self._said.update(said)
         self.refresh_bindings()
 
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Answer enter after a text that does not arm the action."""
+        event.stop()
+        typed = to_printable(self.line.value.strip())
+        if not self.is_armed and self.preview.refused is None and typed:
+            self._said.update(
+                Content.styled(f"{typed} is not {self.required_text}; nothing was purged.", "bold $error")
+            )
+
     def action_do(self) -> None:
         if self.is_armed:
             self.dismiss(True)

@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.text_panel import LabelledText, Line, to_border_title
@@ -121,12 +122,22 @@ class Question(Modal[str | None]):
 
     def action_accept(self) -> None:
         if not self.is_armed:
+            self._answer_unarmed()
             return
         asked, self._asked = self._asked, self._problem
         if self._asked != asked:
             self._said.update(Content.styled(f"{self._asked} Press enter again to confirm.", "$warning"))
         else:
             self.dismiss(self.line.value.strip() if self.line is not None else "")
+
+    def _answer_unarmed(self) -> None:
+        """Say why enter confirms nothing."""
+        typed = self.line.value.strip() if self.line is not None else ""
+        if not typed:
+            said = f"Type {self._armed_by or 'something'} first; esc cancels."
+        else:
+            said = self._problem or f"{to_printable(typed)} is not {self._armed_by}; nothing was done."
+        self._said.update(Content.styled(said, "$error"))
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -513,6 +513,7 @@ class ListingScreen(MainPanes):
         if self.memory.is_closed:
             return
         self.table.redraw_ages()
+        self.detail_pane.redraw_ages(self.memory.now())
         self.show_overview()
 
     def show_read_error(self, error: StoreError | None) -> None:

@@ -385,11 +385,28 @@ class MainScreen(ListingScreen):
         )
 
     def action_new(self) -> None:
+        """Write a new fact in the selected theme; with several and none selected, ask which."""
+        place = self.tree_pane.place
+        names = [theme.name for theme in self.overview.themes]
+        if place.theme is not None:
+            self._write_new(place.theme.name, place.scope.label if place.scope else "")
+        elif len(names) > 1:
+            self._ask_theme(names)
+        else:
+            self._write_new(*names or (self._theme or DEFAULT_THEME,))
+
+    def _ask_theme(self, names: Sequence[str]) -> None:
+        from hermes_memory_tui.dialogs.picker import Picker
+        from hermes_memory_tui.widgets.pick_list import Choice
+
+        fact = self.table.fact
+        at = fact.theme if fact is not None else names[0]
+        picker = Picker("theme of the new fact", [Choice(name, name) for name in names], typing=True, at=at)
+        self.app.push_screen(picker, lambda name: self._write_new(name) if name is not None else None)
+
+    def _write_new(self, theme: str, scope: str = "") -> None:
         from hermes_memory_tui.screens.fact_editor import NewFactEditor
 
-        place = self.tree_pane.place
-        theme = place.theme.name if place.theme else self._theme or DEFAULT_THEME
-        scope = place.scope.label if place.scope else ""
         limit, gauge = self.memory.content_limit(theme), self._gauge_of(theme)
         self.open_editor(NewFactEditor(theme, scope, limit, self._draft("new"), self._save_new, gauge))
 

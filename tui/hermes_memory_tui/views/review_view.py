@@ -55,7 +55,7 @@ class ReviewView(BaseView[ReviewQueue]):
         GridColumn("rule", 30, least=90),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
+        Binding("r", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
         Binding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
         Binding(
             "d", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
@@ -171,7 +171,7 @@ class ReviewView(BaseView[ReviewQueue]):
                 "when", f"{display_formats.format_moment(one.at, now)} ({display_formats.format_ago(one.at, now)})"
             ),
             Content(""),
-            key_hint_line(("a", "approve"), ("e", "edit"), ("d", "reject")),
+            key_hint_line(("r", "approve"), ("e", "edit"), ("d", "reject")),
             key_hint_line(("A", f"always trust {to_printable(one.source)}"), ("N", "never"))
             if one.source
             else Content(""),

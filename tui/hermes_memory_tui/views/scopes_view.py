@@ -181,7 +181,7 @@ class ScopesView(BaseView[ScopesData]):
                 [Content.styled(f"in theme {to_printable(scope.theme)}; its facts stay as they are", "$dim")],
                 type_in="new name",
                 start=scope.label,
-                check=label_problem,
+                check=partial(find_rename_problem, scope, self.data.scopes if self.data is not None else ()),
             )
             self.ask_then(dialog, partial(self._rename, scope))
 
@@ -369,6 +369,13 @@ def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]
         Content.styled(f"similar names: {names}", "$warning"),
         key_hint_line(("m", "merge (can be undone)")),
     ]
+
+
+def find_rename_problem(scope: Scope, scopes: Sequence[Scope], label: str) -> str | None:
+    """Return why a scope cannot have this label, or None."""
+    if label != scope.label and any(one.theme == scope.theme and one.label == label for one in scopes):
+        return f"scope {to_printable(label)} exists; type another name, or esc and m to merge into it"
+    return label_problem(label)
 
 
 def label_problem(label: str) -> str | None:

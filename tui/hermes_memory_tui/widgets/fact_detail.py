@@ -47,13 +47,17 @@ class FactDetail(VerticalScroll):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._again: Callable[[], None] = lambda: None
+        self._again: Callable[[int | None], None] = lambda _: None
 
     def compose(self) -> ComposeResult:
         yield Static(id="fact-text", markup=False)
 
     def watch_differences(self) -> None:
-        self._again()
+        self._again(None)
+
+    def redraw_ages(self, now: int) -> None:
+        """Show the same fact as of another moment."""
+        self._again(now)
 
     def show(
         self,
@@ -73,7 +77,7 @@ class FactDetail(VerticalScroll):
         :param turns: the captured messages it was written from
         :param near: facts that say nearly the same under other targets
         """
-        self._again = lambda: self.show(fact, history, chain, now, marks, readers, turns, near)
+        self._again = lambda then: self.show(fact, history, chain, then or now, marks, readers, turns, near)
         text = self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"

@@ -49,7 +49,7 @@ async def test_approving_lets_a_fact_in(path: Path) -> None:
         assert "7 Review 2!" in screen_text(pilot)
         await to_row(pilot, "C[first]")
         await until(pilot, lambda: "orders" in beside(pilot))
-        await pilot.press("a")
+        await pilot.press("r")
         await until(pilot, lambda: facts_of(path)["first"].tier is Tier.HOT)
         await until(pilot, lambda: "C[first] approved" in said(pilot))
         await until(pilot, lambda: len(rows_of(view)) == 1)
@@ -166,5 +166,5 @@ async def test_an_empty_queue_says_what_it_is_for(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "empty.db") as pilot:
         await opened(pilot, "review")
         await until(pilot, lambda: "Quarantine is empty." in screen_text(pilot))
-        await pilot.press("a", "d", "e", "A", "N", "R", "enter")
+        await pilot.press("r", "d", "e", "A", "N", "R", "enter")
         assert "No source rules" in beside(pilot)
