@@ -104,7 +104,7 @@ async def test_a_name_that_is_taken_is_refused_with_a_sentence(path: Path) -> No
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, "Release 01")
         await pilot.press("enter")
-        await until(pilot, lambda: "Release 01" in said(pilot))
+        await until(pilot, lambda: "scope Release 01 exists" in screen_text(pilot))
     assert sorted(scopes_of(path)) == ["Release 01", "launch", "release-1"]
 
 
