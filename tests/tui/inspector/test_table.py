@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
-from hermes_memory_tui.widgets import fact_table
+from hermes_memory_tui.widgets import marked_list
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
@@ -53,7 +53,7 @@ async def test_all_are_marked_and_what_is_done_is_done_to_all(path: Path) -> Non
 
 
 async def test_marks_are_bounded_and_that_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fact_table, "MOST_MARKED", 4)
+    monkeypatch.setattr(marked_list, "MOST_MARKED", 4)
     async with inspecting(path) as pilot:
         await pilot.press("asterisk")
         await until(pilot, lambda: "There are 6 facts here; the first 4 are marked" in said(pilot))
@@ -65,7 +65,7 @@ async def test_marking_a_million_rows_takes_no_objects(path: Path) -> None:
         table = main_screen(pilot).table
         table.keys = array("q", range(1, 1_000_001))
         table.action_mark_all()
-        assert len(table.marked) == fact_table.MOST_MARKED
+        assert len(table.marked) == marked_list.MOST_MARKED
         await until(pilot, lambda: "There are 1,000,000 facts here" in said(pilot))
         table.action_unmark()
 

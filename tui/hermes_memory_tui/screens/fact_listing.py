@@ -412,7 +412,7 @@ class ListingScreen(MainPanes):
         if message.list is self.table and self._detailed != self._detail_key():
             self.show_detail_soon()
 
-    def on_fact_table_marks_changed(self, _: FactTable.MarksChanged) -> None:
+    def on_marked_list_marks_changed(self, _: FactTable.MarksChanged) -> None:
         self.show_counts()
 
     def show_detail_soon(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.database.filesystem import atomic_write
+from hermes_memory_store.frozen import dataclass
 
 FILE_NAME = "inspector-state.json"
 
@@ -29,6 +30,15 @@ LONGEST = 4_000
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a state file that is still read."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridLayout:
+    """How a view's list was left: the title of the column it is sorted by, and the titles that were put away."""
+
+    sort: str = ""
+    descending: bool = False
+    hidden: tuple[str, ...] = ()
 
 
 class InspectorState:
@@ -65,6 +75,15 @@ class InspectorState:
             return said[0], said[1]
         return None
 
+    def grid_layout(self, view: str) -> GridLayout:
+        """Return how the list of a view was left."""
+        grids = self._said.get("grids")
+        said = grids.get(view) if isinstance(grids, dict) else None
+        if not isinstance(said, dict):
+            return GridLayout()
+        hidden = tuple(title for title in list_or_empty(said.get("hidden")) if isinstance(title, str))
+        return GridLayout(str(said.get("sort") or ""), said.get("descending") is True, hidden)
+
     def drafts(self, of: str) -> dict[str, str]:
         """Return the drafts of one memory file, by the fact they belong to."""
         said = self._said.get("drafts")
@@ -100,6 +119,15 @@ class InspectorState:
     def set_order(self, order: str, descending: bool) -> None:
         """Save the order of the facts."""
         self._change(lambda said: said.update(order=[order, descending]))
+
+    def set_grid_layout(self, view: str, sort: str, descending: bool, hidden: list[str]) -> None:
+        """Save how the list of a view is sorted, and which columns it hides."""
+
+        def put(said: dict[str, Any]) -> None:
+            grids = said["grids"] if isinstance(said.get("grids"), dict) else {}
+            said["grids"] = grids | {view: {"sort": sort, "descending": descending, "hidden": hidden}}
+
+        self._change(put)
 
     def set_draft(self, of: str, key: str, text: str | None) -> None:
         """Save a draft, or delete it when None: the text was saved or discarded."""

@@ -173,7 +173,7 @@ class AgentsView(BaseView[AgentsData]):
                 GridRow(
                     one.pid,
                     (
-                        GridCell(str(one.pid), "dim"),
+                        GridCell(str(one.pid), "dim", value=one.pid),
                         GridCell(to_printable(one.program)),
                         GridCell(display_formats.format_age(one.started_at, now) if one.started_at else "?", "dim"),
                         GridCell(display_formats.format_age(heard[one.pid], now) if one.pid in heard else "–", "dim"),
@@ -200,9 +200,9 @@ class AgentsView(BaseView[AgentsData]):
                     pulse.format_strip(now, session.heartbeat_ms) if pulse and not ended else "",
                     INKS.get(session.status, "dim"),
                 ),
-                GridCell(display_formats.format_age(session.heartbeat_at, now), ink),
+                GridCell(display_formats.format_age(session.heartbeat_at, now), ink, value=now - session.heartbeat_at),
                 GridCell("ended", "dim") if ended else lease_cell(session, now),
-                GridCell(str(session.turn), ink),
+                GridCell(str(session.turn), ink, value=session.turn),
                 GridCell("–" if per_minute is None else f"{per_minute:.0f}", ink if per_minute else "dim"),
                 GridCell(to_printable(session.client or "–"), "dim"),
             ),

@@ -8,25 +8,22 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.screen import Screen
 from textual.timer import Timer
 
-from hermes_memory_store.database import filesystem
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
 from hermes_memory_tui.dialogs.write_mixin import WriteMixin
-from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
+from hermes_memory_tui.model.memory import Memory, Overview
 from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.views.list_tools import ListTools
 from hermes_memory_tui.widgets.grid import Grid, GridColumn
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
@@ -57,7 +54,7 @@ class InspectorApp(Protocol):
         """Open a view of the catalogue, and return it; None for the facts."""
 
 
-class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
+class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
     """Base class of a view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"
@@ -69,7 +66,6 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
         Binding("u", "undo", "Undo", id="view.undo", tooltip="Undo your latest change"),
         Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Redo", show=False),
         Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the detail text", show=False),
-        Binding("x", "export", "Export", id="view.export", tooltip="Export the list", show=False),
     ]
     WRITES: ClassVar[frozenset[str]] = frozenset({"undo", "redo"})
     """Actions that are hidden when the memory is read-only."""
@@ -120,6 +116,7 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
 
     def on_mount(self) -> None:
         self.grid.border_title = self.TITLE_OF_LIST
+        self.restore_layout()
         self.set_interval(LOOK_S, self._check_for_changes)
         if self.TICK_S:
             self.set_interval(self.TICK_S, self._tick)
@@ -256,35 +253,13 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
         if self.focused is self.pages or self.has_class("-show-text"):
             self.remove_class("-show-text")
             self.grid.focus()
-        else:
+        elif not self.clear_list():
             self.post_message(OpenView(FACTS))
 
     def action_copy_text(self) -> None:
         """Copy the detail text."""
         self.app.copy_to_clipboard(self.pages.plain)
         self.notify("Copied.", timeout=2)
-
-    def action_export(self) -> None:
-        """Ask for a file name, and write the list to it as a table."""
-        lines = [Content(f"{len(self.grid.rows):,} rows as a Markdown table.")]
-        start = f"hermes-memory-{self.NAME}.md"
-        self.ask_then(
-            Question("export list", lines, type_in="file", start=start, check=file_name_problem), self._export
-        )
-
-    def _export(self, name: str) -> None:
-        path = Path(name).expanduser()
-        try:
-            with open(path, "x", encoding="utf-8", opener=filesystem.open_private) as file:
-                file.write(self.grid.table())
-        except OSError as error:
-            said = f"cannot write {path}: {error.strerror or error}"
-            self.notify(said, severity="error", timeout=8, markup=False)
-        else:
-            done = self.memory.record_unjournaled(
-                ActionResult(f"{len(self.grid.rows):,} rows written to {path.absolute()}", back="")
-            )
-            self.notify(f"{done.said}.", timeout=5, markup=False)
 
     # What a person does
 
@@ -318,17 +293,6 @@ class BaseView(WriteMixin, SelectionGuard, Screen[None], Generic[T]):
     def ask_then(self, dialog: Screen[str | None], then: Any) -> None:
         """Open a dialog, and call `then` with its answer unless the person cancelled."""
         self.app.push_screen(dialog, partial(pass_answer, then))
-
-
-def file_name_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a file to write, or None."""
-    try:
-        path = Path(name).expanduser()
-        if path.exists():
-            return f"{path} exists; choose another name"
-        return None if path.parent.is_dir() else f"no such folder: {path.parent}"
-    except (OSError, RuntimeError, ValueError) as error:  # too long a name, nobody's home
-        return f"not a file name: {getattr(error, 'strerror', None) or error}"
 
 
 def pass_answer(then: Any, answer: str | None) -> None:

@@ -16,6 +16,7 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model import bulk_actions
+from hermes_memory_tui.model.bulk_actions import BulkAction
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import reason_lines
@@ -112,9 +113,9 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
                         GridCell("● in" if is_included else "○ out", "hot" if is_included else "dim"),
                         GridCell(to_printable(fact.notation), ink),
                         GridCell(reason_lines.format_reason_names(one.parts), "dim"),
-                        GridCell(f"{one.value:.1f}", "dim"),
-                        GridCell(str(one.cost), ink),
-                        GridCell(str(total) if is_included else "·", "dim"),
+                        GridCell(f"{one.value:.1f}", "dim", value=one.value),
+                        GridCell(str(one.cost), ink, value=one.cost),
+                        GridCell(str(total) if is_included else "·", "dim", value=total if is_included else -1),
                     ),
                 )
             )
@@ -171,16 +172,28 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         return None if self.data is None else next((one for one in self.data.ranked if one.uid == self.grid.key), None)
 
     def action_pin(self) -> None:
-        fact = self._fact()
-        if fact is not None:
-            self.write(lambda: self.memory.run_action(bulk_actions.UNPIN if fact.pinned else bulk_actions.PIN, [fact]))
+        facts = self._selected_facts()
+        self._act(bulk_actions.UNPIN if all(fact.pinned for fact in facts) else bulk_actions.PIN)
 
     def action_cool(self) -> None:
-        fact = self._fact()
-        if fact is not None:
-            self.write(lambda: self.memory.run_action(bulk_actions.COOL, [fact]))
+        self._act(bulk_actions.COOL)
 
     def action_archive(self) -> None:
-        fact = self._fact()
-        if fact is not None:
-            self.write(lambda: self.memory.run_action(bulk_actions.ARCHIVE, [fact]))
+        self._act(bulk_actions.ARCHIVE)
+
+    def _selected_facts(self) -> list[Fact]:
+        """Return the marked facts, else the one under the cursor."""
+        wanted = set(self.grid.selected_keys)
+        return [one for one in self.data.ranked if one.uid in wanted] if self.data is not None else []
+
+    def _act(self, action: BulkAction) -> None:
+        """Do something to the facts selected; to several only after a preview."""
+        facts = self._selected_facts()
+        if len(facts) == 1:
+            self.write(lambda: self.memory.run_action(action, facts))
+        elif facts:
+            self.preview_then_write(
+                lambda: self.memory.preview_action(action, facts),
+                lambda: self.memory.run_action(action, facts),
+                self.grid.action_unmark,
+            )

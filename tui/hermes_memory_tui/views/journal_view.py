@@ -127,7 +127,7 @@ class JournalView(PagedView[JournalPage]):
         Binding(
             "e", "everything", "All entries", id="journal.everything", tooltip="Show or hide sessions and conversations"
         ),
-        Binding("V", "verify", "Verify", id="journal.verify", tooltip="Verify the hash chain"),
+        Binding("H", "verify", "Verify", id="journal.verify", tooltip="Verify the hash chain"),
     ]
 
     def __init__(self, memory: Memory) -> None:

@@ -40,6 +40,7 @@ class PagedView(BaseView[P], Generic[P]):
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
         self.filter = FilterLine(self.LINE)
+        self.grid.can_sort = False
         self._pages = 1
 
     @property
@@ -75,7 +76,7 @@ class PagedView(BaseView[P], Generic[P]):
         self.filter.display = True
         self.filter.input.value = line
 
-    def action_search(self) -> None:
+    async def action_search(self) -> None:
         self.filter.display = True
         self.filter.input.focus()
 
@@ -85,7 +86,9 @@ class PagedView(BaseView[P], Generic[P]):
         self.grid.focus()
 
     def action_back(self) -> None:
-        if self.focused is self.grid and self.filter.input.value:
+        if self.focused is self.grid and self.grid.marked:
+            self.grid.action_unmark()
+        elif self.focused is self.grid and self.filter.input.value:
             self.filter.input.value = ""
             self.filter.display = False
         else:

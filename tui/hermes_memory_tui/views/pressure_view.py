@@ -147,8 +147,8 @@ class PressureView(BaseView[PressureData]):
                 GridCell("■", f"mark-{hue}"),
                 GridCell(to_printable(theme.name) + alarm, bold=True),
                 gauge_bar_cell(gauge.pct, gauge.level.value),
-                GridCell(f"{gauge.pct:.0f}%", gauge.level.value),
-                GridCell(f"{format_count(gauge.used)} / {format_count(gauge.budget)}", "dim"),
+                GridCell(f"{gauge.pct:.0f}%", gauge.level.value, value=gauge.pct),
+                GridCell(f"{format_count(gauge.used)} / {format_count(gauge.budget)}", "dim", value=gauge.used),
                 GridCell(line, gauge.level.value),
             ),
         )
@@ -408,8 +408,8 @@ def host_file_row(file: FilePressure) -> GridRow:
             GridCell("§", "dim"),
             GridCell(file.file.path.name, bold=True),
             gauge_bar_cell(file.pct, ink),
-            GridCell(f"{file.pct:.0f}%", ink),
-            GridCell(f"{format_count(file.used)} / {format_count(file.file.limit)}", "dim"),
+            GridCell(f"{file.pct:.0f}%", ink, value=file.pct),
+            GridCell(f"{format_count(file.used)} / {format_count(file.file.limit)}", "dim", value=file.used),
             GridCell("host file", "dim"),
         ),
     )

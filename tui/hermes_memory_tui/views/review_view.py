@@ -100,7 +100,7 @@ class ReviewView(BaseView[ReviewQueue]):
                 GridRow(
                     one.fact.uid,
                     (
-                        GridCell(display_formats.format_age(one.at, now), "dim"),
+                        GridCell(display_formats.format_age(one.at, now), "dim", value=now - one.at),
                         GridCell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
                         GridCell(to_printable(one.source or display_formats.actor_name(one.fact.actor))),
                         GridCell(to_printable(one.fact.notation), bold=True),
@@ -195,17 +195,21 @@ class ReviewView(BaseView[ReviewQueue]):
     # What a person does
 
     def action_approve(self) -> None:
-        one = self.selected_entry
-        if one is not None:
-            self._settle(one, lambda store: store.facts.approve([one.fact.uid]), "approved")
+        self._settle(lambda store, uids: store.facts.approve(uids), "approved")
 
     def action_refuse(self) -> None:
-        one = self.selected_entry
-        if one is not None:
-            self._settle(one, lambda store: store.facts.refuse([one.fact.uid]), "rejected")
+        self._settle(lambda store, uids: store.facts.refuse(uids), "rejected")
 
-    def _settle(self, one: QuarantinedFact, act: Callable[[Store], object], said: str) -> None:
-        self.write(lambda: self.memory.run_write(act, f"{display_formats.fact_name(one.fact)} {said}"))
+    def _settle(self, act: Callable[[Store, list[str]], object], said: str) -> None:
+        """Decide on the marked facts, else on the one under the cursor, in one change."""
+        uids = self.grid.selected_keys
+        found = [one.fact for one in self.data.waiting if one.fact.uid in uids] if self.data is not None else []
+        if not found:
+            return
+        what = display_formats.fact_name(found[0])
+        if len(found) > 1:
+            what = display_formats.pluralise(len(found), "fact")
+        self.write(lambda: self.memory.run_write(lambda store: act(store, uids), f"{what} {said}"))
 
     def action_edit(self) -> None:
         one = self.selected_entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -19,7 +19,7 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
@@ -78,13 +78,10 @@ class ScopesView(BaseView[ScopesData]):
         Binding("e", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
         Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Merge into another scope"),
         Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Purge its facts (cannot be undone)"),
-        Binding("s", "sort", "Sort", id="scopes.sort", tooltip="Sort by state, name, size or age", show=False),
     ]
-    SORTS = ("state", "name", "facts", "age")
 
     def __init__(self, memory: Memory) -> None:
         super().__init__(memory)
-        self._sort = 0
         self._newest: dict[str, list[Fact]] = {}
 
     def load(self, store: Store) -> ScopesData:
@@ -95,26 +92,8 @@ class ScopesView(BaseView[ScopesData]):
         now = self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in data.themes)
         self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")
-        self.grid.border_subtitle = (
-            f"{display_formats.pluralise(len(data.scopes), 'scope')}, by {self.SORTS[self._sort]}"
-        )
-        self.grid.show([scope_row(scope, hues.get(scope.theme, 0), now) for scope in self._in_order(data.scopes)])
-
-    def _in_order(self, scopes: list[Scope]) -> list[Scope]:
-        match self.SORTS[self._sort]:
-            case "name":
-                return sorted(scopes, key=lambda scope: scope.label.casefold())
-            case "facts":
-                return sorted(scopes, key=lambda scope: -sum(scope.facts.values()))
-            case "age":
-                return sorted(scopes, key=lambda scope: -scope.opened_at)
-            case _:
-                return scopes
-
-    def action_sort(self) -> None:
-        self._sort = (self._sort + 1) % len(self.SORTS)
-        if self.data is not None:
-            self.draw(self.data)
+        self.grid.border_subtitle = display_formats.pluralise(len(data.scopes), "scope")
+        self.grid.show([scope_row(scope, hues.get(scope.theme, 0), now) for scope in data.scopes])
 
     @property
     def scope(self) -> Scope | None:
@@ -163,15 +142,36 @@ class ScopesView(BaseView[ScopesData]):
             self.inspector.open_view("facts")
             main.go_to_scope(scope.theme, scope.label)
 
+    @property
+    def selected_scopes(self) -> list[Scope]:
+        """The marked scopes, else the one under the cursor."""
+        wanted = set(self.grid.selected_keys)
+        return [scope for scope in self.data.scopes if scope.uid in wanted] if self.data is not None else []
+
     def action_close_scope(self) -> None:
-        scope = self.scope
-        if scope is not None:
-            self.write(lambda: self.memory.close_scope(scope.theme, scope.label))
+        self._act_on_scopes("close", self.memory.close_scope)
 
     def action_reopen_scope(self) -> None:
-        scope = self.scope
-        if scope is not None:
-            self.write(lambda: self.memory.reopen_scope(scope.theme, scope.label))
+        self._act_on_scopes("reopen", self.memory.reopen_scope)
+
+    def _act_on_scopes(self, word: str, act: Callable[[str, str], ActionResult]) -> None:
+        """Do something to the scopes selected; to several in one change, once the person has seen which."""
+        scopes = self.selected_scopes
+        if len(scopes) == 1:
+            self.write(lambda: act(scopes[0].theme, scopes[0].label))
+        elif scopes:
+            lines = [scope_line(scope) for scope in scopes]
+            lines.append(Content.styled("One change; u undoes it.", "$dim"))
+            what = display_formats.pluralise(len(scopes), "scope")
+            self.ask_then(
+                Question(f"{word} {what}", lines),
+                lambda _: self.write(
+                    lambda: self.memory.run_grouped_write(
+                        lambda _: [act(scope.theme, scope.label) for scope in scopes], f"{word} of {what} done"
+                    ),
+                    self.grid.action_unmark,
+                ),
+            )
 
     def action_rename_scope(self) -> None:
         scope = self.scope
@@ -194,49 +194,57 @@ class ScopesView(BaseView[ScopesData]):
         )
 
     def action_merge_scope(self) -> None:
-        scope = self.scope
-        if scope is None or self.data is None:
+        """Choose a scope that takes the facts of those selected."""
+        scopes = self.selected_scopes
+        if not scopes or self.data is None:
             return
-        near = [one.label for one in similar_scopes(scope, self.data.scopes)]
-        others = [one for one in self.data.scopes if one.theme == scope.theme and one.uid != scope.uid]
+        theme, merged = scopes[0].theme, {scope.uid for scope in scopes}
+        if any(scope.theme != theme for scope in scopes):
+            self.notify("The marked scopes belong to several themes; merge one theme at a time.", severity="warning")
+            return
+        near = [one.label for one in similar_scopes(scopes[0], self.data.scopes)]
+        others = [one for one in self.data.scopes if one.theme == theme and one.uid not in merged]
         others.sort(key=lambda one: one.label not in near)
         if not others:
-            self.notify(f"Theme {scope.theme} has no other scope.", severity="warning", timeout=4, markup=False)
+            self.notify(f"Theme {theme} has no other scope.", severity="warning", timeout=4, markup=False)
             return
         choices = [
             Choice(one.label, one.label, ("similar name · " if one.label in near else "") + one.status.value)
             for one in others
         ]
-        picker = Picker(f"merge {to_printable(scope.label)} into", choices, typing=True)
-        self.ask_then(picker, partial(self._confirm_merge, scope))
+        picker = Picker(f"merge {scopes_name(scopes)} into", choices, typing=True)
+        self.ask_then(picker, partial(self._confirm_merge, scopes))
 
-    def _confirm_merge(self, scope: Scope, into: str) -> None:
+    def _confirm_merge(self, scopes: Sequence[Scope], into: str) -> None:
         lines: list[Line] = [
-            Content.assemble(
-                (to_printable(scope.label), "bold"),
-                f" has {display_formats.pluralise(sum(scope.facts.values()), 'fact')}; all move to ",
-                (to_printable(into), "bold"),
-                ".",
-            ),
+            *(scope_line(scope) for scope in scopes),
+            Content.assemble("All move to ", (to_printable(into), "bold"), "."),
             Content("For duplicate targets the newer fact wins."),
             Content.styled("Can be undone with u.", "$dim"),
         ]
-        self.ask_then(Question("merge scopes", lines), lambda _: self._merge(scope, into))
+        self.ask_then(Question("merge scopes", lines), lambda _: self._merge(scopes, into))
 
-    def _merge(self, scope: Scope, into: str) -> None:
+    def _merge(self, scopes: Sequence[Scope], into: str) -> None:
+        def merge(store: Store) -> int:
+            return sum(len(store.scopes.merge(scope.theme, scope.label, into).uids) for scope in scopes)
+
         self.write(
-            lambda: self.memory.run_write(
-                lambda store: store.scopes.merge(scope.theme, scope.label, into),
-                lambda changed: (
-                    f"scope {to_printable(scope.label)} merged into {to_printable(into)}, "
-                    f"{display_formats.pluralise(len(changed.uids), 'fact')} moved"
+            lambda: self.memory.run_grouped_write(
+                merge,
+                lambda moved: (
+                    f"{scopes_name(scopes)} merged into {to_printable(into)}, "
+                    f"{display_formats.pluralise(moved, 'fact')} moved"
                 ),
-            )
+            ),
+            self.grid.action_unmark,
         )
 
     def action_purge_scope(self) -> None:
         scope = self.scope
         if scope is None:
+            return
+        if self.grid.marked:
+            self.notify("Scopes are purged one at a time; - clears the marks.", severity="warning", timeout=4)
             return
         self.preview_then_write(
             lambda: self.memory.preview_scope(scope.theme, scope.label),
@@ -251,7 +259,9 @@ def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
 
     def number(*tiers: Tier) -> GridCell:
         found = sum(scope.facts.get(tier, 0) for tier in tiers)
-        return GridCell(display_formats.abbreviate_number(found) if found else "·", ink if found else "dim")
+        return GridCell(
+            display_formats.abbreviate_number(found) if found else "·", ink if found else "dim", value=found
+        )
 
     return GridRow(
         scope.uid,
@@ -264,8 +274,24 @@ def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
             number(Tier.HOT),
             number(Tier.COLD),
             number(Tier.ARCHIVED, Tier.SUPERSEDED),
-            GridCell(display_formats.format_age(scope.opened_at, now), "dim"),
+            GridCell(display_formats.format_age(scope.opened_at, now), "dim", value=now - scope.opened_at),
         ),
+    )
+
+
+def scopes_name(scopes: Sequence[Scope]) -> str:
+    """Return what some scopes are called in a sentence."""
+    if len(scopes) == 1:
+        return f"scope {to_printable(scopes[0].label)}"
+    return display_formats.pluralise(len(scopes), "scope")
+
+
+def scope_line(scope: Scope) -> Content:
+    """Return a scope and its number of facts as a line of a dialog."""
+    return Content.assemble(
+        (to_printable(scope.label), "bold"),
+        f" has {display_formats.pluralise(sum(scope.facts.values()), 'fact')}",
+        (f"  {to_printable(scope.theme)}, {scope.status.value}", "$dim"),
     )
 
 

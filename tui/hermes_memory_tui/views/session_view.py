@@ -291,7 +291,7 @@ def call_list_row(call: dict[str, Any], now: int) -> GridRow:
     return GridRow(
         ("call", call["number"]),
         (
-            GridCell(display_formats.format_age(call["at"], now), "dim"),
+            GridCell(display_formats.format_age(call["at"], now), "dim", value=now - call["at"]),
             GridCell("▸ call", "primary"),
             GridCell(to_printable(call["tool"]), bold=True),
             GridCell(to_printable(call.get("about") or "")),
@@ -305,7 +305,7 @@ def context_record_row(told: ContextRecord, now: int) -> GridRow:
     return GridRow(
         ("context", told.id),
         (
-            GridCell(display_formats.format_age(told.at, now), "dim"),
+            GridCell(display_formats.format_age(told.at, now), "dim", value=now - told.at),
             GridCell("● context", "hot"),
             GridCell(to_printable(told.kind)),
             GridCell(to_printable(told.why or "")),
@@ -319,7 +319,7 @@ def change_row(change: Change, names: dict[str, str], now: int) -> GridRow:
     return GridRow(
         ("write", change.seq),
         (
-            GridCell(display_formats.format_age(change.at, now), "dim"),
+            GridCell(display_formats.format_age(change.at, now), "dim", value=now - change.at),
             GridCell("✎ write", "warning"),
             GridCell(change_text.change_verb(change), change_text.change_ink(change)),
             GridCell(change_text.change_subject(change, names)),

@@ -210,8 +210,12 @@ def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
             GridCell("■", f"mark-{hue}"),
             GridCell(to_printable(theme.name), bold=True),
             GridCell("shared" if allowed else "local only", "" if allowed else "dim"),
-            GridCell(display_formats.abbreviate_number(waits) if allowed else "·", "" if waits else "dim"),
-            GridCell("·" if behind is None else display_formats.abbreviate_number(behind), "" if behind else "dim"),
+            GridCell(display_formats.abbreviate_number(waits) if allowed else "·", "" if waits else "dim", value=waits),
+            GridCell(
+                "·" if behind is None else display_formats.abbreviate_number(behind),
+                "" if behind else "dim",
+                value=behind or 0,
+            ),
             GridCell(to_printable(str(state or "pending")), ink),
         ),
     )
@@ -222,7 +226,7 @@ def sync_conflict_row(one: SyncConflict, now: int) -> GridRow:
     return GridRow(
         one.uid,
         (
-            GridCell(display_formats.format_age(one.at, now), "dim"),
+            GridCell(display_formats.format_age(one.at, now), "dim", value=now - one.at),
             GridCell(to_printable(one.theme), "dim"),
             GridCell(format_sync_row(one.mine), bold=True),
             GridCell(format_sync_row(one.theirs), "warning"),

@@ -7,7 +7,6 @@ key.
 from __future__ import annotations
 
 import functools
-import itertools
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
@@ -16,15 +15,15 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
-from textual.message import Message
 
 from hermes_memory_store.model import Fact, Millis, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import fact_columns
-from hermes_memory_tui.text.display_formats import TIER_SHAPES, fit_text, format_age, format_count, pluralise
+from hermes_memory_tui.text.display_formats import TIER_SHAPES, fit_text, format_age
 from hermes_memory_tui.text.fact_columns import FactColumn
 from hermes_memory_tui.text.highlight import SearchHighlighter, split_at_spans
 from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.marked_list import MarkedList
 
 BLOCK = 64
 """Facts that are asked for together."""
@@ -41,42 +40,18 @@ WORDS_FROM = 104
 ROOM_FROM = 76
 """Cells from which a row says its scope, and the columns have titles."""
 
-MOST_MARKED = 50_000
-"""Facts that can be marked: what one change may hold, and what a person can still look through."""
-
 Load = Callable[[Sequence[int]], "list[Fact] | None"]
 """Facts by key; None when the store could not be read just now."""
 
 
-class FactTable(LineList):
+class FactTable(MarkedList):
     """The facts of a listing. Messages: `Moved` and `Opened` of `LineList`, `MarksChanged`."""
 
     BINDING_GROUP_TITLE = "Facts"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="facts.open", tooltip="Show the fact with its history", show=False),
-        Binding("space", "mark", "Mark", id="facts.mark", tooltip="Mark the fact; actions apply to all marked facts"),
-        Binding(
-            "V",
-            "mark_range",
-            "Mark to here",
-            id="facts.range",
-            tooltip="Mark from the last marked fact to here",
-            show=False,
-        ),
-        Binding(
-            "asterisk",
-            "mark_all",
-            "Mark all",
-            id="facts.all",
-            key_display="*",
-            tooltip="Mark all listed facts",
-            show=False,
-        ),
-        Binding("minus", "unmark", "Unmark", id="facts.unmark", tooltip="Clear marks", show=False),
     ]
-
-    class MarksChanged(Message):
-        """Posted when the set of marked facts has changed."""
+    NOUN = "fact"
 
     def __init__(self, load: Load, clock: Callable[[], Millis], id: str | None = None) -> None:
         super().__init__(id)
@@ -87,9 +62,6 @@ class FactTable(LineList):
         self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
         self.keys: array[int] = array("q")
-        self.marked: dict[int, None] = {}
-        """Keys of the marked facts, in the order they were marked. Keys only: there may be many thousands."""
-        self._marked_last: int | None = None
         self.columns: tuple[str, ...] = fact_columns.DEFAULT
         """Names of the columns that are shown, where there is room."""
         self.hues: dict[str, int] = {}
@@ -107,6 +79,16 @@ class FactTable(LineList):
     def fact(self) -> Fact | None:
         """The fact under the cursor."""
         return self.fact_at(self.cursor) if self.keys else None
+
+    def key_at(self, row: int) -> int | None:
+        return self.keys[row] if self.fact_at(row) is not None else None
+
+    def find_row(self, key: int) -> int | None:
+        row = self._row_of(key, -1)
+        return row if row >= 0 else None
+
+    def keys_between(self, first: int, end: int) -> Sequence[int]:
+        return self.keys[first:end]
 
     @property
     def selected_keys(self) -> list[int]:
@@ -290,60 +272,6 @@ class FactTable(LineList):
 
     def _theme_mark(self, fact: Fact) -> list[Segment]:
         return [Segment("■ ", self.ink(f"mark-{self.hues.get(fact.theme, 0)}"))] if self.hues else []
-
-    def action_mark(self) -> None:
-        fact = self.fact
-        if fact is None:
-            return
-        if fact.id in self.marked:
-            del self.marked[fact.id]
-        elif self._mark([fact.id]):
-            self._marked_last = fact.id
-        self._marks_changed()
-        self.cursor += 1
-
-    def action_mark_range(self) -> None:
-        """Mark from the last marked fact to the one under the cursor."""
-        if not self.keys:
-            return
-        row = None if self._marked_last is None else self._row_of(self._marked_last, -1)
-        if row is None or row < 0:
-            self.action_mark()
-            return
-        first, last = sorted((row, self.cursor))
-        self._mark(self.keys[first : last + 1])
-        self._marked_last = self.keys[self.cursor]
-        self._marks_changed()
-
-    def action_mark_all(self) -> None:
-        if self.keys and self._mark(self.keys):
-            self.notify(f"{pluralise(len(self.marked), 'fact')} marked; - clears the marks.", timeout=4)
-        self._marks_changed()
-
-    def _mark(self, keys: Sequence[int]) -> bool:
-        """Mark facts, up to the limit, and return whether all of them are marked now."""
-        room = MOST_MARKED - len(self.marked)
-        fresh = list(itertools.islice((key for key in keys if key not in self.marked), room + 1))
-        self.marked.update(dict.fromkeys(fresh[:room]))
-        if len(fresh) <= room:
-            return True
-        self.notify(
-            f"There are {pluralise(len(self.keys), 'fact')} here; the first {format_count(MOST_MARKED)} are marked, and no "
-            "more can be. Narrow the search, and mark the rest afterwards.",
-            severity="warning",
-            timeout=8,
-        )
-        return False
-
-    def _marks_changed(self) -> None:
-        self._drawn.clear()
-        self.refresh()
-        self.post_message(self.MarksChanged())
-
-    def action_unmark(self) -> None:
-        self.marked.clear()
-        self._marked_last = None
-        self._marks_changed()
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,75 +1,79 @@
-"""`Grid`: a table with columns, for lists that are loaded whole: scopes, sessions, changes."""
+"""`Grid`: a table with columns, for lists that are loaded whole: scopes, sessions, changes.
+
+Filter, order, chosen columns and marks are kept apart from the rows: a view shows new rows, and they stay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+import csv
+import io
+import json
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.highlight import split_at_spans
+from hermes_memory_tui.widgets.grid_rows import (
+    GridCell,
+    GridColumn,
+    GridRow,
+    GridSort,
+    arrange_rows,
+    find_word_spans,
+)
 from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.marked_list import MarkedList
+
+__all__ = ["Grid", "GridCell", "GridColumn", "GridRow", "GridSort"]
 
 GAP = 1
 """Cells between two columns."""
 
-
-@dataclass(frozen=True, slots=True)
-class GridColumn:
-    """One column."""
-
-    title: str
-    width: int = 0
-    """Cells; 0 shares what the others leave."""
-    right: bool = False
-    """Whether it is set flush right."""
-    least: int = 0
-    """Cells of the whole table from which the column is shown."""
+MARK = 1
+"""Cells before the first column, where the mark of a row stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridCell:
-    """One cell: a text and its colour, a variable of the look."""
-
-    text: str
-    ink: str = ""
-    bold: bool = False
-    on: str = ""
-    name: bool = False
-    """Whether its end says as much as its beginning, so that it is cut in the middle."""
-    parts: tuple[tuple[str, str, str], ...] = ()
-    """Instead of the text: pieces as (text, ink, on), for bars and strips."""
-
-    @property
-    def plain(self) -> str:
-        """The text as a cell of a Markdown table."""
-        text = "".join(piece for piece, _, _ in self.parts) if self.parts else self.text
-        return text.strip().replace("|", "\\|")
-
-
-@dataclass(frozen=True, slots=True)
-class GridRow:
-    """One row. Its `key` stays the same when its content changes."""
-
-    key: object
-    cells: tuple[GridCell, ...]
-
-
-class Grid(LineList):
-    """Shows rows; the cursor follows its row's key when they change."""
+class Grid(MarkedList):
+    """Shows rows; the cursor and the marks follow the keys of their rows when they change."""
 
     BINDING_GROUP_TITLE = "List"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="grid.open", tooltip="Open what the cursor is on", show=False),
     ]
 
+    class SortChosen(Message):
+        """Posted when a click on the head chose an order."""
+
+        def __init__(self, list: Grid) -> None:
+            super().__init__()
+            self.list = list
+
+        @property
+        def control(self) -> Grid:
+            return self.list
+
     def __init__(self, columns: Sequence[GridColumn], id: str = "grid") -> None:
         super().__init__(id)
         self.columns = columns
+        self.all_rows: Sequence[GridRow] = ()
+        """The rows as they were given."""
         self.rows: Sequence[GridRow] = ()
+        """Those that match the filter, in the order that was chosen."""
+        self.filter = ""
+        """Words that a row must hold; `!word`: must not."""
+        self.sort: GridSort | None = None
+        """The order that was chosen; None leaves the rows as they were given, best matches first."""
+        self.can_sort = True
+        """Whether an order can be chosen: not where only a part of the rows was read."""
+        self.hidden: Collection[str] = ()
+        """Titles of the columns that were put away."""
         self._awaited: object = None
         self.stays_at_top = False
         """Whether a cursor on the first row stays there when rows come above it: for what is followed as it happens."""
@@ -85,13 +89,55 @@ class Grid(LineList):
         """The key of the row under the cursor."""
         return self.rows[self.cursor].key if self.rows else None
 
+    def key_at(self, row: int) -> Any:
+        return self.rows[row].key
+
+    def find_row(self, key: Any) -> int | None:
+        return next((place for place, row in enumerate(self.rows) if row.key == key), None)
+
+    @property
+    def selected_keys(self) -> list[Any]:
+        """The keys of the marked rows, in the order of the list; else of the one under the cursor."""
+        if self.marked:
+            return [row.key for row in self.rows if row.key in self.marked]
+        return [] if self.key is None else [self.key]
+
     def show(self, rows: Sequence[GridRow]) -> None:
-        """Show other rows."""
+        """Show other rows; marks of rows that are gone go with them."""
+        self.all_rows = rows
+        if self.marked:
+            there = {row.key for row in rows}
+            gone = [key for key in self.marked if key not in there]
+            for key in gone:
+                del self.marked[key]
+            if gone:
+                self.post_message(self.MarksChanged(self))
+        self._arrange()
+
+    def set_filter(self, wanted: str) -> None:
+        """Show only rows that match, the best match first and under the cursor."""
+        if wanted != self.filter:
+            self.filter = wanted
+            self._arrange(top=True)
+
+    def set_sort(self, sort: GridSort | None) -> None:
+        """Show the rows in another order."""
+        self.sort = sort
+        self._arrange()
+
+    def set_hidden(self, titles: Collection[str]) -> None:
+        """Put columns away, by their titles."""
+        self.hidden = frozenset(titles)
+        self.rows_changed()
+
+    def _arrange(self, top: bool = False) -> None:
         key, self._awaited = self.key if self._awaited is None else self._awaited, None
         before = self.cursor
-        self.rows = rows
-        row = next((place for place, one in enumerate(rows) if one.key == key), min(before, max(0, len(rows) - 1)))
-        if self.stays_at_top and not before:
+        self.rows = arrange_rows(self.all_rows, self.filter, self.sort)
+        row = self.find_row(key)
+        if row is None:
+            row = min(before, max(0, len(self.rows) - 1))
+        if top or (self.stays_at_top and not before):
             row = 0
         self.rows_changed()
         self.set_reactive(LineList.cursor, row)
@@ -100,48 +146,84 @@ class Grid(LineList):
 
     def go_to(self, key: object) -> bool:
         """Move the cursor to the row of a key, once there are rows, and return whether it is there now."""
-        for place, row in enumerate(self.rows):
-            if row.key == key:
-                self.cursor = place
-                return True
-        if not self.rows:
+        row = self.find_row(key)
+        if row is not None:
+            self.cursor = row
+        elif not self.all_rows:
             self._awaited = key
-        return False
+        return row is not None
 
-    def table(self) -> str:
-        """Return all rows as a Markdown table."""
-        named = [place for place, column in enumerate(self.columns) if column.title]
-        lines = ["| " + " | ".join(self.columns[place].title for place in named) + " |", "|" + " --- |" * len(named)]
-        for row in self.rows:
-            lines.append("| " + " | ".join(row.cells[place].plain for place in named) + " |")
-        return "\n".join(lines) + "\n"
+    def to_text(self, kind: str) -> str:
+        """Return what is shown, in its order, with the chosen columns: as `.md`, `.csv` or `.jsonl`."""
+        places = [
+            place for place, column in enumerate(self.columns) if column.title and column.title not in self.hidden
+        ]
+        titles = [self.columns[place].title for place in places]
+        rows = [[row.cells[place].plain for place in places] for row in self.rows]
+        if kind == ".jsonl":
+            lines = (json.dumps(dict(zip(titles, row, strict=True)), ensure_ascii=False) for row in rows)
+            return "".join(f"{line}\n" for line in lines)
+        if kind == ".csv":
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\r\n").writerows([titles, *rows])
+            return text.getvalue()
+        table = ["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles)]
+        table += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        return "\n".join(table) + "\n"
 
     @property
     def head_lines(self) -> int:
         return 1
 
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.y == 0:
+            column = self._column_at(offset.x)
+            if column is not None and self.can_sort:
+                self.sort = next_sort(self.sort, column)
+                self._arrange()
+                self.post_message(self.SortChosen(self))
+            return
+        super().on_click(event)
+
+    def _column_at(self, x: int) -> int | None:
+        """Return the place of the titled column whose head is at `x`."""
+        begin = MARK
+        for place, cells in enumerate(self.widths(self.scrollable_content_region.width)):
+            if cells:
+                if begin <= x < begin + cells + GAP:
+                    return place if self.columns[place].title else None
+                begin += cells + GAP
+        return None
+
     def draw_head(self, width: int) -> list[Segment]:
-        dim = self.ink("dim")
-        return self._line([GridCell(column.title, "dim") for column in self.columns], width) or [
-            Segment(" " * width, dim)
-        ]
+        return self._line(
+            [self._head_cell(place) for place in range(len(self.columns))], width, Segment(" " * MARK, self.ink())
+        )
+
+    def _head_cell(self, place: int) -> GridCell:
+        title = self.columns[place].title
+        if self.sort is None or self.sort.column != place:
+            return GridCell(title, "dim")
+        return GridCell(f"{title}{'▼' if self.sort.descending else '▲'}", "accent")
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
-        return self._line(self.rows[row].cells, width)
+        is_marked = self.rows[row].key in self.marked
+        mark = Segment("▌" if is_marked else " " * MARK, self.ink("accent", bold=True) if is_marked else self.ink())
+        return self._line(self.rows[row].cells, width, mark)
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         place = line - 1
-        if self.rows or not 0 <= place < len(self.empty):
+        said = self.empty if not self.all_rows else ("Nothing matches.", "", "esc: clear the filter")
+        if self.rows or not 0 <= place < len(said):
             return super().draw_empty(line, width)
         return [
-            Segment(
-                display_formats.fit_text("  " + self.empty[place], width), self.ink() if place == 0 else self.ink("dim")
-            )
+            Segment(display_formats.fit_text("  " + said[place], width), self.ink() if place == 0 else self.ink("dim"))
         ]
 
-    def _line(self, cells: Sequence[GridCell], width: int) -> list[Segment]:
-        segments: list[Segment] = []
-        room = width
+    def _line(self, cells: Sequence[GridCell], width: int, mark: Segment) -> list[Segment]:
+        segments = [mark] if width > MARK else []
+        room = width - MARK * len(segments)
         for cell, column, cells_wide in zip(cells, self.columns, self.widths(width), strict=True):
             if not cells_wide or room <= 0:
                 continue
@@ -161,10 +243,15 @@ class Grid(LineList):
             return self._parts(cell, width)
         style = self.ink(cell.ink, on=cell.on, bold=cell.bold)
         if right and cell_len(cell.text) < width:
-            return [Segment(cell.text.rjust(width - cell_len(cell.text) + len(cell.text)), style)]
-        return [
-            Segment((display_formats.fit_middle if cell.name else display_formats.fit_text)(cell.text, width), style)
-        ]
+            text = cell.text.rjust(width - cell_len(cell.text) + len(cell.text))
+        else:
+            text = (display_formats.fit_middle if cell.name else display_formats.fit_text)(cell.text, width)
+        return self._highlight(text, style) if self.filter else [Segment(text, style)]
+
+    def _highlight(self, text: str, style: Style) -> list[Segment]:
+        found = self.ink("accent", bold=True, underline=True)
+        spans = find_word_spans(text, self.filter)
+        return [Segment(part, found if hit else style) for part, hit in split_at_spans(text, spans)]
 
     def _parts(self, cell: GridCell, width: int) -> list[Segment]:
         segments, room = [], width
@@ -179,7 +266,11 @@ class Grid(LineList):
 
     def widths(self, width: int) -> list[int]:
         """Return the cells of each column in a table of this width; 0 for a hidden column."""
-        fixed = [0 if width < column.least else column.width or -1 for column in self.columns]
+        width -= MARK
+        fixed = [
+            0 if width < column.least or (column.title and column.title in self.hidden) else column.width or -1
+            for column in self.columns
+        ]
         shared = fixed.count(-1)
         left = width - sum(cells + GAP for cells in fixed if cells > 0) - GAP * max(0, shared - 1)
         each = max(6, left // shared) if shared else 0
@@ -187,3 +278,8 @@ class Grid(LineList):
         for place, cells in enumerate(fixed):
             found.append(max(6, left - each * (shared - 1)) if place == last else each if cells == -1 else cells)
         return found
+
+
+def next_sort(sort: GridSort | None, column: int) -> GridSort:
+    """Return the order that a click on a column's head chooses: ascending, then the other way round."""
+    return GridSort(column, sort is not None and sort.column == column and not sort.descending)

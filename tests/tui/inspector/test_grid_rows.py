@@ -1,0 +1,93 @@
+"""Which rows of a list are shown, and in what order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_tui.widgets.grid_rows import (
+    GridCell,
+    GridRow,
+    GridSort,
+    arrange_rows,
+    find_word_spans,
+    natural_order,
+)
+
+
+def rows(*texts: str) -> list[GridRow]:
+    return [GridRow(text, (GridCell(text),)) for text in texts]
+
+
+def shown(wanted: str, *texts: str) -> list[object]:
+    return [row.key for row in arrange_rows(rows(*texts), wanted, None)]
+
+
+def test_numbers_in_names_count_as_numbers() -> None:
+    names = ["q10", "q2", "Q1", "release 1.10", "release 1.9", "10", "9"]
+    assert sorted(names, key=natural_order) == ["9", "10", "Q1", "q2", "q10", "release 1.9", "release 1.10"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("pay", ["pay", "payments", "api payments", "repay", "plan away"]),
+        ("PAY api", ["api payments"]),
+        ("pay !api", ["pay", "payments", "repay", "plan away"]),
+        ("cafe", ["Café"]),
+        ("zzz", []),
+        ("!", ["payments", "plan away", "repay", "pay", "api payments", "Café"]),
+    ],
+)
+def test_the_best_match_comes_first(wanted: str, found: list[str]) -> None:
+    assert shown(wanted, "payments", "plan away", "repay", "pay", "api payments", "Café")[: len(found)] == found
+
+
+def test_letters_of_several_cells_together_say_nothing() -> None:
+    row = GridRow(1, (GridCell("ab"), GridCell("cd")))
+    assert arrange_rows([row], "abcd", None) == []
+    assert arrange_rows([row], "ab cd", None) == [row]
+
+
+def test_a_chosen_order_goes_before_the_best_match() -> None:
+    table = [GridRow(n, (GridCell(f"pay{'ment' * (n % 2)} {n}"), GridCell("", value=-n))) for n in range(6)]
+    assert [row.key for row in arrange_rows(table, "pay", GridSort(1))] == [5, 4, 3, 2, 1, 0]
+    assert [row.key for row in arrange_rows(table, "pay", GridSort(1, descending=True))] == [0, 1, 2, 3, 4, 5]
+
+
+def test_numbers_stand_before_what_has_none() -> None:
+    table = [
+        GridRow(1, (GridCell("?"),)),
+        GridRow(2, (GridCell("1k", value=1000),)),
+        GridRow(3, (GridCell("9", value=9),)),
+    ]
+    assert [row.key for row in arrange_rows(table, "", GridSort(0))] == [3, 2, 1]
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@given(st.lists(ANY_TEXT, max_size=20), ANY_TEXT, st.booleans())
+def test_whatever_is_typed_every_row_shown_was_given_once(texts: list[str], wanted: str, descending: bool) -> None:
+    table = [GridRow(place, (GridCell(text),)) for place, text in enumerate(texts)]
+    found = [row.key for row in arrange_rows(table, wanted, GridSort(0, descending))]
+    assert len(set(found)) == len(found) <= len(texts)
+    if not wanted.split():
+        assert sorted(map(str, found)) == sorted(map(str, range(len(texts))))
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_spans_of_a_filter_lie_within_the_text_and_do_not_overlap(text: str, wanted: str) -> None:
+    at = 0
+    for start, end in find_word_spans(text, wanted):
+        assert at <= start < end <= len(text)
+        at = end
+
+
+def test_rows_that_match_as_well_keep_their_order() -> None:
+    names = [f"pay {number}" for number in range(50)]
+    random.Random(1).shuffle(names)
+    assert shown("pay", *names) == names

@@ -1,0 +1,160 @@
+"""Columns, cells and rows of a `Grid`, and which of the rows are shown, in what order."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+SortValue = int | float | str
+"""What a cell is sorted by: a number before any text."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """One column."""
+
+    title: str
+    width: int = 0
+    """Cells; 0 shares what the others leave."""
+    right: bool = False
+    """Whether it is set flush right."""
+    least: int = 0
+    """Cells of the whole table from which the column is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """One cell: a text and its colour, a variable of the look."""
+
+    text: str
+    ink: str = ""
+    bold: bool = False
+    on: str = ""
+    name: bool = False
+    """Whether its end says as much as its beginning, so that it is cut in the middle."""
+    parts: tuple[tuple[str, str, str], ...] = ()
+    """Instead of the text: pieces as (text, ink, on), for bars and strips."""
+    value: SortValue | None = None
+    """What it is sorted by; its text in natural order when None."""
+
+    @property
+    def plain(self) -> str:
+        """The text without colours."""
+        return ("".join(piece for piece, _, _ in self.parts) if self.parts else self.text).strip()
+
+    @property
+    def order(self) -> tuple[int, SortValue | tuple[tuple[int, int, str], ...]]:
+        """A key to sort cells of one column by."""
+        if isinstance(self.value, int | float):
+            return 0, self.value
+        return 1, natural_order(self.plain if self.value is None else self.value)
+
+
+@dataclass(frozen=True)
+class GridRow:
+    """One row. Its `key` stays the same when its content changes."""
+
+    key: object
+    cells: tuple[GridCell, ...]
+
+    @cached_property
+    def words(self) -> str:
+        """What a filter looks for: the texts of all cells, one a line, case and accents folded."""
+        return fold_text("\n".join(cell.plain for cell in self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class GridSort:
+    """A column by its place, and the direction."""
+
+    column: int
+    descending: bool = False
+
+
+NUMBERS = re.compile(r"(\d+)")
+
+
+def natural_order(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a key that orders `q2` before `q10`, whatever the case."""
+    pieces = NUMBERS.split(fold_text(text))
+    return tuple((0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces if piece)
+
+
+def fold_text(text: str) -> str:
+    """Fold case and accents."""
+    folded = text.casefold()
+    if folded.isascii():
+        return folded
+    return "".join(char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char))
+
+
+def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> list[GridRow]:
+    """Return the rows that match a filter, in order: by the column chosen, else the best match first.
+
+    :param wanted: words, each of which must be in a row, as it is or as a subsequence of its letters; `!word` must not be
+    """
+    found = rank_rows(rows, wanted) if wanted.strip() else list(rows)
+    if sort is not None:
+        found.sort(key=lambda row: row.cells[sort.column].order, reverse=sort.descending)
+    return found
+
+
+def rank_rows(rows: Sequence[GridRow], wanted: str) -> list[GridRow]:
+    """Return the rows that match a filter, the best first; rows that match as well keep their order."""
+    words = fold_text(wanted).split()
+    excluded = [word[1:] for word in words if word[0] == "!" and len(word) > 1]
+    scores = [score_word(word) for word in words if word[0] != "!"]
+    found: list[tuple[int, GridRow]] = []
+    for row in rows:
+        text = row.words
+        if any(word in text for word in excluded):
+            continue
+        total = 0
+        for score in scores:
+            one = score(text)
+            if not one:
+                break
+            total += one
+        else:
+            found.append((total, row))
+    found.sort(key=lambda one: -one[0])
+    return [row for _, row in found]
+
+
+WHOLE, BEGINNING, INSIDE, SCATTERED = 8, 6, 4, 1
+"""How well a word matches: a whole cell or word, the beginning of a word, inside one, its letters in their order."""
+
+
+def score_word(word: str) -> Callable[[str], int]:
+    """Return a function that says how well a word matches the text of a row; 0 when it does not."""
+    escaped = re.escape(word)
+    begins, whole = re.compile(rf"(?<!\w){escaped}"), re.compile(rf"(?<!\w){escaped}(?!\w)")
+    # Within one cell: letters of several cells together say nothing.
+    scattered = re.compile("[^\n]*?".join(map(re.escape, word)))
+
+    def score(text: str) -> int:
+        if word in text:
+            return WHOLE if whole.search(text) else BEGINNING if begins.search(text) else INSIDE
+        return SCATTERED if len(word) > 1 and scattered.search(text) else 0
+
+    return score
+
+
+def find_word_spans(text: str, wanted: str) -> list[tuple[int, int]]:
+    """Return where the words of a filter stand in a text, as spans of characters in order; none where folding changes
+    the number of characters."""
+    folded = text.casefold()
+    if len(folded) != len(text):
+        return []
+    words = [word for word in wanted.casefold().split() if word[0] != "!"]
+    spans = [found.span() for word in words for found in re.finditer(re.escape(word), folded)]
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,137 @@
+"""`MarkedList`: a list whose rows can be marked, so that one action applies to several."""
+
+from __future__ import annotations
+
+import itertools
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from hermes_memory_tui.text.display_formats import format_count, pluralise
+from hermes_memory_tui.widgets.line_list import LineList
+
+MOST_MARKED = 50_000
+"""Rows that can be marked: what one change may hold, and what a person can still look through."""
+
+
+class MarkedList(LineList):
+    """Marks stay with the keys of their rows, whatever the order. Messages: those of `LineList`, and `MarksChanged`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "mark", "Mark", id="list.mark", tooltip="Mark the row; actions apply to all marked rows"),
+        Binding(
+            "V",
+            "mark_range",
+            "Mark to here",
+            id="list.mark_range",
+            tooltip="Mark from the last marked row to here",
+            show=False,
+        ),
+        Binding(
+            "asterisk",
+            "mark_all",
+            "Mark all",
+            id="list.mark_all",
+            key_display="*",
+            tooltip="Mark all listed rows",
+            show=False,
+        ),
+        Binding("minus", "unmark", "Unmark", id="list.unmark", tooltip="Clear marks", show=False),
+    ]
+    NOUN: ClassVar[str] = "row"
+    """What a row is called."""
+
+    class MarksChanged(Message):
+        """Posted when the set of marked rows has changed."""
+
+        def __init__(self, list: MarkedList) -> None:
+            super().__init__()
+            self.list = list
+
+        @property
+        def control(self) -> MarkedList:
+            return self.list
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id)
+        self.marked: dict[Any, None] = {}
+        """Keys of the marked rows, in the order they were marked."""
+        self._marked_last: Any = None
+
+    @abstractmethod
+    def key_at(self, row: int) -> Any:
+        """Return the key of a row; None when it has none that could be marked."""
+
+    @abstractmethod
+    def find_row(self, key: Any) -> int | None:
+        """Return the row of a key, or None when it is not listed."""
+
+    def keys_between(self, first: int, end: int) -> Iterable[Any]:
+        """Return the keys of the rows from `first`, without `end`."""
+        return (self.key_at(row) for row in range(first, end))
+
+    @property
+    def can_mark(self) -> bool:
+        """Whether marks mean something in this list."""
+        return True
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.can_mark if action in ("mark", "mark_range", "mark_all", "unmark") else True
+
+    def action_mark(self) -> None:
+        key = self.key_at(self.cursor) if self.row_count else None
+        if key is None:
+            return
+        if key in self.marked:
+            del self.marked[key]
+        elif self._mark([key]):
+            self._marked_last = key
+        self._marks_changed()
+        self.cursor += 1
+
+    def action_mark_range(self) -> None:
+        """Mark from the last marked row to the one under the cursor."""
+        if not self.row_count:
+            return
+        row = None if self._marked_last is None else self.find_row(self._marked_last)
+        if row is None:
+            self.action_mark()
+            return
+        first, last = sorted((row, self.cursor))
+        self._mark(self.keys_between(first, last + 1))
+        self._marked_last = self.key_at(self.cursor)
+        self._marks_changed()
+
+    def action_mark_all(self) -> None:
+        if self.row_count and self._mark(self.keys_between(0, self.row_count)):
+            self.notify(f"{pluralise(len(self.marked), self.NOUN)} marked; - clears the marks.", timeout=4)
+        self._marks_changed()
+
+    def _mark(self, keys: Iterable[Any]) -> bool:
+        """Mark rows, up to the limit, and return whether all of them are marked now."""
+        room = MOST_MARKED - len(self.marked)
+        new = (key for key in keys if key is not None and key not in self.marked)
+        fresh = list(itertools.islice(new, room + 1))
+        self.marked.update(dict.fromkeys(fresh[:room]))
+        if len(fresh) <= room:
+            return True
+        self.notify(
+            f"There are {pluralise(self.row_count, self.NOUN)} here; the first {format_count(MOST_MARKED)} are marked, and "
+            "no more can be. Narrow the search, and mark the rest afterwards.",
+            severity="warning",
+            timeout=8,
+        )
+        return False
+
+    def _marks_changed(self) -> None:
+        self._drawn.clear()
+        self.refresh()
+        self.post_message(self.MarksChanged(self))
+
+    def action_unmark(self) -> None:
+        self.marked.clear()
+        self._marked_last = None
+        self._marks_changed()
