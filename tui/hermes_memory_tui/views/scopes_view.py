@@ -42,6 +42,8 @@ class ScopesData:
 
     themes: list[ThemeSummary]
     scopes: list[Scope]
+    rows: list[GridRow]
+    """A row for each scope, made where it delays no key: there may be thousands."""
 
     def find_scope(self, key: object) -> Scope | None:
         """Return the scope of a row."""
@@ -86,14 +88,14 @@ class ScopesView(BaseView[ScopesData]):
 
     def load(self, store: Store) -> ScopesData:
         self._newest = {}
-        return ScopesData(store.themes(), store.scopes.list())
+        themes, scopes, now = store.themes(), store.scopes.list(), self.memory.now()
+        hues = palettes.theme_hues(theme.name for theme in themes)
+        return ScopesData(themes, scopes, [scope_row(scope, hues.get(scope.theme, 0), now) for scope in scopes])
 
     def draw(self, data: ScopesData) -> None:
-        now = self.memory.now()
-        hues = palettes.theme_hues(theme.name for theme in data.themes)
         self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")
         self.grid.border_subtitle = display_formats.pluralise(len(data.scopes), "scope")
-        self.grid.show([scope_row(scope, hues.get(scope.theme, 0), now) for scope in data.scopes])
+        self.grid.show(data.rows)
 
     @property
     def scope(self) -> Scope | None:

@@ -46,11 +46,11 @@ class GridCell:
         return ("".join(piece for piece, _, _ in self.parts) if self.parts else self.text).strip()
 
     @property
-    def order(self) -> tuple[int, SortValue | tuple[tuple[int, int, str], ...]]:
+    def order(self) -> tuple[int, SortValue]:
         """A key to sort cells of one column by."""
         if isinstance(self.value, int | float):
             return 0, self.value
-        return 1, natural_order(self.plain if self.value is None else self.value)
+        return 1, natural_order(self.value or (self.plain if self.parts else self.text))
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class GridRow:
     @cached_property
     def words(self) -> str:
         """What a filter looks for: the texts of all cells, one a line, case and accents folded."""
-        return fold_text("\n".join(cell.plain for cell in self.cells))
+        return fold_text("\n".join([cell.plain if cell.parts else cell.text for cell in self.cells]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,18 @@ class GridSort:
     descending: bool = False
 
 
-NUMBERS = re.compile(r"(\d+)")
+NUMBERS = re.compile(r"[0-9]+")
 
 
-def natural_order(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that orders `q2` before `q10`, whatever the case."""
-    pieces = NUMBERS.split(fold_text(text))
-    return tuple((0, int(piece), "") if piece.isdecimal() else (1, 0, piece) for piece in pieces if piece)
+def natural_order(text: str) -> str:
+    """Return a key that orders `q2` before `q10`, whatever the case: each number with its length before it."""
+    return NUMBERS.sub(lengthen_number, fold_text(text))
+
+
+def lengthen_number(found: re.Match[str]) -> str:
+    """Return a number so that shorter ones come first."""
+    digits = found[0].lstrip("0") or "0"
+    return f"{len(digits):04}{digits}"
 
 
 def fold_text(text: str) -> str:
