@@ -198,15 +198,3 @@ async def test_enter_shows_the_facts_of_a_scope(path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
         await until(pilot, lambda: sorted(targets(pilot)) == ["cache", "port"])
-
-
-async def test_the_order_goes_by_state_name_size_and_age(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        view = await opened(pilot, "scopes")
-        said = []
-        for _ in view.SORTS:  # type: ignore[attr-defined]
-            said.append(str(view.grid.border_subtitle))
-            await pilot.press("s")
-        assert [text.rpartition(" ")[2] for text in said] == ["state", "name", "facts", "age"]
-        await pilot.press("s")
-        assert [row.split("  ")[3] for row in rows_of(view)] == ["launch", "Release 01", "release-1"]
