@@ -28,7 +28,7 @@ from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import palettes
-from hermes_memory_tui.widgets.view_strip import OpenConversation, OpenView
+from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -78,6 +78,7 @@ class Inspector(App[int]):
             )
             for entry in (*CATALOG, START)
         ),
+        Binding("F", "pause", "Pause", id="app.pause", tooltip="Pause or continue following changes", show=False),
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
         Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
@@ -125,6 +126,8 @@ class Inspector(App[int]):
         """What the person had before them when this app failed."""
         self.typed: dict[str, str] = {}
         """What was typed into dialogs when the app before this one failed, by their names."""
+        self.paused_at: int | None = None
+        """The newest row of the journal when following was paused; None while changes are followed."""
         self.was_touched = False
         """Whether the person has pressed, clicked or pasted anything."""
         self.on_failure: Callable[[Exception], object] = lambda _: None
@@ -252,6 +255,20 @@ class Inspector(App[int]):
             if isinstance(screen, Modal):
                 screen.keep_text()
         super().exit(*args, **more)
+
+    def action_pause(self) -> None:
+        """Pause what follows the changes of others, or continue with all that came meanwhile."""
+        if self.memory is not None:
+            self.paused_at = self.memory.newest_seq() if self.paused_at is None else None
+            self.screen.post_message(FollowingToggled())
+
+    @property
+    def pause_note(self) -> str:
+        """What the title says while changes are not followed; empty while they are."""
+        if self.paused_at is None or self.memory is None:
+            return ""
+        new = self.memory.newest_seq() - self.paused_at
+        return f"paused, {new:,} new" if new > 0 else "paused"
 
     def action_messages(self) -> None:
         """Show past messages."""

@@ -303,6 +303,10 @@ class Memory:
         finally:
             store.db.close()
 
+    def newest_seq(self) -> int:
+        """Return the number of the newest row of the journal."""
+        return self._screen.journal.last_seq()
+
     def now(self) -> Millis:
         """Return the current time by the store's clock."""
         return self._store.clock()

@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact
+from hermes_memory_store.model import Change, Fact, Sort
 
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
@@ -73,6 +73,8 @@ class ListingScreen(MainPanes):
         self._seq = overview.seq
         self._worker: Worker[None] | None = None
         self._stale = False
+        self._missed = False
+        """Whether there are changes that were not followed, because following is paused."""
         self._read_again_at = 0.0
         self._detail_timer: Timer | None = None
         self._detailed: object = None
@@ -193,6 +195,7 @@ class ListingScreen(MainPanes):
         self._view = view
         self.table.marks = SearchHighlighter(view.line)
         self.table.hues = self._hues() if view.theme is None else {}
+        self.table.is_newest_first = view.sort is Sort.UPDATED and view.descending and not view.line
         if self.table.marked:
             self.table.action_unmark()
         try:
@@ -283,7 +286,10 @@ class ListingScreen(MainPanes):
             changed = self.memory.poll_commits()
             if self.memory.files != file:
                 self._reload_replaced_file()
-            elif changed or self._trouble is not None:
+            elif self._is_paused():
+                self._missed |= changed
+            elif changed or self._missed or self._trouble is not None:
+                self._missed = False
                 self.follow_changes()
         except StoreError as error:
             self.show_read_error(error)
@@ -291,6 +297,14 @@ class ListingScreen(MainPanes):
         self.show_read_error(None)
         if self._stale and time.monotonic() >= self._read_again_at and not self._is_reading():
             self.read_listing()
+
+    def _is_paused(self) -> bool:
+        app: Any = self.app
+        self.title_bar.paused = app.pause_note
+        return bool(self.title_bar.paused)
+
+    def on_following_toggled(self) -> None:
+        self._poll()
 
     def _reload_replaced_file(self) -> None:
         """Reload everything after the file was replaced: no earlier data is valid."""
@@ -480,7 +494,7 @@ class ListingScreen(MainPanes):
         title: Any = Content(f"facts · {self.tree_pane.place.title}")  # a string would be taken for markup
         self.table.border_title = title
         marked = f"{display_formats.format_count(len(self.table.marked))} marked · " if self.table.marked else ""
-        self.table.border_subtitle = f"{marked}{display_formats.pluralise(listing.total, 'fact')}, {order}"
+        self.table.set_subtitle(f"{marked}{display_formats.pluralise(listing.total, 'fact')}, {order}")
 
     def _show_count(self) -> None:
         self.show_counts()

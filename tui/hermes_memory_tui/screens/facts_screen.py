@@ -335,7 +335,7 @@ class MainScreen(ListingScreen):
         self.app.call_from_thread(self.show_counts)
 
     def _show_exported(self, done: int, total: int) -> None:
-        self.table.border_subtitle = f"writing {done:,} of {total:,} facts"
+        self.table.set_subtitle(f"writing {done:,} of {total:,} facts")
 
     # Scopes
 

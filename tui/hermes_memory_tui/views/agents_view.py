@@ -163,7 +163,7 @@ class AgentsView(BaseView[AgentsData]):
             "",
             "connect a host with: hermes-memory-bridge connect HOST",
         )
-        self.grid.border_subtitle = f"{running} running · {'bridge up' if data.bridge else 'no bridge'}"
+        self.grid.set_subtitle(f"{running} running · {'bridge up' if data.bridge else 'no bridge'}")
         self.grid.show([self._row(session, data, now) for session in data.sessions])
         self.hosts.display = bool(data.hosts)
         self.hosts.show([host_row(state, now) for state in data.hosts])

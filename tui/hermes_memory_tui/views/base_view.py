@@ -50,6 +50,10 @@ class InspectorApp(Protocol):
     def main(self) -> MainScreen:
         """The facts screen."""
 
+    @property
+    def pause_note(self) -> str:
+        """What the title says while changes are not followed; empty while they are."""
+
     def open_view(self, name: str) -> BaseView[Any] | None:
         """Open a view of the catalogue, and return it; None for the facts."""
 
@@ -139,8 +143,14 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
             return
         self._update_title_error()
         self.title_bar.capture_stop = self.memory.find_capture_stop()
+        self.title_bar.paused = self.inspector.pause_note
+        if self.title_bar.paused and self.data is not None:
+            return
         if self._epoch != self.memory.epoch or self._trouble is not None:
             self.reload()
+
+    def on_following_toggled(self) -> None:
+        self._check_for_changes()
 
     def reload(self) -> None:
         """Reload everything in a thread.

@@ -123,7 +123,7 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         hue = palettes.theme_hues(theme.name for theme in data.themes).get(data.theme, 0)
         title: Any = Content.assemble(("■ ", f"$mark-{hue}"), f"context of {to_printable(data.theme)}")
         self.grid.border_title = title
-        self.grid.border_subtitle = (
+        self.grid.set_subtitle(
             f"{len(included)} included, {data.injection.left_out} omitted · "
             f"{data.injection.fact_tokens}/{data.budget} tokens"
         )

@@ -107,12 +107,12 @@ class ConversationsView(PagedView[ConversationsData]):
         )
         more = "" if data.complete else "+"
         order = "best first" if searched else "newest first"
-        self.grid.border_subtitle = f"{display_formats.format_count(len(data.turns))}{more} messages, {order}"
+        self.grid.set_subtitle(f"{display_formats.format_count(len(data.turns))}{more} messages, {order}")
         if searched:
             self.filter.show_match_count(f"{len(data.turns)} found")
         if self._of_fact and not searched:
             who = to_printable(data.turns[0].title or "no session") if data.turns else "messages erased since"
-            self.grid.border_subtitle = f"{who}, esc: all conversations"
+            self.grid.set_subtitle(f"{who}, esc: all conversations")
         self.grid.show([turn_row(turn, hues.get(turn.theme, 0), now) for turn in data.turns])
 
         if self._sought:

@@ -164,9 +164,7 @@ class JournalView(PagedView[JournalPage]):
         self.grid.empty = ("No matching changes." if self._wanted != JournalFilter() else "Journal is empty.",)
         more = "" if data.complete else "+"
         kinds = "of every kind" if self._everything else "of facts and scopes"
-        self.grid.border_subtitle = (
-            f"{display_formats.format_count(len(data.changes))}{more} changes {kinds}, newest first"
-        )
+        self.grid.set_subtitle(f"{display_formats.format_count(len(data.changes))}{more} changes {kinds}, newest first")
         self.grid.show([journal_row(one, data.named, hues.get(one.theme, 0), now) for one in data.changes])
         if self.filter.display and not self._line_refused:
             self.filter.show_match_count(f"{display_formats.format_count(len(data.changes))}{more} found")

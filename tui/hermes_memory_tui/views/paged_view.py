@@ -41,6 +41,7 @@ class PagedView(BaseView[P], Generic[P]):
         super().__init__(memory)
         self.filter = FilterLine(self.LINE)
         self.grid.can_sort = False
+        self.grid.is_newest_first = True
         self._pages = 1
 
     @property

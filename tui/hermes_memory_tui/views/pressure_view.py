@@ -134,7 +134,7 @@ class PressureView(BaseView[PressureData]):
                 )
             )
         self.grid.empty = ("No themes yet.",)
-        self.grid.border_subtitle = to_border_title(to_printable(data.trouble) or "relief begins at 70, 85 and 95 %")
+        self.grid.set_subtitle(to_border_title(to_printable(data.trouble) or "relief begins at 70, 85 and 95 %"))
         self.grid.show(rows)
 
     def _theme_row(self, theme: ThemeSummary, hue: int, data: PressureData) -> GridRow:

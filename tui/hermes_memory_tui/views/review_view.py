@@ -94,7 +94,7 @@ class ReviewView(BaseView[ReviewQueue]):
             "writes that look like prompt injection are quarantined here",
             "and stay out of every context until approved",
         )
-        self.grid.border_subtitle = display_formats.pluralise(len(data.waiting), "fact")
+        self.grid.set_subtitle(display_formats.pluralise(len(data.waiting), "fact"))
         self.grid.show(
             [
                 GridRow(

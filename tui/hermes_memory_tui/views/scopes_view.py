@@ -94,7 +94,7 @@ class ScopesView(BaseView[ScopesData]):
 
     def draw(self, data: ScopesData) -> None:
         self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")
-        self.grid.border_subtitle = display_formats.pluralise(len(data.scopes), "scope")
+        self.grid.set_subtitle(display_formats.pluralise(len(data.scopes), "scope"))
         self.grid.show(data.rows)
 
     @property

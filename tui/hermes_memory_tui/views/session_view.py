@@ -79,7 +79,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
 
     def __init__(self, memory: Memory, session: Session) -> None:
         super().__init__(memory)
-        self.grid.stays_at_top = True
+        self.grid.is_newest_first = True
         self._session = session
         self._kind = 0
         self._compare = True
@@ -124,7 +124,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
             events += [(one.at, change_row(one, data.named, now)) for one in data.wrote]
         events.sort(key=lambda event: -event[0])
         self.grid.empty = ("No activity yet.", "", "calls, context and writes appear here live")
-        self.grid.border_subtitle = f"{kind} · {len(events)}"
+        self.grid.set_subtitle(f"{kind} · {len(events)}")
         self.grid.show([row for _, row in events])
 
     def action_kind(self, step: int) -> None:

@@ -61,7 +61,7 @@ class StartView(BaseView[StartData]):
             "",
             "n: write a fact · or add hermes-memory-bridge to any MCP host",
         )
-        self.grid.border_subtitle = "enter: next step"
+        self.grid.set_subtitle("enter: next step")
         self.grid.show([discovered_row(one) for one in data.findings])
 
     @property

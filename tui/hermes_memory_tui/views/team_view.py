@@ -118,8 +118,10 @@ class TeamView(BaseView[TeamData]):
         now = self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in data.themes)
         self.grid.empty = ("No themes yet.",)
-        self.grid.border_subtitle = to_border_title(
-            "no bridge" if data.sync is None else to_printable(str(data.sync.get("state", "not configured")))
+        self.grid.set_subtitle(
+            to_border_title(
+                "no bridge" if data.sync is None else to_printable(str(data.sync.get("state", "not configured")))
+            )
         )
         self.grid.show([team_theme_row(theme, hues[theme.name], data) for theme in data.themes])
         self.conflicts.display = bool(data.conflicts)

@@ -62,6 +62,8 @@ class FactTable(MarkedList):
         self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
         self.keys: array[int] = array("q")
+        self.is_newest_first = True
+        """Whether new facts come at the top, where an untouched cursor follows them."""
         self.columns: tuple[str, ...] = fact_columns.DEFAULT
         """Names of the columns that are shown, where there is room."""
         self.hues: dict[str, int] = {}
@@ -95,6 +97,9 @@ class FactTable(MarkedList):
         """The keys of the marked facts, else of the one under the cursor."""
         if self.marked:
             return list(self.marked)
+        before = self.before_following()
+        if before is not None:
+            return before
         return [] if self.fact is None else [self.fact.id]
 
     @property
@@ -111,13 +116,21 @@ class FactTable(MarkedList):
         for fact in known:
             self._facts[fact.id] = fact
         key = self.keys[self.cursor] if self.keys and not top else None
-        before = self.cursor
+        before, count = self.cursor, len(self.keys)
         self.keys = keys
         self._gone.clear()
         if top:
             row = 0
+            self._touch(False)
         elif row is None:
             row = self._row_of(key, before)
+        if self.is_newest_first and not top and key is not None:
+            if self.is_following:
+                if row:
+                    self.note_followed([key])
+                row = 0
+            elif 0 < row - before <= len(keys) - count:
+                self.note_new_above(row - before)
         offset = self.scroll_offset.y
         height = self.scrollable_content_region.height
         self.rows_changed()

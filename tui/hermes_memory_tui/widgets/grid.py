@@ -75,8 +75,8 @@ class Grid(MarkedList):
         self.hidden: Collection[str] = ()
         """Titles of the columns that were put away."""
         self._awaited: object = None
-        self.stays_at_top = False
-        """Whether a cursor on the first row stays there when rows come above it: for what is followed as it happens."""
+        self.is_newest_first = False
+        """Whether new rows come at the top, where an untouched cursor follows them."""
         self.empty: Sequence[str] = ()
         """What is said where the rows would be."""
 
@@ -100,6 +100,9 @@ class Grid(MarkedList):
         """The keys of the marked rows, in the order of the list; else of the one under the cursor."""
         if self.marked:
             return [row.key for row in self.rows if row.key in self.marked]
+        before = self.before_following()
+        if before is not None:
+            return before
         return [] if self.key is None else [self.key]
 
     def show(self, rows: Sequence[GridRow]) -> None:
@@ -131,14 +134,20 @@ class Grid(MarkedList):
         self.rows_changed()
 
     def _arrange(self, top: bool = False) -> None:
+        follows = self.is_newest_first and self.sort is None and self._awaited is None and self.is_following
         key, self._awaited = self.key if self._awaited is None else self._awaited, None
         before = self.cursor
+        known = {row.key for row in self.rows} if self.is_newest_first and not top else None
         self.rows = arrange_rows(self.all_rows, self.filter, self.sort)
         row = self.find_row(key)
         if row is None:
             row = min(before, max(0, len(self.rows) - 1))
-        if top or (self.stays_at_top and not before):
+        if top or follows:
+            if follows and row and key is not None:
+                self.note_followed([key])
             row = 0
+        elif known:
+            self.note_new_above(sum(one.key not in known for one in self.rows[:row]))
         self.rows_changed()
         self.set_reactive(LineList.cursor, row)
         self.keep_in_view()

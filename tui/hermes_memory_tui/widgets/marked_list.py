@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import time
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from hermes_memory_tui.text.display_formats import format_count, pluralise
 from hermes_memory_tui.widgets.line_list import LineList
+
+REACTION_S = 0.4
+"""A key that comes sooner after a new row was meant for the row before: people do not react faster to what they read."""
 
 MOST_MARKED = 50_000
 """Rows that can be marked: what one change may hold, and what a person can still look through."""
@@ -60,6 +65,61 @@ class MarkedList(LineList):
         self.marked: dict[Any, None] = {}
         """Keys of the marked rows, in the order they were marked."""
         self._marked_last: Any = None
+        self._subtitle = ""
+        self._shown: tuple[float, list[Any]] = (0.0, [])
+        """When the row under an untouched cursor last became another one, and what was selected before."""
+        self.is_touched = False
+        """Whether the person has moved the cursor off the first row, so that it stays with its row from then on."""
+        self.new_above = 0
+        """Rows that came above the cursor since."""
+
+    # Following what is newest
+
+    def set_subtitle(self, text: str) -> None:
+        """Say something below the list, after the number of new rows above the cursor."""
+        self._subtitle = text
+        new = f"{format_count(self.new_above)} new, g · " if self.new_above else ""
+        self.border_subtitle = f"{new}{text}"
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the cursor stays on the first row when rows come above it."""
+        return self.cursor == 0 and not self.is_touched
+
+    def note_new_above(self, rows: int) -> None:
+        """Count rows that came above the cursor."""
+        self.new_above += rows
+        self.set_subtitle(self._subtitle)
+
+    def note_followed(self, selected: list[Any]) -> None:
+        """Remember what was selected before the cursor's row became a new one by itself."""
+        self._shown = (time.monotonic(), selected)
+
+    def before_following(self) -> list[Any] | None:
+        """Return what was selected when a key was pressed, if the row has changed too recently to have been meant."""
+        at, selected = self._shown
+        return selected if selected and time.monotonic() - at < REACTION_S else None
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        super().watch_cursor(old, new)
+        self._touch(new != 0)
+
+    def action_first(self) -> None:
+        super().action_first()
+        self._touch(False)
+
+    def on_click(self, event: events.Click) -> None:
+        super().on_click(event)
+        self._touch(True)
+
+    def _touch(self, is_touched: bool) -> None:
+        self.is_touched = is_touched
+        self._shown = (0.0, [])
+        if self.new_above and not self.cursor:
+            self.new_above = 0
+            self.set_subtitle(self._subtitle)
+
+    # Marks
 
     @abstractmethod
     def key_at(self, row: int) -> Any:
@@ -85,6 +145,7 @@ class MarkedList(LineList):
         key = self.key_at(self.cursor) if self.row_count else None
         if key is None:
             return
+        self._touch(True)
         if key in self.marked:
             del self.marked[key]
         elif self._mark([key]):

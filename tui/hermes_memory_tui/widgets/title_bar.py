@@ -43,6 +43,9 @@ class TitleBar(Widget):
     past: reactive[str] = reactive("")
     """The moment that is looked at, when it is not the present."""
 
+    paused: reactive[str] = reactive("")
+    """That changes are not followed, and how many there were since; empty while they are."""
+
     trouble: reactive[str] = reactive("")
     """What is wrong with the store; shown instead of everything that could be out of date."""
 
@@ -60,6 +63,8 @@ class TitleBar(Widget):
             left.append((f"  {self.past}", "bold $warning"))
         elif self.read_only:
             left.append(("  read-only", "$warning"))
+        if self.paused:
+            left.append((f"  {self.paused}", "bold $warning"))
         if self.capture_stop and not self.past:
             left.append((f"  capture {self.capture_stop}", "bold $warning"))
         right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()

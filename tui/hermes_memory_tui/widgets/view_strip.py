@@ -25,6 +25,10 @@ class OpenView(Message):
         self.name = name
 
 
+class FollowingToggled(Message):
+    """Posted to the screen when the person paused or continued following changes."""
+
+
 class OpenConversation(Message):
     """Posted by a screen that wants the conversation of some captured messages; the app opens it."""
 
