@@ -540,3 +540,4 @@ class MainScreen(ListingScreen):
 
     def after_write(self) -> None:
         self.try_follow_changes()
+        self.table.settle()

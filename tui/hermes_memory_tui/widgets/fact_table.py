@@ -82,7 +82,7 @@ class FactTable(MarkedList):
         """The fact under the cursor."""
         return self.fact_at(self.cursor) if self.keys else None
 
-    def key_at(self, row: int) -> int | None:
+    def key_of_row(self, row: int) -> int | None:
         return self.keys[row] if self.fact_at(row) is not None else None
 
     def find_row(self, key: int) -> int | None:

@@ -89,7 +89,7 @@ class Grid(MarkedList):
         """The key of the row under the cursor."""
         return self.rows[self.cursor].key if self.rows else None
 
-    def key_at(self, row: int) -> Any:
+    def key_of_row(self, row: int) -> Any:
         return self.rows[row].key
 
     def find_row(self, key: Any) -> int | None:

@@ -95,6 +95,10 @@ class MarkedList(LineList):
         """Remember what was selected before the cursor's row became a new one by itself."""
         self._shown = (time.monotonic(), selected)
 
+    def settle(self) -> None:
+        """Take the row under the cursor as known: what moved it was the person's own change."""
+        self._shown = (0.0, [])
+
     def before_following(self) -> list[Any] | None:
         """Return what was selected when a key was pressed, if the row has changed too recently to have been meant."""
         at, selected = self._shown
@@ -114,7 +118,7 @@ class MarkedList(LineList):
 
     def _touch(self, is_touched: bool) -> None:
         self.is_touched = is_touched
-        self._shown = (0.0, [])
+        self.settle()
         if self.new_above and not self.cursor:
             self.new_above = 0
             self.set_subtitle(self._subtitle)
@@ -122,7 +126,7 @@ class MarkedList(LineList):
     # Marks
 
     @abstractmethod
-    def key_at(self, row: int) -> Any:
+    def key_of_row(self, row: int) -> Any:
         """Return the key of a row; None when it has none that could be marked."""
 
     @abstractmethod
@@ -131,7 +135,7 @@ class MarkedList(LineList):
 
     def keys_between(self, first: int, end: int) -> Iterable[Any]:
         """Return the keys of the rows from `first`, without `end`."""
-        return (self.key_at(row) for row in range(first, end))
+        return (self.key_of_row(row) for row in range(first, end))
 
     @property
     def can_mark(self) -> bool:
@@ -142,7 +146,7 @@ class MarkedList(LineList):
         return self.can_mark if action in ("mark", "mark_range", "mark_all", "unmark") else True
 
     def action_mark(self) -> None:
-        key = self.key_at(self.cursor) if self.row_count else None
+        key = self.key_of_row(self.cursor) if self.row_count else None
         if key is None:
             return
         self._touch(True)
@@ -163,7 +167,7 @@ class MarkedList(LineList):
             return
         first, last = sorted((row, self.cursor))
         self._mark(self.keys_between(first, last + 1))
-        self._marked_last = self.key_at(self.cursor)
+        self._marked_last = self.key_of_row(self.cursor)
         self._marks_changed()
 
     def action_mark_all(self) -> None:
