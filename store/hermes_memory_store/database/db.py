@@ -161,8 +161,7 @@ class Db:
             if conn.in_transaction:  # a full disk makes SQLite end the whole transaction by itself
                 conn.execute("ROLLBACK TO step")
                 conn.execute("RELEASE step")
-            for forget in self._forget:
-                forget()
+            self.forget_caches()
             raise
         conn.execute("RELEASE step")
 
@@ -190,8 +189,7 @@ class Db:
         version = self.conn.execute("PRAGMA schema_version").fetchone()[0]
         if version != self._content:
             self._content = version
-            for forget in self._forget:
-                forget()
+            self.forget_caches()
 
     def has_lost_name(self) -> bool:
         """Check whether the open file was deleted, or another one has its name."""
@@ -218,6 +216,10 @@ class Db:
         if not self.conn.in_transaction:
             return
         self.conn.execute("ROLLBACK")
+        self.forget_caches()
+
+    def forget_caches(self) -> None:
+        """Clear the caches that depend on what the file holds."""
         for forget in self._forget:
             forget()
 
