@@ -20,6 +20,7 @@ from textual.dom import NoScreen
 from textual.errors import NoWidget
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
 from hermes_memory_tui.dialogs.modal import Modal
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
+    from hermes_memory_tui.model.past_memory import Way
+    from hermes_memory_tui.screens.past_screen import TravelProgress
+    from hermes_memory_tui.screens.time_travel import TimeTravel
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
     from hermes_memory_tui.views.base_view import BaseView
 
@@ -51,6 +55,16 @@ def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
     loaded = getattr(importlib.import_module(f"hermes_memory_tui.views.{module}"), name)
     assert isinstance(loaded, type)
     return loaded
+
+
+TIME_KEYS = (
+    ("left_square_bracket", "[", "step(-1)", "Change back", "back", "Show the memory before the latest change"),
+    ("right_square_bracket", "]", "step(1)", "Change forward", "forward", "Show the memory after the next change"),
+    ("left_curly_bracket", "{", "hours(-1)", "Hour back", "hour_back", "Show the memory an hour before"),
+    ("right_curly_bracket", "}", "hours(1)", "Hour forward", "hour_forward", "Show the memory an hour later"),
+    ("at", "@", "name_moment", "Go to time", "moment", "Show the memory as of any time or change"),
+)
+"""Keys that move through time, from anywhere."""
 
 
 class Inspector(App[int]):
@@ -77,6 +91,19 @@ class Inspector(App[int]):
                 show=False,
             )
             for entry in (*CATALOG, START)
+        ),
+        *(
+            Binding(key, action, title, id=f"time.{name}", key_display=shown, tooltip=tooltip, show=False)
+            for key, shown, action, title, name, tooltip in TIME_KEYS
+        ),
+        Binding(
+            "p",
+            "play",
+            "Play",
+            id="time.play",
+            tooltip="Play the changes from here, or stop",
+            show=False,
+            priority=True,
         ),
         Binding("F", "pause", "Pause", id="app.pause", tooltip="Pause or continue following changes", show=False),
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
@@ -126,6 +153,7 @@ class Inspector(App[int]):
         """What the person had before them when this app failed."""
         self.typed: dict[str, str] = {}
         """What was typed into dialogs when the app before this one failed, by their names."""
+        self._time: TimeTravel | None = None
         self.paused_at: int | None = None
         """The newest row of the journal when following was paused; None while changes are followed."""
         self.was_touched = False
@@ -286,12 +314,75 @@ class Inspector(App[int]):
     # Views
 
     def action_view(self, name: str) -> None:
-        if self.facts_screen is not None and self.facts_screen.is_past:
-            title = VIEWS_BY_NAME[name].title
-            what = "You are viewing a past state" if name == FACTS else f"{title} shows only the present"
-            self.notify(f"{what}; esc returns to the present.", severity="warning", timeout=5)
-            return
         self.open_view(name)
+
+    # Time
+
+    @property
+    def time(self) -> TimeTravel:
+        """The moment that is shown."""
+        if self._time is None:
+            from hermes_memory_tui.screens.time_travel import TimeTravel
+
+            assert self.memory is not None
+            self._time = TimeTravel(self, self.memory)
+        return self._time
+
+    @property
+    def is_past(self) -> bool:
+        """Whether a moment of the past is shown."""
+        return self._time is not None and self._time.past is not None
+
+    def travel(self, way: Way, view: str | None = None) -> None:
+        """Go to another moment; every view shows it. From the present, `view` is opened when it is given."""
+        if self.memory is not None:
+            self.time.go(way, view)
+
+    def action_step(self, changes: int) -> None:
+        """Go one change back or forward in time."""
+        from hermes_memory_tui.model.past_memory import step
+
+        if changes < 0 or self.is_past:
+            self.travel(step(changes))
+
+    def action_hours(self, hours: int) -> None:
+        """Go some hours back or forward in time."""
+        from hermes_memory_tui.model.past_memory import HOUR_MS, pass_time
+
+        if hours < 0 or self.is_past:
+            self.travel(pass_time(hours * HOUR_MS))
+
+    def action_name_moment(self) -> None:
+        """Ask for a moment, and go there."""
+        from hermes_memory_tui.dialogs.moment_question import MomentQuestion
+
+        if self.memory is not None:
+            self.push_screen(MomentQuestion(self.memory.now()), self._go_to_moment)
+
+    def _go_to_moment(self, text: str | None) -> None:
+        from hermes_memory_tui.model.past_memory import name_moment
+
+        if text is not None:
+            self.travel(name_moment(text))
+
+    def action_play(self) -> None:
+        """Play the changes that follow, or stop."""
+        self.time.play()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "play":
+            return self.is_past and not isinstance(self.focused, Input | TextArea)
+        return super().check_action(action, parameters)
+
+    def on_travel_progress(self, message: TravelProgress) -> None:
+        self.time.show_progress(message.done, message.total)
+
+    def go_back(self) -> None:
+        """Leave a view: to the facts, or from the past to the present."""
+        if self.is_past:
+            self.time.leave()
+        else:
+            self.open_view(FACTS)
 
     def on_open_view(self, message: OpenView) -> None:
         self.open_view(message.name)
@@ -326,13 +417,21 @@ class Inspector(App[int]):
         if name not in self._views:
             self._views[name] = load_view_class(VIEWS_BY_NAME[name])(self.memory)
             self.install_screen(self._views[name], f"view-{name}")
+            if self.is_past:
+                self._views[name].set_memory(self.main.memory, self.main.title_bar.past)
         self.push_screen(self._views[name])
         return self._views[name]
 
     @property
-    def main(self) -> MainScreen:
-        """The facts screen."""
+    def present_main(self) -> MainScreen:
+        """The facts screen of the present."""
         return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
+
+    @property
+    def main(self) -> MainScreen:
+        """The facts screen of the moment that is shown."""
+        past = self._time.screen if self._time is not None else None
+        return past if past is not None and past in self.screen_stack else self.present_main
 
     def action_command_palette(self) -> None:
         from hermes_memory_tui.dialogs.command_palette import SafeCommandPalette
@@ -360,6 +459,8 @@ class Inspector(App[int]):
         self.exit(0)
 
     def on_unmount(self) -> None:
+        if self._time is not None:
+            self._time.cancel()
         if self.memory is not None:
             self.memory.close()
 

@@ -53,8 +53,7 @@ class BindingCommands(Provider):
 
     def _go_to(self, theme: str, scope: str | None) -> None:
         app: Any = self.app
-        if not app.facts_screen.is_past:
-            app.open_view("facts")
+        app.open_view("facts")
         app.facts_screen.go_to_scope(theme, scope)
 
     async def discover(self) -> Hits:

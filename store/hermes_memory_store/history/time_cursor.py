@@ -146,7 +146,9 @@ class TimeCursor:
         self._store.db.forget_caches()
 
     def close(self) -> None:
-        """Close the copy, and remove it."""
+        """Close the copy, and remove it. Closing it again does nothing."""
+        if not self._folder.exists():
+            return
         try:
             with self._store.db.lock:
                 self._store.db.conn.rollback()

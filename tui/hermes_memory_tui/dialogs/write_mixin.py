@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.content import Content
 from textual.screen import Screen
 
@@ -15,6 +16,7 @@ from hermes_memory_tui.model.memory import ActionResult
 
 if TYPE_CHECKING:
     from hermes_memory_tui.model.bulk_actions import Preview
+    from hermes_memory_tui.model.memory import Memory
     from hermes_memory_tui.widgets.title_bar import TitleBar
 
     Base = Screen[None]
@@ -28,7 +30,10 @@ WRITING_SHOWS_S = 0.2
 class WriteMixin(Base):
     """A screen that writes. The title shows when a write waits for the lock."""
 
+    WRITES: ClassVar[frozenset[str]] = frozenset()
+    """Actions that change the memory; hidden when it is open read-only."""
     title_bar: TitleBar
+    memory: Memory
     _writes = 0
 
     def write(
@@ -42,6 +47,16 @@ class WriteMixin(Base):
         :param then: called when it is done
         :param otherwise: called with the error instead of a notification
         """
+        if not self.refuse_in_past():
+            self.write_in_present(act, then, otherwise)
+
+    def write_in_present(
+        self,
+        act: Callable[[], ActionResult],
+        then: Callable[[], object] | None = None,
+        otherwise: Callable[[StoreError], object] | None = None,
+    ) -> None:
+        """Run a write as `write` does, whatever moment is shown."""
         self._writes += 1
         self.set_timer(WRITING_SHOWS_S, self._show_writing)
         self.run_worker(partial(self._write, act, then, otherwise), thread=True, group="writing")
@@ -85,6 +100,8 @@ class WriteMixin(Base):
 
         :param then: called when it is done
         """
+        if self.refuse_in_past():
+            return
 
         def look() -> None:
             try:
@@ -107,6 +124,24 @@ class WriteMixin(Base):
                 self.write(act, then)
 
         self.run_worker(look, thread=True, group="looking", exclusive=True)
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why nothing happens when a key would change something in the past."""
+        if self.memory.is_past:
+            chain = (bindings for node, bindings in self._binding_chain if node is self)
+            found = [one for bindings in chain for one in bindings.key_to_bindings.get(event.key, ())]
+            if any(one.action in self.WRITES for one in found):
+                event.stop()
+                self.refuse_in_past()
+
+    def refuse_in_past(self) -> bool:
+        """Say that nothing changes in the past, while it is shown; return whether it is."""
+        if self.memory.is_past:
+            said = (
+                "This is the past: nothing changes here. R in the facts says one again now, esc returns to the present."
+            )
+            self.notify(said, severity="warning", timeout=5)
+        return self.memory.is_past
 
     def _write(
         self,

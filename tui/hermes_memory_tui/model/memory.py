@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
@@ -196,6 +196,9 @@ class ListingInterrupted(Exception):
 
 class Memory:
     """One store, as the inspector uses it."""
+
+    is_past: ClassVar[bool] = False
+    """Whether it shows a moment of the past, where nothing changes."""
 
     def __init__(self, open_store: Callable[[], Store]) -> None:
         self._open_store = open_store

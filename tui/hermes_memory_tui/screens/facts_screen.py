@@ -32,19 +32,15 @@ MOST_COPIED = 500
 
 DEFAULT_THEME = "default"
 
-WRITES = frozenset(
-    {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
-    | {"close_scope", "reopen_scope"}
-)
-"""Actions that change the memory; hidden when it is open read-only."""
-
 
 class MainScreen(ListingScreen):
     """The first screen, with the facts."""
 
     BINDING_GROUP_TITLE = "Memory"
-    is_past: ClassVar[bool] = False
-    """Whether it shows the memory as it was, where nothing changes."""
+    WRITES = frozenset(
+        {"edit", "new", "archive", "restore", "pin", "warm", "cool", "move", "purge", "undo", "redo", "undo_fact"}
+        | {"close_scope", "reopen_scope"}
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
         Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
@@ -112,7 +108,7 @@ class MainScreen(ListingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "search" and self.filter_line is not None and self.focused is self.filter_line.input:
             return False
-        return not (self.memory.read_only and action in WRITES)
+        return not (self.memory.read_only and action in self.WRITES)
 
     def action_differences(self) -> None:
         self.detail_pane.differences = not self.detail_pane.differences

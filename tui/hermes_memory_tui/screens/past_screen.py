@@ -1,49 +1,39 @@
-"""Time travel: a copy rewound to a past time, shown by the same screens; single facts can be restored from it."""
+"""The facts at a moment of the past, shown as those of the present are; single ones can be said again now."""
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual import events
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
-from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.history.time_travel import open_store_at
-from hermes_memory_store.model import Fact, SessionStatus
+from hermes_memory_store.errors import UnknownFact
+from hermes_memory_store.model import Fact
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.modal import Modal
-from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
-from hermes_memory_tui.screens.facts_screen import WRITES, MainScreen
+from hermes_memory_tui.model.memory import ActionResult, Memory
+from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.key_line import KeyLine
 
 
-class LoadCancelled(Exception):
-    """Raised when nobody waits for the copy any more."""
+class TravelProgress(Message):
+    """Posted to the app while a long way through time is gone: rows processed, and their number."""
 
-
-class PastMemory(Memory):
-    """A read-only memory as of a past time."""
-
-    def overview(self) -> Overview:
-        """Return the overview as of that time.
-
-        The last heartbeat of open sessions is unknown, since the journal holds no heartbeats; so none is called live
-        or stale.
-        """
-        found = super().overview()
-        return replace(found, sessions=[replace(one, status=SessionStatus.OPEN) for one in found.sessions])
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__()
+        self.done = done
+        self.total = total
 
 
 class PastLoadingDialog(Modal[None]):
-    """Makes the copy, and opens it."""
+    """Says how far a long way through time has come; escape gives it up."""
 
     CSS_PATH = "dialogs.tcss"
     BINDING_GROUP_TITLE = "Time travel"
@@ -51,11 +41,9 @@ class PastLoadingDialog(Modal[None]):
         Binding("escape", "leave", "Cancel", id="past_loading.leave", tooltip="Cancel"),
     ]
 
-    def __init__(self, memory: Memory, moment: int) -> None:
+    def __init__(self, cancel: Callable[[], None]) -> None:
         super().__init__()
-        self._memory = memory
-        self._moment = moment
-        self._left = False
+        self._cancel = cancel
         self._said = Static("", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -64,53 +52,18 @@ class PastLoadingDialog(Modal[None]):
             yield KeyLine()
 
     def on_mount(self) -> None:
-        when = display_formats.format_moment(self._moment, self._memory.now())
         self.query_one("#ask").border_title = "time travel"
-        self._said.update(Content(f"rewinding to {when} …\n"))
-        self.run_worker(self._make, thread=True)
 
-    def _make(self) -> None:
-        try:
-            with self._memory.open_reader() as store:
-                past = open_store_at(store, self._moment, progress=self._progress)
-        except LoadCancelled:
-            return
-        except StoreError as error:
-            self.app.call_from_thread(self._show_failure, error)
-            return
-        self.app.call_from_thread(self._open_past, past)
-
-    def _progress(self, done: int, total: int) -> None:
-        if self._left:
-            raise LoadCancelled
-        self.app.call_from_thread(
-            self._said.update,
-            Content(f"{display_formats.format_count(done)} of {display_formats.format_count(total)} changes rewound\n"),
-        )
-
-    def _open_past(self, past: Store) -> None:
-        if self._left:
-            past.close()
-            return
-        path, clock, policies = past.path, past.clock, past.policies
-        folder = path.parent
-        past.db.close()
-        memory = PastMemory(lambda: Store.open(path, read_only=True, force=True, clock=clock, policies=policies))
-        memory.shown_path = self._memory.shown_path
-        memory.on_close = partial(shutil.rmtree, folder, ignore_errors=True)
-        self.app.switch_screen(PastScreen(memory, self._memory))
-
-    def _show_failure(self, error: StoreError) -> None:
-        self.notify(str(error), severity="error", timeout=8, markup=False)
-        if self.is_current:
-            self.dismiss()
+    def show_progress(self, app: App[Any], done: int, total: int) -> None:
+        """Say how many changes were processed; the dialog opens with the first."""
+        if not self.is_attached:
+            app.push_screen(self)
+        counts = f"{display_formats.format_count(done)} of {display_formats.format_count(total)}"
+        self._said.update(Content(f"{counts} changes\n"))
 
     def action_leave(self) -> None:
-        self._left = True
+        self._cancel()
         self.dismiss()
-
-    def on_unmount(self) -> None:
-        self._left = True  # however it was left, by quitting too: making the copy may take minutes
 
 
 class PastScreen(MainScreen):
@@ -121,30 +74,49 @@ class PastScreen(MainScreen):
     AGENTS_TITLE = "agents at that time"
     BINDING_GROUP_TITLE = "The past"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("R", "bring_back", "Restore", id="past.bring_back", tooltip="Restore this version in the present"),
+        Binding(
+            "R",
+            "bring_back",
+            "Restore",
+            id="past.bring_back",
+            tooltip="Say this again now",
+        ),
         Binding("q", "to_present", "Present", id="past.leave", tooltip="Back to the present"),
     ]
 
     def __init__(self, past: Memory, present: Memory) -> None:
         super().__init__(past, past.overview(), None)
         self._present = present
+        self._known = present.newest_seq()
+        self._band = ""
         self.title_bar.trouble = ""
 
     def on_mount(self) -> None:
-        self.strip.display = False
         self.table.border_title = "the past"
-        self.agents_pane.has_ages = False
-        when = self.memory.now()
-        self.title_bar.past = f"as it was on {display_formats.format_moment(when, self._present.now())}"
 
-    def on_key(self, event: events.Key) -> None:
-        """Say that the snapshot is read-only when a key would change something in the present."""
-        chain = (bindings for node, bindings in self._binding_chain if node is self)
-        found = [one for bindings in chain for one in bindings.key_to_bindings.get(event.key, ())]
-        if any(one.action in WRITES for one in found):
-            event.stop()
-            said = "Read-only snapshot. R restores a fact, esc returns to the present."
-            self.notify(said, severity="warning", timeout=5)
+    def show_band(self, band: str) -> None:
+        """Say in the title where in time one is."""
+        self._band = band
+        newer = self._present.newest_seq() - self._known
+        self.title_bar.past = f"{band} · {newer:,} newer since" if newer > 0 else band
+
+    def show_moment(self, band: str) -> None:
+        """Show everything anew after the memory has gone to another moment; the cursor stays on its fact."""
+        fact = self.table.fact
+        self.show_band(band)
+        self._seq = 0
+        self.table.forget()
+        self.try_follow_changes()
+        self.show_listing(self._view)
+        if fact is not None:
+            self.go_to_past_fact(fact.uid)
+
+    def go_to_past_fact(self, uid: str) -> None:
+        """Move the cursor to a fact of that moment, if there is one."""
+        super().go_to_fact(uid)
+
+    def _poll(self) -> None:
+        self.show_band(self._band)
 
     def _explain_emptiness(self) -> None:
         if self.line:
@@ -160,7 +132,7 @@ class PastScreen(MainScreen):
             return
         facts = self.memory.facts_for_write(self.table.selected_keys)
         if facts:
-            self.write(lambda: restore_past_facts(self._present, facts), self.table.action_unmark)
+            self.write_in_present(lambda: restore_past_facts(self._present, facts), self.table.action_unmark)
 
     def after_write(self) -> None:
         """Leave the past unchanged: the write was made in the present."""
@@ -176,10 +148,11 @@ class PastScreen(MainScreen):
 
     def action_to_present(self) -> None:
         """Return to the present."""
-        self.app.pop_screen()
+        app: Any = self.app
+        app.time.leave()
 
     def on_unmount(self) -> None:
-        # However it was left, by a digit or by quitting too: its copy goes with it.
+        # However it was left, by quitting too: its copy goes with it.
         self.memory.close()
 
 

@@ -21,7 +21,6 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
 from hermes_memory_tui.dialogs.write_mixin import WriteMixin
 from hermes_memory_tui.model.memory import Memory, Overview
-from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.list_tools import ListTools
 from hermes_memory_tui.widgets.grid import Grid, GridColumn
@@ -29,9 +28,10 @@ from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, TextPanel
 from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
-from hermes_memory_tui.widgets.view_strip import OpenView, ViewStrip
+from hermes_memory_tui.widgets.view_strip import ViewStrip
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.facts_screen import MainScreen
 
 LOOK_S = 0.25
@@ -49,6 +49,12 @@ class InspectorApp(Protocol):
     @property
     def main(self) -> MainScreen:
         """The facts screen."""
+
+    def travel(self, way: Way, view: str | None = None) -> None:
+        """Go to another moment; every view shows it."""
+
+    def go_back(self) -> None:
+        """Leave a view: to the facts, or from the past to the present."""
 
     @property
     def pause_note(self) -> str:
@@ -71,8 +77,7 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
         Binding("ctrl+r", "redo", "Redo", id="view.redo", tooltip="Redo", show=False),
         Binding("y", "copy_text", "Copy", id="view.copy", tooltip="Copy the detail text", show=False),
     ]
-    WRITES: ClassVar[frozenset[str]] = frozenset({"undo", "redo"})
-    """Actions that are hidden when the memory is read-only."""
+    WRITES = frozenset({"undo", "redo"})
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
     COLUMNS: ClassVar[Sequence[GridColumn]]
@@ -152,6 +157,14 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
     def on_following_toggled(self) -> None:
         self._check_for_changes()
 
+    def set_memory(self, memory: Memory, band: str) -> None:
+        """Show another moment; `band` says which in the title, and is empty in the present."""
+        self.memory = memory
+        self.title_bar.past = band
+        self._epoch = -1
+        if self.is_current:
+            self.reload()
+
     def reload(self) -> None:
         """Reload everything in a thread.
 
@@ -166,7 +179,8 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
     def _load(self) -> None:
         then: Callable[[], None]
         try:
-            self.ask_outside_store()
+            if not self.memory.is_past:  # what others say now is nothing of that moment
+                self.ask_outside_store()
             overview = self.memory.overview()
             then = partial(self._show_loaded, overview, self.memory.read_view(self.load))
         except StoreError as error:
@@ -264,7 +278,7 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
             self.remove_class("-show-text")
             self.grid.focus()
         elif not self.clear_list():
-            self.post_message(OpenView(FACTS))
+            self.inspector.go_back()
 
     def action_copy_text(self) -> None:
         """Copy the detail text."""

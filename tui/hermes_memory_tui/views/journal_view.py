@@ -14,11 +14,11 @@ from textual.content import Content
 from hermes_memory_store.errors import QueryError, StoreError, UnknownSession
 from hermes_memory_store.model import Change, Check, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.search.query_syntax import parse_time_filter
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
@@ -116,14 +116,6 @@ class JournalView(PagedView[JournalPage]):
         ),
         Binding("U", "undo_change", "Undo", id="journal.undo", tooltip="Undo this change, whoever made it"),
         Binding("b", "step_back", "Time travel", id="journal.past", tooltip="Open the memory as of before this change"),
-        Binding(
-            "at",
-            "step_to",
-            "Go to time",
-            id="journal.moment",
-            key_display="@",
-            tooltip="Open the memory as of a given time",
-        ),
         Binding(
             "e", "everything", "All entries", id="journal.everything", tooltip="Show or hide sessions and conversations"
         ),
@@ -246,28 +238,12 @@ class JournalView(PagedView[JournalPage]):
         )
 
     def action_step_back(self) -> None:
-        from hermes_memory_tui.screens.past_screen import PastLoadingDialog
+        """Open the memory as it was before the change, and show its facts."""
+        from hermes_memory_tui.model.past_memory import before_change
 
-        change = self.change
+        change, app = self.change, self.inspector
         if change is not None:
-            self.app.push_screen(PastLoadingDialog(self.memory, change.at - 1))
-
-    def action_step_to(self) -> None:
-        lines = [Content.styled("an age (90m, 3h, 2d) or a date (2026-03-17, 2026-03-17 13:00, UTC)", "$dim")]
-        dialog = Question("time travel", lines, type_in="when", check=self._wrong_moment)
-        self.ask_then(dialog, self._step_to)
-
-    def _wrong_moment(self, text: str) -> str | None:
-        try:
-            parse_time_filter("when", text, self.memory.now())
-        except QueryError as error:
-            return to_printable(str(error))
-        return None
-
-    def _step_to(self, text: str) -> None:
-        from hermes_memory_tui.screens.past_screen import PastLoadingDialog
-
-        self.app.push_screen(PastLoadingDialog(self.memory, parse_time_filter("when", text, self.memory.now())))
+            app.travel(before_change(change.change), FACTS)
 
     def action_verify(self) -> None:
         self.notify("Verifying …", timeout=2)

@@ -12,12 +12,14 @@ from textual.pilot import Pilot
 from hermes_memory_store.model import Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from hermes_memory_tui.screens.past_screen import PastScreen
 from hermes_memory_tui.views.journal_view import JournalView
 from tests.tui.inspector.driving import (
     NOW,
     facts_of,
     fill,
+    frozen,
     inspecting,
     opened,
     rows_of,
@@ -26,6 +28,7 @@ from tests.tui.inspector.driving import (
     to_row,
     type_text,
     until,
+    view_of,
 )
 
 
@@ -130,7 +133,7 @@ async def test_stepping_back_and_bringing_a_fact_back(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         past = pilot.app.screen
         assert isinstance(past, PastScreen)
-        assert "as it was on" in screen_text(pilot)
+        assert "13 Mar" in screen_text(pilot)
         await until(pilot, lambda: "redis" in screen_text(pilot))
         copy = past.memory.path
         while past.table.fact is None or past.table.fact.target != "cache":
@@ -194,34 +197,35 @@ async def test_any_moment_can_be_looked_at(path: Path, when: str) -> None:
         await pilot.press(*["backspace"] * 4)
         await type_text(pilot, when)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
-        await until(pilot, lambda: "as it was on 13 Mar" in screen_text(pilot))
+        await until(pilot, lambda: "before now" in screen_text(pilot))
+        assert "13 Mar" in screen_text(pilot)
+        assert isinstance(pilot.app.screen, JournalView)
         await pilot.press("escape")
-        await until(pilot, lambda: isinstance(pilot.app.screen, JournalView))
+        await until(pilot, lambda: "before now" not in screen_text(pilot))
 
 
-@pytest.mark.parametrize("digit", list("1234567890"))
-async def test_a_digit_never_shows_the_present_in_the_past(path: Path, digit: str) -> None:
+@pytest.mark.parametrize("name", ["scopes", "pressure", "told", "agents", "journal", "review", "turns", "team"])
+async def test_every_view_shows_the_past_and_escape_the_present(path: Path, name: str) -> None:
     async with inspecting(path) as pilot:
-        await opened(pilot, "journal")
-        await to_row(pilot, "edit")
-        await pilot.press("b")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
-        past = pilot.app.screen
-        assert isinstance(past, PastScreen)
-        await pilot.press(digit)
-        await until(pilot, lambda: "esc returns to the present" in said(pilot))
-        assert pilot.app.screen is past
-        await pilot.press("q")
+        past = await step_back(pilot, "edit")
+        await pilot.press(VIEWS_BY_NAME[name].key)
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == name)
+        view = view_of(pilot)
+        await until(pilot, lambda: view.data is not None and view.memory is past.memory)
+        await until(pilot, lambda: "before now" in screen_text(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: view.memory is not past.memory)
+        await until(pilot, lambda: "before now" not in screen_text(pilot))
+        assert pilot.app.screen is view
         await until(pilot, lambda: not past.memory.path.exists(), "removing the copy of the past")
 
 
-@pytest.mark.parametrize("key", ["n", "e", "a", "p", "w", "W", "m", "P", "u", "U", "r", "c", "o", "ctrl+r"])
+@pytest.mark.parametrize("key", ["n", "e", "a", "w", "W", "m", "P", "u", "U", "r", "c", "o", "ctrl+r"])
 async def test_a_key_that_changes_facts_says_that_the_past_stays_as_it_was(path: Path, key: str) -> None:
     async with inspecting(path) as pilot:
         past = await step_back(pilot, "edit")
         await pilot.press(key)
-        await until(pilot, lambda: "Read-only snapshot" in said(pilot))
+        await until(pilot, lambda: "nothing changes here" in said(pilot))
         assert pilot.app.screen is past
 
 
@@ -246,11 +250,14 @@ async def test_the_palette_stays_in_the_past(path: Path) -> None:
         await until(pilot, lambda: "ops › release" in past.tree_pane.place.title)
 
 
-async def test_agents_that_were_open_then_are_not_called_stale(path: Path) -> None:
+async def test_agents_that_were_heard_later_are_not_called_stale(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        store.sessions.heartbeat(store.sessions.get("ops", "one"))
     async with inspecting(path) as pilot:
         past = await step_back(pilot, "edit")
-        open_then = {(one.name, one.status) for one in past.agents_pane.sessions}
-        assert open_then == {("one", SessionStatus.OPEN), ("two", SessionStatus.OPEN)}
+        then = {one.name: one.status for one in past.agents_pane.sessions}
+        assert then["one"] in (SessionStatus.OPEN, SessionStatus.LIVE)
+        assert then["two"] is SessionStatus.STALE
         await until(pilot, lambda: "agents at that time" in screen_text(pilot))
 
 

@@ -1,0 +1,176 @@
+"""Time is a mode: from anywhere one walks through the changes, and every view shows the moment."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_memory_store.model import Millis
+from hermes_memory_store.store import Store
+from hermes_memory_tui.screens import time_travel
+from hermes_memory_tui.screens.past_screen import PastScreen
+from tests.tui.inspector.driving import (
+    NOW,
+    facts_of,
+    fill,
+    inspecting,
+    main_screen,
+    opened,
+    rows_of,
+    said,
+    screen_text,
+    targets,
+    type_text,
+    until,
+)
+
+HOUR = 3_600_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Six facts an hour apart, and a scope that was closed after them."""
+    hours = count(1)
+    path = tmp_path / "m.db"
+    with Store.open(path, clock=lambda: Millis(NOW - 20 * HOUR + next(hours) * HOUR // 4)) as store:
+        for letter in "abcdef":
+            store.facts.write("ops", f"V[{letter}]: 1", scope="release")
+        store.scopes.close("ops", "release")
+    return path
+
+
+def is_past(pilot: Pilot[int]) -> bool:
+    app: Any = pilot.app
+    return bool(app.is_past)
+
+
+def past_targets(pilot: Pilot[int]) -> str:
+    app: Any = pilot.app
+    table = app.main.table
+    return "".join(sorted(fact.target for row in range(table.row_count) if (fact := table.fact_at(row)) is not None))
+
+
+async def test_a_step_back_is_a_change_and_a_step_forward_takes_it_back(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot) and past_targets(pilot) == "abcdef")
+        await until(pilot, lambda: "V[f]" in screen_text(pilot).splitlines()[0])
+        for expected in ("abcde", "abcd", "abc"):
+            await pilot.press("left_square_bracket")
+            await until(pilot, lambda expected=expected: past_targets(pilot) == expected)
+        await pilot.press("right_square_bracket")
+        await until(pilot, lambda: past_targets(pilot) == "abcd")
+
+
+async def test_keys_that_are_held_end_where_their_number_says(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press(*["left_square_bracket"] * 5)
+        await until(pilot, lambda: past_targets(pilot) == "ab")
+        await pilot.press(*["right_square_bracket"] * 2)
+        await until(pilot, lambda: past_targets(pilot) == "abcd")
+        await pilot.press(*["right_square_bracket"] * 9)
+        await until(pilot, lambda: not is_past(pilot), "the last step forward is the present")
+
+
+async def test_before_the_first_change_there_is_nothing_and_no_way_back(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press(*["left_square_bracket"] * 8)
+        await until(pilot, lambda: "The memory was empty at that time." in screen_text(pilot))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: "the memory begins here" in said(pilot))
+        assert is_past(pilot)
+
+
+async def test_scopes_show_what_they_were(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await until(pilot, lambda: any("closed" in row for row in rows_of(view)))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: any("open" in row for row in rows_of(view)))
+        assert pilot.app.screen is view
+        await pilot.press("c")
+        await until(pilot, lambda: "nothing changes here" in said(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: any("closed" in row for row in rows_of(view)))
+        assert pilot.app.screen is view
+
+
+async def test_hours_and_named_moments(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("at")
+        await type_text(pilot, "#4")
+        await pilot.press("enter")
+        await until(pilot, lambda: is_past(pilot) and "#4," in screen_text(pilot))
+        await pilot.press("left_curly_bracket")
+        await until(pilot, lambda: "#4," not in screen_text(pilot))
+        await pilot.press(*["right_curly_bracket"] * 30)
+        await until(pilot, lambda: not is_past(pilot))
+
+
+@pytest.mark.parametrize(
+    ("moment", "sentence"),
+    [("#99999", "there is no change #99999; the journal has #1 to"), ("#x", "write the number of the change")],
+)
+async def test_a_moment_that_is_none_is_answered(path: Path, moment: str, sentence: str) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("at")
+        await type_text(pilot, moment)
+        await pilot.press("enter")
+        await until(pilot, lambda: sentence in said(pilot) + screen_text(pilot))
+        assert not is_past(pilot)
+
+
+async def test_playing_shows_one_change_after_the_other_up_to_the_present(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_travel, "PLAY_S", 0.02)
+    async with inspecting(path) as pilot:
+        await pilot.press(*["left_square_bracket"] * 4)
+        await until(pilot, lambda: past_targets(pilot) == "abc")
+        await pilot.press("p")
+        await until(pilot, lambda: not is_past(pilot), "playing ends in the present")
+        app: Any = pilot.app
+        assert not app.time.is_playing
+
+
+async def test_what_was_said_then_is_said_again_now(path: Path) -> None:
+    with Store.open(path) as store:
+        store.facts.archive([facts_of(path)["c"].uid])
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot) and "c" in past_targets(pilot))
+        past = pilot.app.screen
+        assert isinstance(past, PastScreen)
+        while past.table.fact is None or past.table.fact.target != "c":
+            await pilot.press("j")
+        await pilot.press("R")
+        await until(pilot, lambda: facts_of(path)["c"].tier.value != "archived")
+        await until(pilot, lambda: "newer since" in screen_text(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: not is_past(pilot))
+
+
+async def test_what_others_write_meanwhile_is_counted_and_shown_in_the_present(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot))
+        fill(path, "V[new]: 1", theme="ops")
+        await until(pilot, lambda: "newer since" in screen_text(pilot))
+        assert "new" not in past_targets(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: "new" in targets(pilot))
+        assert main_screen(pilot) is pilot.app.screen
+
+
+async def test_quitting_in_the_past_leaves_no_copy(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot))
+        app: Any = pilot.app
+        copy = app.time.past.path
+        assert copy.exists()
+    assert not copy.exists()

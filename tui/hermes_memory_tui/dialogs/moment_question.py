@@ -1,0 +1,37 @@
+"""`MomentQuestion`: asks for a moment, by an age, a date or the number of a change."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual.content import Content
+
+from hermes_memory_store.errors import QueryError
+from hermes_memory_store.model import Millis
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.search.query_syntax import parse_time_filter
+from hermes_memory_tui.dialogs.question import Question
+
+
+class MomentQuestion(Question):
+    """Dismissed with the text as it was typed, once it can be understood."""
+
+    def __init__(self, now: Millis) -> None:
+        """Ask. `now` is the time that ages count from, in milliseconds UTC."""
+        lines = [
+            Content.styled(
+                "an age (90m, 3h, 2d), a date (2026-03-17, 2026-03-17 13:00, UTC), or a change (#1036)", "$dim"
+            )
+        ]
+        super().__init__("time travel", lines, type_in="when", check=partial(find_moment_problem, now))
+
+
+def find_moment_problem(now: Millis, text: str) -> str | None:
+    """Return why a text names no moment, or None."""
+    if text.strip().startswith("#"):
+        return None if text.strip()[1:].strip().isdecimal() else "write the number of the change: #1036"
+    try:
+        parse_time_filter("when", text.strip(), now)
+    except QueryError as error:
+        return to_printable(str(error))
+    return None

@@ -1,0 +1,133 @@
+"""`PastMemory`: a memory at a moment of the past, which can be moved to another one. Nothing in it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hermes_memory_store.errors import ArgumentError, QueryError
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.history import rewind
+from hermes_memory_store.history.time_cursor import (
+    TimeCursor,
+    find_change_after,
+    find_change_before,
+    refuse_unknown_row,
+)
+from hermes_memory_store.model import Millis
+from hermes_memory_store.search.query_syntax import parse_time_filter
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets import change_text
+
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A moment: where one is, or where to go."""
+
+    seq: int
+    """The last row of the journal that has happened."""
+    moment: Millis | None = None
+    """What the clock says; the time of the row when None."""
+
+
+Way = Callable[[Store, Destination], "Destination | None"]
+"""Finds where to go from where one is, by the journal of the present; None is the present.
+
+:raises StoreError: there is nothing in that direction, or no such moment
+"""
+
+
+class PastMemory(Memory):
+    """The memory as of the moment of a cursor. Several threads may read it."""
+
+    is_past = True
+
+    def __init__(self, cursor: TimeCursor, present: Memory) -> None:
+        self.cursor = cursor
+        super().__init__(cursor.view)
+        self.read_only = True
+        self.shown_path = present.shown_path
+        self.on_close = cursor.close
+
+    def poll_commits(self) -> bool:
+        """Return that nobody else writes here."""
+        return False
+
+    def interrupt(self) -> None:
+        """Leave what is being read alone: all of it shares one connection with the way to the next moment."""
+
+    def go_to(self, destination: Destination, progress: Callable[[int, int], None]) -> None:
+        """Move to another moment. No view reads meanwhile.
+
+        :raises StoreError: the journal was altered
+        """
+        with self._looking:
+            self.cursor.go_to(destination.seq, destination.moment, progress=progress)
+            self._views = None
+            self._connect()
+
+    def describe(self, present: Store) -> str:
+        """Return where it stands: the time, the number of the change, how many came after it, and what it did."""
+        now = present.clock()
+        seq, later = self.cursor.seq, present.journal.last_seq() - self.cursor.seq
+        when = display_formats.format_moment(self.cursor.moment, now)
+        if not seq:
+            return f"{when} · before the first change"
+        change = present.journal.get(seq)
+        what = change_text.change_subject(change, change_names(present, [change]))
+        done = f"{change_text.change_verb(change)} {what}".strip()
+        who = display_formats.actor_name(change.actor)
+        return f"{when} · #{seq}, {display_formats.format_count(later)} before now · {done} by {who}"
+
+
+def step(changes: int) -> Way:
+    """Return the way one change back (-1) or forward (1)."""
+
+    def find(present: Store, here: Destination) -> Destination | None:
+        found = find_change_before(present, here.seq) if changes < 0 else find_change_after(present, here.seq)
+        if found is None and changes < 0:
+            raise ArgumentError("the memory begins here: no change came before")
+        at_end = found is None or find_change_after(present, found) is None
+        return None if found is None or (changes > 0 and at_end) else Destination(found)
+
+    return find
+
+
+def pass_time(milliseconds: int) -> Way:
+    """Return the way some time back (negative) or forward."""
+
+    def find(present: Store, here: Destination) -> Destination | None:
+        wanted = Millis((present.clock() if here.moment is None else here.moment) + milliseconds)
+        if milliseconds > 0 and wanted >= present.clock():
+            return None
+        if milliseconds < 0 and not here.seq:
+            raise ArgumentError("the memory begins here: no change came before")
+        return Destination(rewind.last_change_before(present, wanted), wanted)
+
+    return find
+
+
+def name_moment(text: str) -> Way:
+    """Return the way to a moment as a person names it: an age (`90m`), a date and time, or the number of a change (`#1036`)."""
+    wanted = text.strip()
+
+    def find(present: Store, _here: Destination) -> Destination | None:
+        if wanted.startswith("#"):
+            number = wanted[1:].strip()
+            if not number.isdecimal() or len(number) > 15:
+                raise QueryError(f"{wanted} is no change; write its number, such as #1036", wanted)
+            refuse_unknown_row(present, int(number))
+            return Destination(int(number))
+        at = Millis(parse_time_filter("when", wanted, present.clock()))
+        return None if at >= present.clock() else Destination(rewind.last_change_before(present, at), at)
+
+    return find
+
+
+def before_change(change: int) -> Way:
+    """Return the way to the moment before a change."""
+    return lambda _present, _here: Destination(change - 1)

@@ -1,0 +1,207 @@
+"""`TimeTravel`: time as a mode of the whole inspector. It moves the memory that every view shows, and brings it back."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.timer import Timer
+
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.history.time_cursor import BeyondCopy, TimeCursor
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.past_memory import Destination, PastMemory, Way, step
+from hermes_memory_tui.model.view_catalog import FACTS
+from hermes_memory_tui.screens.past_screen import PastLoadingDialog, PastScreen, TravelProgress
+from hermes_memory_tui.views.base_view import BaseView
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.inspector import Inspector
+
+PLAY_S = 1.0
+"""Between two changes while time plays."""
+
+MOST_WAITING = 64
+"""Steps that wait while one is made; more keys than that were not meant one by one."""
+
+
+class LoadCancelled(Exception):
+    """Raised when nobody waits for the moment any more."""
+
+
+class TimeTravel:
+    """The moment that is shown. `past` is None in the present."""
+
+    def __init__(self, app: Inspector, present: Memory) -> None:
+        self.present = present
+        self.past: PastMemory | None = None
+        self.screen: PastScreen | None = None
+        self._app = app
+        self._ways: deque[Way] = deque(maxlen=MOST_WAITING)
+        self._view_before = ""
+        self._view_wanted: str | None = None
+        self._is_moving = False
+        self._is_cancelled = False
+        self._dialog: PastLoadingDialog | None = None
+        self._playing: Timer | None = None
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether one change after the other is shown by itself."""
+        return self._playing is not None
+
+    def go(self, way: Way, view: str | None = None) -> None:
+        """Go somewhere in time, after everything that was asked for before.
+
+        :param view: the view to show on the way from the present; the open one when None
+        """
+        self._view_wanted = view
+        self._ways.append(way)
+        if not self._is_moving:
+            self._is_moving, self._is_cancelled = True, False
+            self._dialog = PastLoadingDialog(self.cancel)
+            self._app.run_worker(self._move, thread=True, group="time")
+
+    def cancel(self) -> None:
+        """Give up the way that is being gone."""
+        self._is_cancelled = True
+        self._ways.clear()
+
+    # In a thread
+
+    def _move(self) -> None:
+        shown: Any = None
+        past = self.past
+        try:
+            with self.present.open_reader() as present:
+                while self._ways and not self._is_cancelled:
+                    past = self._go_one_way(present, past, self._ways.popleft())
+                band = "" if past is None else past.describe(present)
+            shown = partial(self._show, past, band)
+        except LoadCancelled:
+            shown = partial(self._finish, "")
+        except StoreError as error:
+            shown = partial(self._finish, str(error), past)
+        self._app.call_from_thread(shown)
+
+    def _go_one_way(self, present: Store, past: PastMemory | None, way: Way) -> PastMemory | None:
+        here = Destination(present.journal.last_seq())
+        if past is not None:
+            here = Destination(past.cursor.seq, past.cursor.moment)
+        destination = way(present, here)
+        if destination is None:
+            return None
+        try:
+            if past is not None:
+                past.go_to(destination, self._progress)
+                return past
+        except BeyondCopy:
+            pass
+        return self._open(present, destination)
+
+    def _open(self, present: Store, destination: Destination) -> PastMemory:
+        cursor = TimeCursor.open(present, destination.seq, progress=self._progress)
+        cursor.go_to(destination.seq, destination.moment)
+        return PastMemory(cursor, self.present)
+
+    def _progress(self, done: int, total: int) -> None:
+        if self._is_cancelled:
+            raise LoadCancelled
+        # Posted, not waited for: the screen may be waiting for what this thread holds.
+        self._app.post_message(TravelProgress(done, total))
+
+    # On the screen
+
+    def show_progress(self, done: int, total: int) -> None:
+        """Say how far a long way has come."""
+        if self._dialog is not None and self._is_moving:
+            self._dialog.show_progress(self._app, done, total)
+
+    def _show(self, past: PastMemory | None, band: str) -> None:
+        self._finish("")
+        if self._is_cancelled:
+            if past is not None and past is not self.past:
+                past.close()
+        elif past is None:
+            self.leave()
+        elif past is not self.past:
+            self._enter(past, band)
+        elif self.screen is not None:
+            self.screen.show_moment(band)
+            for view in self._app.views.values():
+                view.set_memory(past, band)
+
+    def _finish(self, trouble: str, past: PastMemory | None = None) -> None:
+        self._is_moving = False
+        if self._dialog is not None and self._dialog.is_current:
+            self._dialog.dismiss()
+        self._dialog = None
+        if trouble:
+            self._ways.clear()
+            self.stop()
+            self._app.notify(trouble, severity="warning", timeout=5, markup=False)
+        elif self._ways:
+            self.go(self._ways.popleft())
+
+    def _enter(self, past: PastMemory, band: str) -> None:
+        name = self._view_name()
+        before, self.past = self.past, past
+        if before is None:
+            self._view_before = name
+            name = name if self._view_wanted is None else self._view_wanted
+        self._close_screens()
+        self.screen = PastScreen(past, self.present)
+        self.screen.show_band(band)
+        self._app.push_screen(self.screen)
+        self._show_in_views(past, band, name)
+        if before is not None:
+            before.close()
+
+    def leave(self) -> None:
+        """Return to the present: to the view that is open, from the facts to the one that was open there."""
+        self.stop()
+        self._ways.clear()
+        past, self.past = self.past, None
+        if past is None:
+            return
+        name = self._view_name() or self._view_before
+        self._close_screens()
+        self.screen = None
+        self._show_in_views(self.present, "", name)
+        past.close()
+
+    def _show_in_views(self, memory: Memory, band: str, name: str) -> None:
+        for view in self._app.views.values():
+            view.set_memory(memory, band)
+        if name and name != FACTS:
+            self._app.open_view(name)
+
+    def _view_name(self) -> str:
+        """Return the name of the open view of the catalogue; empty for the facts."""
+        for screen in reversed(self._app.screen_stack):
+            if isinstance(screen, BaseView) and screen.NAME in self._app.views:
+                return screen.NAME
+        return ""
+
+    def _close_screens(self) -> None:
+        present_main = self._app.present_main
+        while self._app.screen is not present_main:
+            self._app.pop_screen()
+
+    # Playing
+
+    def play(self) -> None:
+        """Show one change after the other, or stop doing so."""
+        if self.is_playing:
+            self.stop()
+        elif self.past is not None:
+            self._playing = self._app.set_interval(PLAY_S, lambda: self.go(step(1)))
+            self._app.notify("Playing; p stops.", timeout=2)
+
+    def stop(self) -> None:
+        """Stop playing."""
+        if self._playing is not None:
+            self._playing.stop()
+            self._playing = None
