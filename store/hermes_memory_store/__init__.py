@@ -23,7 +23,7 @@ _MODULES = {
         PolicyInvalid QueryError ScopeExists SecretRefused SecretUnconfirmed SourceRefused
         StoreError StoreLocked StoreMissing StoreNeedsUpgrade StoreOlder StoreReadOnly
         StoreReplaced StoreTooNew StoreUnfinished StoreUnreadable ThemeInvalid UndoConflict UnknownChange
-        UnknownFact UnknownScope UnknownSession UnknownTheme UnknownToken UnsafeText
+        UnknownFact UnknownScope UnknownSession UnknownTheme UnknownToken UnknownTurn UnsafeText
     """,
     "history.time_travel": "PastStore open_store_at",
     "history.transaction_log": "ReplayReport replay_log transaction_log_lines",

@@ -55,6 +55,7 @@ from hermes_memory_store.errors import UnknownScope as UnknownScope
 from hermes_memory_store.errors import UnknownSession as UnknownSession
 from hermes_memory_store.errors import UnknownTheme as UnknownTheme
 from hermes_memory_store.errors import UnknownToken as UnknownToken
+from hermes_memory_store.errors import UnknownTurn as UnknownTurn
 from hermes_memory_store.errors import UnsafeText as UnsafeText
 from hermes_memory_store.history.time_travel import PastStore as PastStore
 from hermes_memory_store.history.time_travel import open_store_at as open_store_at

@@ -17,6 +17,7 @@ StoreError                      own code on every leaf, a sentence a person can 
 │   ├── UnknownFact             fact.unknown
 │   ├── UnknownSession          session.unknown
 │   ├── UnknownToken            token.unknown
+│   ├── UnknownTurn             turn.unknown
 │   └── UnknownChange           change.unknown
 ├── Conflict                    it is understood, but the memory has changed meanwhile
 │   ├── AmbiguousUid            fact.ambiguous
@@ -183,6 +184,11 @@ class UnknownFact(NotFound):
 class UnknownSession(NotFound):
     code = "session.unknown"
     noun = "session"
+
+
+class UnknownTurn(NotFound):
+    code = "turn.unknown"
+    noun = "captured message"
 
 
 class UnknownToken(NotFound):

@@ -156,7 +156,7 @@ def test_turns_are_listed_newest_first_page_by_page(store: Store) -> None:
         store.turns.add("default", "user", f"turn {number}", at=1_000 + number)
     page = store.turns.list("default", limit=3)
     assert [turn.content for turn in page] == ["turn 4", "turn 3", "turn 2"]
-    assert [turn.content for turn in store.turns.list("default", before=page[-1].at)] == ["turn 1", "turn 0"]
+    assert [turn.content for turn in store.turns.list("default", after=page[-1].uid)] == ["turn 1", "turn 0"]
 
 
 def test_the_doctor_rebuilds_a_damaged_index_of_turns(store: Store) -> None:

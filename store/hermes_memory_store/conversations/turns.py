@@ -272,14 +272,30 @@ class Turns:
                 for uid in find_known_turns(conn, theme_id, [uids.parse_uid(uid) for uid in uids.list_uids(wanted)])
             }
 
-    def list(self, theme: str, *, session: str | None = None, before: int | None = None, limit: int = 50) -> list[Turn]:
-        """Return the turns of a theme, newest first. :param before: only those said earlier, UTC milliseconds"""
+    def list(self, theme: str, *, session: str | None = None, after: str | None = None, limit: int = 50) -> list[Turn]:
+        """Return the turns of a theme, newest first.
+
+        :param after: the uid of the last turn of the page before
+        :raises UnknownTurn: there is no such turn any more
+        """
         theme_id = self._names.theme_or_none(theme)
+        at, key = (None, None) if after is None else self._place_of(after)
+        beyond = "" if after is None else " AND (t.at, t.id) < (?4, ?5)"
         sql = (
-            f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR t.at < ?2) AND (?3 IS NULL OR n.name = ?3)"
-            " ORDER BY t.at DESC, t.id DESC LIMIT ?4"
+            f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR n.name = ?2){beyond}"
+            " ORDER BY t.at DESC, t.id DESC LIMIT ?3"
         )
-        return [to_turn(row, self._names) for row in self._db.rows(sql, (theme_id, before, session, limit))]
+        args = (theme_id, session, limit, *(() if after is None else (at, key)))
+        return [to_turn(row, self._names) for row in self._db.rows(sql, args)]
+
+    def _place_of(self, uid: str) -> tuple[int, int]:
+        """Return when a turn was said, and its key."""
+        digits = uids.parse_uid_digits(uid)
+        known = len(digits or "") == uids.DIGITS
+        row = self._db.row("SELECT at, id FROM turns WHERE uid = ?", (uids.parse_uid(uid),)) if known else None
+        if row is None:
+            raise errors.UnknownTurn(uid)
+        return row[0], row[1]
 
     def count(self, theme: str, *, older_than_ms: int = 0) -> int:
         """Count the turns of a theme said at least so long ago."""

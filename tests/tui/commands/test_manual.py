@@ -15,6 +15,9 @@ from tests.tui.commands.conftest import Tell
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
 
+IN_COMMON = ("db", "theme", "as_json", "color", "output", "fields")
+"""Options that the manual explains once for all commands."""
+
 NOUNS = ("fact", "gauge", "scope", "change")
 
 
@@ -38,7 +41,7 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     assert found is not None
     said = section(command)
     for parameter in found.params:
-        if isinstance(parameter, click.Option) and parameter.name not in ("db", "theme", "as_json"):
+        if isinstance(parameter, click.Option) and parameter.name not in IN_COMMON:
             assert any(option in said for option in parameter.opts), parameter.opts
 
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 import pytest
 
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.table_output import FORMATS
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 FEW_PAGES = 200_000
@@ -36,7 +37,8 @@ def test_exit_codes(process: Ask) -> None:
 def test_a_reader_that_goes_away_is_no_error(process: Ask, tell: Tell, db: Path) -> None:
     tell("import", "-", stdin="".join(f"V[v{n}]: {'x' * 300}\n" for n in range(1000)).encode())
 
-    for command in ("log", "log --json", "facts --limit 1000", "export", "facts --limit 1000 --json"):
+    listed = [f"{command} -o {form}" for command in ("log", "facts --limit 1000") for form in FORMATS]
+    for command in (*listed, "log", "log --json", "facts --limit 1000", "export", "facts --limit 1000 --json"):
         piped = f"{sys.executable} -m hermes_memory_tui --db {db} {command} | head -c 1; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", piped], capture_output=True, check=False, timeout=60)
         assert (done.returncode, done.stderr) == (0, b""), command
@@ -320,12 +322,16 @@ def test_colour_only_where_somebody_looks(tell: Tell, process: Ask, db: Path) ->
     assert "\x1b[" not in on_a_terminal(db, "themes", NO_COLOR="1")[1]
     assert "\x1b[" not in on_a_terminal(db, "themes", TERM="dumb")[1]
     assert "\x1b[" not in process("themes").out
+    assert "\x1b[" in process("facts", "--color", "always").out
+    assert "\x1b[" in process("--color", "always", "at", "0s", "facts").out
+    assert "\x1b[" not in on_a_terminal(db, "themes", "--color", "never")[1]
+    assert "\x1b[" in on_a_terminal(db, "themes", "--color", "always", NO_COLOR="1")[1]
 
 
 def test_lines_keep_to_the_terminals_width(tell: Tell, process: Ask, db: Path) -> None:
     tell("write", "V[a]: " + "word " * 60 + "漢字" * 30, "--scope", "scope")
 
-    _, said = on_a_terminal(db, "facts", columns=60)
+    _, said = on_a_terminal(db, "facts", "--color", "never", columns=60)
     lines = said.splitlines()
 
     assert len(lines) > 5

@@ -88,7 +88,8 @@ def invoke_command(args: list[str], obj: object = None) -> int:
     if COMPLETING in os.environ:
         cli.main(args, prog_name=PROGRAM, complete_var=COMPLETING)
     try:
-        with cli.make_context(PROGRAM, args, obj=obj) as context:
+        outer = click.get_current_context(silent=True)
+        with cli.make_context(PROGRAM, args, obj=obj, color=None if outer is None else outer.color) as context:
             code = cli.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code

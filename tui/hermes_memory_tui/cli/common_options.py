@@ -49,6 +49,8 @@ READING = (
 )
 """Commands that can run on a past state."""
 
+COLOURS = {"auto": None, "always": True, "never": False}
+
 READING_PATIENCE_S = 2.0
 """How long a search waits for the write lock before it gives up recording what was read."""
 
@@ -60,10 +62,19 @@ class CommandSettings:
     db: str | None = None
     theme: str | None = None
     as_json: bool = False
+    output: str | None = None
+    """The format of a list: see `table_output.py`."""
+    fields: str | None = None
+    """The fields of a list, separated by commas."""
     past: Store | None = None
     """The store as of a past moment, while `at` runs another command."""
     place_theme: str | None = None
     """The theme of the working folder, once it was asked for."""
+
+    @property
+    def is_tabular(self) -> bool:
+        """Whether a list is printed row by row in a format that was asked for."""
+        return self.output is not None or self.fields is not None
 
     def path(self) -> Path:
         """Return the path of the store file."""
@@ -206,8 +217,12 @@ def open_read_only(path: Path) -> Store:
 
 
 def add_common_options(command: F) -> F:
-    """Add `--db`, `--theme` and `--json`, accepted before or after the command name; the last value wins."""
+    """Add `--db`, `--theme`, `--json` and `--color`, accepted before or after the command name; the last value wins."""
     for option in (
+        click.option(
+            "--color", type=click.Choice(list(COLOURS)), expose_value=False, callback=choose_colour,
+            help="Whether to print colours.  [default: on a terminal, unless $NO_COLOR is set]",
+        ),
         click.option(
             "--json", "as_json", is_flag=True, expose_value=False, callback=store_common_option,
             help="Print one JSON document.",
@@ -223,6 +238,12 @@ def add_common_options(command: F) -> F:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def choose_colour(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+    """Tell click, and `style_text`, whether there are colours."""
+    if value is not None:
+        ctx.color = COLOURS[value]
 
 
 def store_common_option(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:

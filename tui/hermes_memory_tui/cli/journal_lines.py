@@ -7,11 +7,13 @@ from pathlib import PurePath
 from typing import Any
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.model import Actor, Change, Origin
+from hermes_memory_store.model import Actor, Change, Fact, Origin
 from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.json_documents import FACT_FIELDS, change_json, fact_json
+from hermes_memory_tui.cli.table_output import ORIGIN_FIELDS, Listing
 from hermes_memory_tui.cli.terminal_output import print_hanging
 from hermes_memory_tui.text.origin_text import format_branch_merge
 
@@ -22,6 +24,19 @@ DERIVED_COLUMNS = frozenset(
 
 REOPENED = ("closed_by", None)
 """A scope that is open is closed by nobody; that need not be said."""
+
+FACTS = Listing(
+    fields=(*FACT_FIELDS, "by", *ORIGIN_FIELDS),
+    shown=("uid", "theme", "tier", "type", "target", "content", "scope", "by", "updated_at"),
+)
+
+CHANGES = Listing(
+    fields=(
+        "seq", "at", "actor", "by", "op", "entity", "uid", "theme", "text", "before", "after", "change", "undoes", "hash",
+        "session_title", "origin", *ORIGIN_FIELDS,
+    ),
+    shown=("seq", "at", "by", "op", "theme", "text"),
+)  # fmt: skip
 
 MAX_CACHED_NAMES = 10_000
 """Names kept while a long log is printed."""
@@ -39,12 +54,13 @@ class JournalPrinter:
         """Print the time, the author, the operation and the subject of a change."""
         when = format_iso_time(change.at)[:19].replace("T", " ")
         head = f"{change.seq:>6}  {when}  {format_actor(change.actor):<12}  {change.op:<9}  "
-        told = self._description(change)
+        told = self.describe(change)
         if self._with_origin and change.origin.is_known:
             told += f"  [{format_origin_note(change.origin)}]"
         print_hanging(head, to_printable(told))
 
-    def _description(self, change: Change) -> str:
+    def describe(self, change: Change) -> str:
+        """Return what a change did, in words."""
         before, after = change.before or {}, change.after or {}
         if "content" in after and "target" in after:
             name = f"{after.get('type', '')}[{after['target']}]"
@@ -94,12 +110,21 @@ class JournalPrinter:
             self._names.clear()
         self._names[uid] = name
 
+    def to_row(self, change: Change) -> dict[str, Any]:
+        """Return a change as a row of a list: its JSON document, who made it (`by`), and what it did (`text`)."""
+        return change_json(change) | {"by": change.actor.title or str(change.actor), "text": self.describe(change)}
+
 
 def print_changes(store: Store, changes: Sequence[Change], *, with_origin: bool = False) -> None:
     """Print changes, one per line. :param with_origin: also say where each came from"""
     lines = JournalPrinter(store, with_origin=with_origin)
     for change in changes:
         lines.print(change)
+
+
+def fact_row(fact: Fact) -> dict[str, Any]:
+    """Return a fact as a row of a list: its JSON document, and who wrote it by the name for a person (`by`)."""
+    return fact_json(fact) | {"by": fact.actor.title or str(fact.actor)}
 
 
 def format_actor(actor: Actor) -> str:

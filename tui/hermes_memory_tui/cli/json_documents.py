@@ -63,6 +63,13 @@ def fact_json(fact: Fact) -> dict[str, Any]:
     }
 
 
+FACT_FIELDS = (
+    "uid", "theme", "scope", "type", "target", "content", "tier", "pinned", "created_at", "updated_at", "notation",
+    "tokens", "actor", "superseded_by", "reads", "read_at", "session_title", "origin",
+)  # fmt: skip
+"""The keys of a fact."""
+
+
 def gauge_json(gauge: Gauge) -> dict[str, Any]:
     """Return a gauge with the keys of the JSON contract."""
     return {

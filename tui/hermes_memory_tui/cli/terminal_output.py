@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier
+from hermes_memory_store.model import Fact, FactType, Gauge, PressureLevel, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text.origin_text import author_note
@@ -32,18 +32,55 @@ LEVEL_COLOURS = {
     PressureLevel.CONSOLIDATE: "red",
 }
 
+TIER_STYLES: dict[Tier, dict[str, Any]] = {
+    Tier.HOT: {"fg": "red"},
+    Tier.COLD: {"fg": "blue"},
+    Tier.ARCHIVED: {"dim": True},
+    Tier.SUPERSEDED: {"dim": True},
+    Tier.QUARANTINED: {"fg": "yellow", "bold": True},
+}
+
+TYPE_STYLES: dict[FactType, dict[str, Any]] = {
+    FactType.CONSTRAINT: {"fg": "magenta", "bold": True},
+    FactType.DECISION: {"fg": "cyan", "bold": True},
+    FactType.VALUE: {"fg": "blue", "bold": True},
+    FactType.UNKNOWN: {"fg": "yellow", "bold": True},
+    FactType.DONE: {"fg": "green", "bold": True},
+    FactType.OBSOLETE: {"dim": True},
+}
+"""The terminal's own colours, which a person has chosen; a letter and a shape stand beside each."""
+
 UID_LENGTHS = (8, 12, 17, 22, 36)
 """How much of a uid's end reads well: eight digits, then whole groups of it, at last all of it."""
+
+ZERO_WIDTH = frozenset({"Mn", "Me", "Cf"})
+"""Categories of characters that take no cell: marks above and below letters, joiners, selectors."""
 
 NARROWEST = 40
 """Columns below which lines are no longer folded: they would be all indentation."""
 
 
+def is_coloured() -> bool:
+    """Check whether the output has colours: as `--color` says, else on a terminal (https://no-color.org)."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.color is not None:
+        return context.color
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def style_text(text: str, **style: Any) -> str:
-    """Style the text when the output is a terminal with colours (https://no-color.org)."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return text
-    return click.style(text, **style)
+    """Style the text where the output has colours."""
+    return click.style(text, **style) if is_coloured() else text
+
+
+def style_type(kind: FactType, text: str) -> str:
+    """Style a text that names a type of fact."""
+    return style_text(text, **TYPE_STYLES[kind])
+
+
+def style_tier(tier: Tier, text: str) -> str:
+    """Style a text that names a tier."""
+    return style_text(text, **TIER_STYLES.get(tier, {}))
 
 
 def line_width() -> int | None:
@@ -58,7 +95,8 @@ def cell_width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
+        0 if unicodedata.category(one) in ZERO_WIDTH else 2 if unicodedata.east_asian_width(one) in "WF" else 1
+        for one in text
     )
 
 
@@ -90,15 +128,22 @@ def cut_to_width(text: str, width: int) -> str:
     return text
 
 
-def print_hanging(head: str, text: str) -> None:
-    """Print `head` followed by the text; on a terminal, further lines are indented to the start of the text."""
+def print_hanging(head: str, text: str, styled: tuple[str, str] | None = None) -> None:
+    """Print `head` followed by the text; on a terminal, further lines are indented to the start of the text.
+
+    :param styled: what the line begins with, plain and with its colours, which come after the folding that counts cells
+    """
     width = line_width()
     indent = cell_width(head)
     if width is None or width - indent < NARROWEST // 2:
-        click.echo(head + text)
-        return
-    for number, line in enumerate(wrap_cells(text, width - indent)):
-        click.echo(((head if number == 0 else " " * indent) + line).rstrip())
+        lines = [head + text]
+    else:
+        folded = wrap_cells(text, width - indent)
+        lines = [((" " * indent if number else head) + line).rstrip() for number, line in enumerate(folded)]
+    if styled is not None and lines and lines[0].startswith(styled[0]):
+        lines[0] = styled[1] + lines[0][len(styled[0]) :]
+    for line in lines:
+        click.echo(line)
 
 
 def distinct_uid_length(uids: Sequence[str]) -> int:
@@ -112,18 +157,19 @@ def print_facts(
     """Print facts, one per line: short uid, tier, pin, notation, scope.
 
     :param with_origin: also say who wrote each, or by which way it came
-
-    Styles are applied after wrapping, which counts columns.
     """
     length = distinct_uid_length([fact.uid for fact in facts])
     themes = max((len(fact.theme) for fact in facts), default=0)
     for fact in facts:
-        mark = TIER_SHAPES.get(fact.tier, " ") + ("^" if fact.pinned else " ")
+        shape, pin = TIER_SHAPES.get(fact.tier, " "), "^" if fact.pinned else " "
         theme = f"{fact.theme:<{themes}}  " if with_theme else ""
         scope = f"  ({to_printable(fact.scope)})" if fact.scope else ""
         note = author_note(fact) if with_origin else ""
         told = to_printable(fact.notation) + scope + (f"  [{note}]" if note else "")
-        print_hanging(f"{indent}{short_uid(fact.uid, length)}  {theme}{mark} ", told)
+        head = f"{indent}{short_uid(fact.uid, length)}  {theme}"
+        kind = fact.type.value
+        styled = f"{head}{style_tier(fact.tier, shape)}{pin} {style_type(fact.type, kind)}"
+        print_hanging(f"{head}{shape}{pin} ", told, (f"{head}{shape}{pin} {kind}", styled))
 
 
 def format_gauge_line(gauge: Gauge, name_width: int = 0) -> str:
@@ -138,23 +184,6 @@ def format_gauge_line(gauge: Gauge, name_width: int = 0) -> str:
     level = style_text(f"{gauge.level.value:<11}", fg=LEVEL_COLOURS[gauge.level])
     used = f"{gauge.used:,} of {gauge.budget:,} characters"
     return f"{gauge.theme:<{name_width}}  {''.join(bar)}  {gauge.pct:5.1f} %  {level}  {used}"
-
-
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print aligned columns under headings, numbers to the right; on a terminal, lines are cut at its width."""
-    plain = [list(row) for row in rows]
-    shown = [[to_printable(str(cell)) for cell in row] for row in plain]
-    widths = [max(cell_width(cell) for cell in column) for column in zip(headings, *shown, strict=True)]
-    right = [bool(plain) and all(isinstance(row[place], int) for row in plain) for place in range(len(headings))]
-    width = line_width()
-    for number, row in enumerate([list(headings), *shown]):
-        padded = [
-            " " * (size - cell_width(cell)) + cell if to_right else cell + " " * (size - cell_width(cell))
-            for cell, size, to_right in zip(row, widths, right, strict=True)
-        ]
-        line = "  ".join(padded).rstrip()
-        line = line if width is None else cut_to_width(line, width)
-        click.echo(style_text(line, bold=True) if number == 0 else line)
 
 
 def print_pairs(rows: Iterable[tuple[str, str]]) -> None:

@@ -32,5 +32,5 @@ def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -
         with progress_bar("rewinding") as progress:
             past = open_store_at(store, then, progress=progress)
         with past:
-            inner = CommandSettings(settings.db, settings.theme, settings.as_json, past)
+            inner = CommandSettings(settings.db, settings.theme, settings.as_json, past=past)
             return invoke_command(list(command), inner)

@@ -14,10 +14,24 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import origin_json, print_document
 from hermes_memory_tui.cli.memory.ranked_search import search_turns
+from hermes_memory_tui.cli.table_output import (
+    ORIGIN_FIELDS,
+    Listing,
+    add_list_options,
+    after_option,
+    print_cursor,
+    print_rows,
+)
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 SHOWN = 160
 """Characters of a turn that a line shows."""
+
+
+TURNS = Listing(
+    fields=("uid", "theme", "session", "session_title", "role", "content", "at", "score", "origin", *ORIGIN_FIELDS),
+    shown=("uid", "at", "session_title", "role", "content"),
+)
 
 
 @click.command("turns", short_help="List, search or purge captured messages.")
@@ -28,10 +42,12 @@ SHOWN = 160
 @click.option(
     "--session", metavar="NAME", help="Only this session: its name, title or client, or a beginning that only it has."
 )
+@after_option("UID", "The page that follows this message, as the page before it says.")
 @click.option("--fact", metavar="UID", help="Only the messages that this fact was written from, whole.")
 @click.option("--purge", is_flag=True, help="Purge them instead. Cannot be undone.")
 @click.option("--older-than", metavar="AGE", help="With --purge: only messages older than this, e.g. 30d.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
+@add_list_options(TURNS)
 @add_common_options
 @pass_settings
 def turns_command(
@@ -39,6 +55,7 @@ def turns_command(
     query: str | None,
     limit: int,
     session: str | None,
+    after: str | None,
     fact: str | None,
     purge: bool,
     older_than: str | None,
@@ -49,9 +66,10 @@ def turns_command(
     With --purge they are purged, which cannot be undone.
     """
     if purge:
-        if query or session or fact:
+        if query or session or fact or after:
             raise ArgumentError(
-                "--purge selects messages by age only; leave QUERY, --session and --fact out", query or session or fact
+                "--purge selects messages by age only; leave QUERY, --session, --fact and --after out",
+                query or session or fact or after,
             )
         purge_conversations(settings, 0 if older_than is None else parse_duration(older_than), yes)
         return
@@ -59,8 +77,11 @@ def turns_command(
         raise ArgumentError("--older-than requires --purge", older_than)
     if fact is not None and (query or session):
         raise ArgumentError("--fact lists the messages of one fact; leave QUERY and --session out", query or session)
+    if after is not None and (query or fact):
+        raise ArgumentError("--after goes on with a list of all messages; leave QUERY and --fact out", query or fact)
     with settings.store() as store:
         theme = settings.reading_theme(store)
+        cursor = None
         session = None if session is None else store.sessions.find(session, theme=theme).name
         found: list[tuple[Turn, float | None]]
         ranked_by = ""
@@ -73,19 +94,26 @@ def turns_command(
             note = store.turns.note()
         else:
             note = None
-            found = [(turn, None) for turn in store.turns.list(theme, session=session, limit=limit)]
+            page = store.turns.list(theme, session=session, after=after, limit=limit)
+            found = [(turn, None) for turn in page]
+            if len(page) == limit and store.turns.list(theme, session=session, after=page[-1].uid, limit=1):
+                cursor = page[-1].uid
     if settings.as_json:
-        beside = {name: value for name, value in (("ranked_by", ranked_by), ("note", note)) if value}
+        beside = {name: value for name, value in (("ranked_by", ranked_by), ("note", note), ("next", cursor)) if value}
         print_document({"turns": [conversation_turn_json(turn, score) for turn, score in found], **beside})
         return
     if note is not None:
         click.echo(f"note: {note}", err=True)
-    for turn, _ in found:
+    if settings.is_tabular:
+        print_rows(settings, TURNS, (conversation_turn_json(turn, score) for turn, score in found))
+    for turn, _ in () if settings.is_tabular else found:
         said = to_printable(" ".join(turn.content.split()))
         shown = said if fact is not None or len(said) <= SHOWN else f"{said[:SHOWN]}…"
         click.echo(f"{format_iso_time(turn.at)}  {turn.role:<9}  {shown}")
     if not found:
         click.echo("no captured messages" if not query else "no matching messages", err=True)
+    if cursor is not None:
+        print_cursor(cursor)
 
 
 def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import click
 from hermes_memory_store.errors import ArgumentError, ImportFileError
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
-from hermes_memory_tui.cli.journal_lines import JournalPrinter
+from hermes_memory_tui.cli.journal_lines import CHANGES, JournalPrinter
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.maintenance.transfer_commands import spool_to_disk
 from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.table_output import RowPrinter, add_list_options
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 POLL_S = 0.1
@@ -28,21 +29,27 @@ AT_ONCE = 500
 @click.option(
     "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
 )
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many changes.  [default: all]")
 @click.option("--follow", "-f", is_flag=True, help="Follow new changes until interrupted.")
+@add_list_options(CHANGES)
 @add_common_options
 @pass_settings
-def log_command(settings: CommandSettings, since: int, follow: bool) -> None:
+def log_command(settings: CommandSettings, since: int, limit: int | None, follow: bool) -> None:
     """Print the journal, oldest first, one change per line; all themes unless --theme names one.
 
     With --json, one JSON document per line: the log that `replay` reads.
     """
     if follow and settings.past is not None:
         raise ArgumentError("the past does not change; leave --follow out", "--follow")
+    if follow and limit is not None:
+        raise click.UsageError("--follow goes on until it is interrupted; leave --limit out")
     with settings.store() as store:
         printer = LogPrinter(settings, store)
         # Taken before reading: the next check sees what is written in between.
         version = store.data_version()
-        last = printer.print_after(since)
+        last = printer.print_after(since, limit)
+        if limit is not None and store.journal.changes(since=last, theme=printer.theme, limit=1):
+            click.echo(f"next page: --since {last}", err=True)
         while follow:
             time.sleep(POLL_S)
             now = store.data_version()
@@ -57,29 +64,41 @@ class LogPrinter:
     def __init__(self, settings: CommandSettings, store: Store) -> None:
         self._store = store
         self._as_json = settings.as_json
-        self._theme = settings.confining_theme(store)
+        self.theme = settings.confining_theme(store)
         self._lines = JournalPrinter(store)
+        self._rows = RowPrinter(settings, CHANGES) if settings.is_tabular else None
 
-    def print_after(self, last: int) -> int:
-        """Print the changes after `last`, and return the number of the newest one."""
-        return self._documents(last) if self._as_json else self._for_people(last)
+    def print_after(self, last: int, limit: int | None = None) -> int:
+        """Print the changes after `last`, at most `limit` of them, and return the number of the newest one."""
+        return self._documents(last, limit) if self._as_json else self._for_people(last, limit)
 
-    def _documents(self, last: int) -> int:
+    def _documents(self, last: int, limit: int | None) -> int:
         from hermes_memory_store.history.transaction_log import to_log_line
         from hermes_memory_store.rows.journal_records import load_records
 
         for record in load_records(self._store.db, since=last):
-            last = record.seq
-            if self._theme is None or record.theme == self._theme:
+            if self.theme is None or record.theme == self.theme:
+                if limit == 0:
+                    break
                 sys.stdout.write(to_log_line(record) + "\n")
+                limit = None if limit is None else limit - 1
+            last = record.seq
         sys.stdout.flush()
         return last
 
-    def _for_people(self, last: int) -> int:
-        while changes := self._store.journal.changes(since=last, theme=self._theme, limit=AT_ONCE):
-            for change in changes:
-                self._lines.print(change)
+    def _for_people(self, last: int, limit: int | None) -> int:
+        while limit != 0:
+            most = AT_ONCE if limit is None else min(limit, AT_ONCE)
+            changes = self._store.journal.changes(since=last, theme=self.theme, limit=most)
+            if self._rows is not None:
+                self._rows.print(map(self._lines.to_row, changes))
+            else:
+                for change in changes:
+                    self._lines.print(change)
+            if not changes:
+                break
             last = changes[-1].seq
+            limit = None if limit is None else limit - len(changes)
         return last
 
 

@@ -20,7 +20,8 @@ from hermes_memory_tui.cli.common_options import (
     pass_settings,
 )
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.terminal_output import format_quantity, print_table
+from hermes_memory_tui.cli.table_output import print_table
+from hermes_memory_tui.cli.terminal_output import format_quantity
 
 SHOWN = 12
 """Facts of each group that a plan prints; `--json` has all."""

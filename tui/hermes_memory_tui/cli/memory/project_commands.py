@@ -12,14 +12,20 @@ from hermes_memory_store.model import Project, ProjectSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.terminal_output import print_table
+from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
 
 COMMIT_DIGITS = 12
+
+PROJECTS = Listing(
+    fields=("name", "uid", "remotes", "roots", "paths", "facts", "sessions", "seen_at", "recognised_by"),
+    shown=("name", "facts", "sessions", "recognised_by"),
+)
 
 
 @click.command("projects", short_help="List projects, or rename one.")
 @click.option("--rename", nargs=2, metavar="OLD NEW", help="Give a project another name; its old one still finds it.")
 @click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")
+@add_list_options(PROJECTS)
 @add_common_options
 @pass_settings
 def projects_command(settings: CommandSettings, rename: tuple[str, str] | None, all_themes: bool) -> None:
@@ -37,13 +43,11 @@ def projects_command(settings: CommandSettings, rename: tuple[str, str] | None, 
         found = store.projects.list(None if all_themes else settings.confining_theme(store))
     if settings.as_json:
         print_document({"projects": [project_json(one) for one in found]})
-    elif not found:
+        return
+    rows = (project_json(one) | {"recognised_by": format_identity(one.project)} for one in found)
+    print_rows(settings, PROJECTS, rows)
+    if not found:
         click.echo("no projects yet", err=True)
-    else:
-        print_table(
-            ("project", "facts", "sessions", "recognised by"),
-            [(one.project.name, one.facts, one.sessions, format_identity(one.project)) for one in found],
-        )
 
 
 def rename_listed_project(settings: CommandSettings, old: str, new: str) -> None:

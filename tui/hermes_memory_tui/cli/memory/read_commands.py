@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.model import Sort
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import Fact, PageCursor, Sort
 from hermes_memory_store.recall.ranked_listing import RankedListing
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
-from hermes_memory_tui.cli.journal_lines import format_actor, print_changes
+from hermes_memory_tui.cli.journal_lines import CHANGES, FACTS, JournalPrinter, fact_row, format_actor, print_changes
 from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
 from hermes_memory_tui.cli.memory.ranked_search import search_facts
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
+from hermes_memory_tui.cli.table_output import (
+    add_list_options,
+    after_option,
+    print_cursor,
+    print_rows,
+)
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts, print_hanging, print_pairs
 from hermes_memory_tui.text.origin_text import origin_values
 
@@ -31,6 +40,7 @@ SHOWN_CHARS = 200
 @scope_option("Only in this scope.")
 @click.option("--limit", type=LIMIT, default=20, show_default=True)
 @click.option("--all-themes", is_flag=True, help="Search all themes.")
+@add_list_options(FACTS)
 @add_common_options
 @pass_settings
 def search_command(
@@ -56,6 +66,8 @@ def search_command(
 @click.option("--sort", type=click.Choice([sort.value for sort in Sort]), default="updated", show_default=True)
 @click.option("--ascending", is_flag=True, help="Sort ascending: oldest or A first.")
 @click.option("--all-themes", is_flag=True, help="Include all themes.")
+@after_option("UID", "The page that follows this fact, as the page before it says.")
+@add_list_options(FACTS)
 @add_common_options
 @click.pass_context
 def facts_command(
@@ -66,6 +78,7 @@ def facts_command(
     sort: str,
     ascending: bool,
     all_themes: bool,
+    after: str | None,
 ) -> None:
     """List facts, most recently changed first. Takes the same filters as search.
 
@@ -79,31 +92,69 @@ def facts_command(
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
+        cursor = None
         query = parse_query(line, theme=theme, now=store.clock())
         if query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
                 raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
+            if after is not None:
+                raise click.UsageError("words are ranked by relevance, at most 1,000 facts; leave --after out", ctx)
             found = search_facts(store, theme, line, scope=scope, limit=limit, also=also)
         else:
             wanted = replace(query.filter, also=also)
             if scope is not None:
                 wanted = replace(wanted, scopes=frozenset({scope}))
-            page = store.facts.page(wanted, sort=Sort(sort), descending=not ascending, limit=limit)
+            order, begin = Sort(sort), None if after is None else find_cursor(store, Sort(sort), after)
+            page = store.facts.page(wanted, sort=order, descending=not ascending, after=begin, limit=limit)
             found = RankedListing(page.facts, page.total, page.more, ranked_by="")
-    print_found_facts(settings, found, with_theme=all_themes)
+            follows = (
+                page.next is not None
+                and store.facts.page(wanted, sort=order, descending=not ascending, after=page.next, limit=1).facts
+            )
+            cursor = to_cursor(order, page.facts[-1]) if follows else None
+    print_found_facts(settings, found, with_theme=all_themes, cursor=cursor)
 
 
-def print_found_facts(settings: CommandSettings, found: RankedListing, *, with_theme: bool) -> None:
-    """Print a list of facts; as JSON it names what ranked them."""
+def to_cursor(order: Sort, fact: Fact) -> str:
+    """Return where the page after this fact begins.
+
+    An order by time has the time with it: the fact may be changed, and move, before the next page is asked for.
+    """
+    return f"{fact.uid}@{fact.updated_at}" if order in (Sort.UPDATED, Sort.TYPE) else fact.uid
+
+
+def find_cursor(store: Store, order: Sort, text: str) -> PageCursor:
+    """Return the place that `--after` names. :raises UnknownFact: AmbiguousUid, ArgumentError"""
+    uid, at, moment = text.partition("@")
+    if at and not moment.isdecimal():
+        raise ArgumentError(f"{moment!r} is no time in milliseconds; --after takes what the page before says", text)
+    fact = store.facts.get(uid)
+    updated = int(moment) if at else fact.updated_at
+    keys: dict[Sort, Any] = {
+        Sort.UPDATED: updated,
+        Sort.CREATED: fact.created_at,
+        Sort.TARGET: fact.target,
+        Sort.TYPE: (fact.type.value, updated),
+    }
+    return PageCursor((keys[order], fact.id))
+
+
+def print_found_facts(
+    settings: CommandSettings, found: RankedListing, *, with_theme: bool, cursor: str | None = None
+) -> None:
+    """Print a list of facts; as JSON it names what ranked them. :param cursor: where the next page begins"""
     facts, total, more = found.facts, found.total, found.more
     if settings.as_json:
-        beside = {"ranked_by": found.ranked_by, "note": found.note}
+        beside = {"ranked_by": found.ranked_by, "note": found.note, "next": cursor}
         said = {name: value for name, value in beside.items() if value}
         print_document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **said})
         return
     if found.note is not None:
         click.echo(f"note: {found.note}", err=True)
-    print_facts(facts, with_theme=with_theme, with_origin=True)
+    if settings.is_tabular:
+        print_rows(settings, FACTS, map(fact_row, facts))
+    else:
+        print_facts(facts, with_theme=with_theme, with_origin=True)
     if not facts:
         click.echo("no facts", err=True)
     elif total > len(facts):
@@ -112,6 +163,8 @@ def print_found_facts(settings: CommandSettings, found: RankedListing, *, with_t
             f"{len(facts):,} of {'more than ' if more else ''}{format_quantity(total, 'fact')}; --limit N shows more",
             err=True,
         )
+    if cursor is not None:
+        print_cursor(cursor)
 
 
 @click.command("fact", short_help="Show one fact.")
@@ -168,6 +221,7 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
 
 @click.command("history", short_help="Show the history of a fact.")
 @click.argument("uid")
+@add_list_options(CHANGES)
 @add_common_options
 @pass_settings
 def history_command(settings: CommandSettings, uid: str) -> None:
@@ -176,5 +230,7 @@ def history_command(settings: CommandSettings, uid: str) -> None:
         changes = store.facts.history(uid, theme=settings.confining_theme(store))
         if settings.as_json:
             print_document({"changes": [change_json(change) for change in changes]})
+        elif settings.is_tabular:
+            print_rows(settings, CHANGES, map(JournalPrinter(store).to_row, changes))
         else:
             print_changes(store, changes, with_origin=True)

@@ -15,12 +15,25 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, complete_from_store, pass_settings
-from hermes_memory_tui.cli.json_documents import print_document, quarantined_json, rule_json
+from hermes_memory_tui.cli.json_documents import FACT_FIELDS, fact_json, print_document, quarantined_json, rule_json
 from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
-from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging, print_table
+from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows, print_table
+from hermes_memory_tui.cli.terminal_output import distinct_uid_length, format_quantity, print_hanging
 
 MOST_SHOWN = 400
 """Characters of a finding that are printed; `--json` has all."""
+
+QUARANTINED = Listing(
+    fields=(*FACT_FIELDS, "why", "what", "source", "at"),
+    shown=("uid", "at", "theme", "source", "what", "type", "target", "content"),
+)
+
+FINDINGS = Listing(
+    fields=("kind", "uid", "theme", "rule", "why", "text", "change"), shown=("uid", "kind", "theme", "why", "text")
+)
+
+REVIEWED = Listing(fields=tuple(dict.fromkeys((*QUARANTINED.fields, *FINDINGS.fields))), shown=())
+"""What stands before a verb: either list."""
 
 SAID = {
     "always": "suspicious facts from {} are accepted automatically",
@@ -31,6 +44,7 @@ SAID = {
 
 @click.group("review", invoke_without_command=True, short_help="Review quarantined facts.")
 @click.option("--again", is_flag=True, help="List what today's rules find in facts, turns and the journal.")
+@add_list_options(REVIEWED)
 @add_common_options
 @click.pass_context
 def review_command(ctx: click.Context, again: bool) -> None:
@@ -46,6 +60,7 @@ def review_command(ctx: click.Context, again: bool) -> None:
 
 
 @review_command.command("list", short_help="List quarantined facts and source rules.")
+@add_list_options(QUARANTINED)
 @add_common_options
 @pass_settings
 def list_quarantined(settings: CommandSettings) -> None:
@@ -61,7 +76,11 @@ def list_quarantined(settings: CommandSettings) -> None:
         told = {"waiting": [quarantined_json(one) for one in waiting], "total": total}
         print_document(told | {"rules": [rule_json(one) for one in rules]})
         return
-    print_quarantined(waiting)
+    if settings.is_tabular:
+        rules = []  # a list of one kind of row
+        print_rows(settings, QUARANTINED, map(quarantined_row, waiting))
+    else:
+        print_quarantined(waiting)
     if total > len(waiting):
         click.echo(f"and {format_quantity(total - len(waiting), 'older fact')}", err=True)
     if not waiting:
@@ -81,7 +100,9 @@ def look_again(settings: CommandSettings) -> None:
     if settings.as_json:
         print_document({"found": [finding_json(one) for one in found], "total": len(found)})
         return
-    for one in found:
+    if settings.is_tabular:
+        print_rows(settings, FINDINGS, map(finding_json, found))
+    for one in () if settings.is_tabular else found:
         place = one.kind if one.seq is None else f"{one.kind} {one.seq}"
         print_hanging(f"{short_uid(one.uid)}  ", f"{place}  {one.theme}  {to_printable(explain_finding(one.rule))}")
         print_hanging("    ", to_printable(" ".join(one.text[:MOST_SHOWN].split())))
@@ -109,6 +130,13 @@ def finding_json(one: Finding) -> dict[str, Any]:
         "text": one.text,
         "change": one.seq,
     }
+
+
+def quarantined_row(waiting: QuarantinedFact) -> dict[str, Any]:
+    """Return a quarantined fact as a row of a list: the fact's keys, and beside them why it waits."""
+    why = quarantined_json(waiting)
+    del why["fact"]
+    return fact_json(waiting.fact) | why
 
 
 def print_quarantined(waiting: list[QuarantinedFact]) -> None:

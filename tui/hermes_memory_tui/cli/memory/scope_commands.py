@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import click
 
-from hermes_memory_store.model import ChangeResult, Scope, Tier
+from hermes_memory_store.model import ChangeResult, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, complete_scopes, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document, scope_json
-from hermes_memory_tui.cli.terminal_output import format_quantity, print_table
+from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
+from hermes_memory_tui.cli.terminal_output import format_quantity
+
+SCOPES = Listing(
+    fields=(
+        "uid", "theme", "label", "status", "opened_at", "closed_at", "closed_by", "silence",
+        *(f"facts.{tier.value}" for tier in Tier if tier is not Tier.WITHDRAWN),
+    ),
+    shown=("label", "theme", "status", "facts.hot", "facts.cold", "facts.archived", "closed_by"),
+)  # fmt: skip
 
 
 @click.command("scopes", short_help="List scopes (units of work).")
 @click.option("--all-themes", is_flag=True, help="Include all themes.")
+@add_list_options(SCOPES)
 @add_common_options
 @pass_settings
 def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
@@ -22,19 +32,10 @@ def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
         scopes = store.scopes.list(None if all_themes else settings.reading_theme(store))
     if settings.as_json:
         print_document({"scopes": [scope_json(scope) for scope in scopes]})
-    elif not scopes:
+        return
+    print_rows(settings, SCOPES, map(scope_json, scopes))
+    if not scopes:
         click.echo("no scopes; a scope opens with the first fact written to it: write --scope LABEL …", err=True)
-    else:
-        print_table(
-            ("scope", "theme", "status", "hot", "cold", "archived", "closed by"),
-            [scope_table_row(scope) for scope in scopes],
-        )
-
-
-def scope_table_row(scope: Scope) -> tuple[object, ...]:
-    """Return a scope as a row of the table."""
-    counts = (scope.facts.get(tier, 0) for tier in (Tier.HOT, Tier.COLD, Tier.ARCHIVED))
-    return (scope.label, scope.theme, scope.status.value, *counts, scope.closed_by or "")
 
 
 @click.group("scope")

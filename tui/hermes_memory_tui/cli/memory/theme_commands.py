@@ -10,13 +10,14 @@ import click
 from hermes_memory_store.clock import format_iso_time, system_clock
 from hermes_memory_store.context.given_reasons import MOST_LEFT_OUT
 from hermes_memory_store.hosts.capture_switch import describe_capture
-from hermes_memory_store.model import Fact
+from hermes_memory_store.model import Fact, ThemeSummary, Tier
 from hermes_memory_store.quick.start_choice import StartCandidate
 from hermes_memory_store.quick.start_situation import Situation, find_situation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
+from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
 from hermes_memory_tui.cli.terminal_output import format_gauge_line, format_quantity
 from hermes_memory_tui.text.reason_lines import format_reason_lines
 
@@ -126,7 +127,19 @@ def host_state_json(state: HostState) -> dict[str, Any]:
     }
 
 
+THEMES = Listing(
+    fields=(
+        "name",
+        *(f"gauge.{name}" for name in ("pct", "level", "used", "budget", "tokens", "facts", "pinned")),
+        *(f"facts.{tier.value}" for tier in Tier if tier is not Tier.WITHDRAWN),
+        "scopes",
+    ),
+    shown=("name", "gauge.pct", "gauge.level", "gauge.used", "gauge.budget", "facts.hot", "facts.cold", "scopes"),
+)
+
+
 @click.command("themes", short_help="List themes with their gauges.")
+@add_list_options(THEMES)
 @add_common_options
 @pass_settings
 def themes_command(settings: CommandSettings) -> None:
@@ -134,19 +147,10 @@ def themes_command(settings: CommandSettings) -> None:
     with settings.store() as store:
         themes = store.themes()
     if settings.as_json:
-        print_document(
-            {
-                "themes": [
-                    {
-                        "name": theme.name,
-                        "gauge": gauge_json(theme.gauge),
-                        "facts": {tier.value: number for tier, number in theme.facts.items()},
-                        "scopes": theme.scopes,
-                    }
-                    for theme in themes
-                ]
-            }
-        )
+        print_document({"themes": [theme_json(theme) for theme in themes]})
+        return
+    if settings.is_tabular:
+        print_rows(settings, THEMES, map(theme_json, themes))
         return
     width = max((len(theme.name) for theme in themes), default=0)
     for theme in themes:
@@ -154,3 +158,13 @@ def themes_command(settings: CommandSettings) -> None:
         click.echo(f"{format_gauge_line(theme.gauge, width)}  {held}, {format_quantity(theme.scopes, 'open scope')}")
     if not themes:
         click.echo("no facts yet; write one with: hermes-memory-tui write 'D[topic]: what was decided'")
+
+
+def theme_json(theme: ThemeSummary) -> dict[str, Any]:
+    """Return a theme with the keys of the JSON contract."""
+    return {
+        "name": theme.name,
+        "gauge": gauge_json(theme.gauge),
+        "facts": {tier.value: number for tier, number in theme.facts.items()},
+        "scopes": theme.scopes,
+    }

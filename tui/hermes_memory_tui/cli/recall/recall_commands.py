@@ -17,10 +17,16 @@ from hermes_memory_tui.cli.local_meaning import find_by_meaning
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.recall.memory_test_command import require_case_file
+from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
 
 TOKENS = click.IntRange(20, 1_000_000)
 
 KINDS = {"facts": ("fact",), "turns": ("turn",), "both": ("fact", "turn")}
+
+
+GIVEN_ITEMS = Listing(
+    fields=("uid", "kind", "line", "tokens", "score", "reasons"), shown=("uid", "kind", "tokens", "score", "line")
+)
 
 
 @click.group("recall", short_help="Ask as an agent is answered, and measure it.")
@@ -34,6 +40,7 @@ def recall_command() -> None:
 @click.option("--tokens", type=TOKENS, help="The budget.  [default: the theme's injection_tokens]")
 @click.option("--kind", type=click.Choice(list(KINDS)), default="both", show_default=True)
 @click.option("--why", is_flag=True, help="Show what ranked each, and what was left out.")
+@add_list_options(GIVEN_ITEMS)
 @add_common_options
 @pass_settings
 def recall_ask_command(
@@ -59,9 +66,11 @@ def recall_ask_command(
     if settings.as_json:
         print_document(given_json(given, budget))
         return
-    for item in given.items:
+    if settings.is_tabular:
+        print_rows(settings, GIVEN_ITEMS, map(item_json, given.items))
+    for item in () if settings.is_tabular else given.items:
         print_item(item, why)
-    if why and given.left_out:
+    if why and given.left_out and not settings.is_tabular:
         click.echo("\nleft out:")
         for item in given.left_out[:10]:
             print_item(item, why)
