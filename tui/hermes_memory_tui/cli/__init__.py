@@ -51,12 +51,40 @@ COMMANDS = {
     "resume": "maintenance.capture_commands",
     "demo": "maintenance.demo_command",
     "completion": "maintenance.completion_command",
+    "help": "maintenance.help_command",
 }
 """Command → the module of this package that holds it, in the order the help shows."""
 
+HEADINGS = {
+    "write": "Write and correct",
+    "recall": "Ask and read",
+    "themes": "Themes, scopes, sessions",
+    "purge": "Erase, carry, look back",
+    "backup": "The store's file",
+    "connect": "Agents and what they say",
+    "demo": "This program",
+}
+"""Command → the heading of the help before it."""
+
+
+class HeadedGroup(LazyGroup):
+    """Lists its commands under headings."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows: dict[str, list[tuple[str, str]]] = {}
+        heading = "Commands"
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            assert command is not None
+            heading = HEADINGS.get(name, heading)
+            rows.setdefault(heading, []).append((name, command.get_short_help_str(formatter.width)))
+        for heading, some in rows.items():
+            with formatter.section(heading):
+                formatter.write_dl(some, col_max=16)
+
 
 @click.group(
-    cls=LazyGroup,
+    cls=HeadedGroup,
     locations={name: f"hermes_memory_tui.cli.{module}:{name}_command" for name, module in COMMANDS.items()},
     invoke_without_command=True,
     context_settings=HELP_SETTINGS,
@@ -70,7 +98,7 @@ COMMANDS = {
 def cli(ctx: click.Context, read_only: bool, serve: bool, port: int | None) -> None:
     """Browse, search, edit, undo and purge what LLM agents have stored.
 
-    Without a command the inspector opens.
+    Without a command the inspector opens. `help COMMAND` explains a command with examples.
     """
     settings = ctx.ensure_object(CommandSettings)
     if settings.past is not None:

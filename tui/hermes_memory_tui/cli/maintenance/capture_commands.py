@@ -12,10 +12,15 @@ from hermes_memory_store.clock import format_iso_time, parse_duration
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts import capture_settings, capture_switch
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
 from hermes_memory_tui.cli.json_documents import print_document
 
 
+@add_examples(
+    ("capture status", "whether what is said here is kept"),
+    ("capture off --here", "keep nothing of it in this folder"),
+)
 @click.command("capture", short_help="Say whether what is said is kept: on, off, or status.")
 @click.argument("wanted", metavar="on|off|status", type=click.Choice(["on", "off", "status"]))
 @click.option("--here", is_flag=True, help="In this folder and below it only.")
@@ -48,6 +53,7 @@ def capture_command(settings: CommandSettings, wanted: str, here: bool, host: st
     print_capture_status(settings)
 
 
+@add_examples(("pause 30m", "keep nothing for half an hour"))
 @click.command("pause", short_help="Keep nothing of what is said for a while.")
 @click.argument("duration", required=False, callback=reject_blank)
 @add_common_options
@@ -58,6 +64,7 @@ def pause_command(settings: CommandSettings, duration: str | None) -> None:
     print_capture_status(settings)
 
 
+@add_examples(("resume", "end a pause"))
 @click.command("resume", short_help="End a pause of capture.")
 @add_common_options
 @pass_settings

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import io
-import sys
 from typing import Any
 
 import click
 
 from hermes_memory_bridge.cli.connect_commands import connect_options
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 
 
+@add_examples(
+    ("connect", "the hosts there are, and which are connected"),
+    ("connect claude-code --dry-run", "what would be written where"),
+)
 @click.command("connect", short_help="Connect an agent host to this memory.")
 @connect_options
 @add_common_options
 @pass_settings
-def connect_command(settings: CommandSettings, /, **flags: Any) -> None:
+def connect_command(settings: CommandSettings, /, **flags: Any) -> int:
     """Connect an agent host to this memory. Without HOST: list the hosts and whether each is connected."""
     from hermes_memory_bridge.connect.host_connection import connect_host
     from hermes_memory_bridge.connect.host_entries import ConnectRequest
 
     request = ConnectRequest(db=settings.db, theme=settings.theme, **flags)
     if not settings.as_json:
-        sys.exit(connect_host(request))
+        return connect_host(request)
     if request.host and not (request.yes or request.dry_run or request.check):
         raise ArgumentError("--json cannot prompt; add --yes or --dry-run")
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
         code = connect_host(request)
     print_document({"ok": code == 0, "said": said.getvalue()})
-    sys.exit(code)
+    return code

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
@@ -23,6 +24,7 @@ SHOWN = 90
 """Characters of what was called that a line shows."""
 
 
+@add_examples(("demo --no-inspector --seconds 2", "watch simulated agents, without the inspector"))
 @click.command("demo", short_help="Open a temporary memory with simulated agents.")
 @click.option("--agents", type=click.IntRange(1, MOST_AGENTS), default=3, show_default=True, help="Number of agents.")
 @click.option("--seconds", type=click.FloatRange(1), help="Exit after this many seconds.")

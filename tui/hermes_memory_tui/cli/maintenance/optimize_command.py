@@ -11,11 +11,13 @@ import click
 from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files, undo_relief
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 
+@add_examples(("optimize --dry-run", "what would be freed in MEMORY.md and USER.md"))
 @click.command("optimize", short_help="Free space in MEMORY.md and USER.md.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, without writing.")
 @click.option("--undo", is_flag=True, help="Restore the files as before the newest relief; repeat to go further back.")

@@ -15,12 +15,17 @@ from hermes_memory_store.model import Check
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import refuse_missing_store
 from hermes_memory_themes.theme_identity import DEFAULT
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging, style_text
 
 
+@add_examples(
+    ("backup copy.db", "a verified copy, while agents work"),
+    ("backup --restore kept.db", "put a copy back"),
+)
 @click.command("backup", short_help="Back up or restore the store.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
@@ -51,6 +56,10 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
         click.echo(f"{format_quantity(made.facts, 'fact')} in {made.file}, verified")
 
 
+@add_examples(
+    ("doctor", "check everything"),
+    ("doctor --repair", "and mend what the journal proves"),
+)
 @click.command("doctor", short_help="Check and repair the store.")
 @click.option("--repair", is_flag=True, help="Restore what the journal proves, and rebuild what can be rebuilt.")
 @click.option(
@@ -132,6 +141,7 @@ def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -
     return ok
 
 
+@add_examples(("upgrade", "a file of hermes-memory 0.3.0, in place"))
 @click.command("upgrade", short_help="Upgrade a hermes-memory 0.3.0 file.")
 @add_common_options
 @pass_settings

@@ -19,6 +19,7 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
 from hermes_memory_store.transfer.export_import import ImportReport
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
@@ -38,6 +39,10 @@ SHOWN_ERRORS = 20
 """Refused lines that are printed; `--json` lists all."""
 
 
+@add_examples(
+    ("export facts.txt", "MEMORY_SPEC, one fact a line"),
+    ("export --format jsonl --turns everything.jsonl", "with origins and messages"),
+)
 @click.command("export", short_help="Export facts to a file.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
 @scope_option("Only this scope.")
@@ -116,6 +121,10 @@ def is_exported_fact(line: str, form: str) -> bool:
     return line.startswith('{"kind":"fact"')
 
 
+@add_examples(
+    ("import facts.txt --dry-run", "what a file would bring"),
+    ("import facts.txt --scope launch", "bring it, into a scope"),
+)
 @click.command("import", short_help="Import facts from a file.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(

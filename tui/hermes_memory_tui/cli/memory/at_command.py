@@ -6,10 +6,15 @@ import click
 
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.progress_bars import progress_bar
 
 
+@add_examples(
+    ("at 0s search login", "a search as of a moment"),
+    ("at 1h themes", "how full the memory was an hour ago"),
+)
 @click.command(
     "at",
     short_help="Run a command on a past state.",
@@ -22,7 +27,7 @@ from hermes_memory_tui.cli.progress_bars import progress_bar
 def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -> int:
     """Run a command on the store as of TIME (2026-03-01, 2026-03-01T12:00Z, 2h, 3d).
 
-    E.g. at 2d search login, at 2026-03-01 status. Commands: search, facts, fact, history, status, themes, scopes,
+    Commands: search, facts, fact, history, status, themes, scopes,
     sessions, projects, export, log.
     """
     from hermes_memory_tui.cli.command_runner import invoke_command

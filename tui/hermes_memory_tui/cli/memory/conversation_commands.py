@@ -11,6 +11,7 @@ from hermes_memory_store.clock import format_iso_time, parse_duration
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Turn
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import origin_json, print_document
 from hermes_memory_tui.cli.memory.ranked_search import search_turns
@@ -34,6 +35,10 @@ TURNS = Listing(
 )
 
 
+@add_examples(
+    ("turns friday", "messages that speak of something"),
+    ("turns --session claude-code --limit 100 -o jsonl", "what was said in a session"),
+)
 @click.command("turns", short_help="List, search or purge captured messages.")
 @click.argument("query", required=False)
 @click.option(

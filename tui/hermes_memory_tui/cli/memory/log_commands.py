@@ -10,6 +10,7 @@ import click
 
 from hermes_memory_store.errors import ArgumentError, ImportFileError
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.journal_lines import CHANGES, JournalPrinter
 from hermes_memory_tui.cli.json_documents import print_document
@@ -25,6 +26,11 @@ AT_ONCE = 500
 """Rows read and printed at a time."""
 
 
+@add_examples(
+    ("log --since 2 --limit 20", "a page of the journal"),
+    ("log -o csv --fields at,by,op,theme,text > log.csv", "for a spreadsheet"),
+    ("log --json > log.jsonl", "the log that `replay` reads"),
+)
 @click.command("log", short_help="Print or follow the journal.")
 @click.option(
     "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
@@ -102,6 +108,12 @@ class LogPrinter:
         return last
 
 
+@add_examples(
+    (
+        "log --json > log.jsonl && hermes-memory-tui replay log.jsonl --db rebuilt.db",
+        "rebuild a store, verified row by row",
+    )
+)
 @click.command("replay", short_help="Rebuild a store from a log.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @add_common_options

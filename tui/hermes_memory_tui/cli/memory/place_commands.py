@@ -12,6 +12,7 @@ from hermes_memory_store.projects.theme_split import SplitPlan
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
@@ -29,6 +30,11 @@ SHOWN = 12
 UNDO_HINT = "hermes-memory-tui undo --change {}"
 
 
+@add_examples(
+    ("theme adopt --dry-run", "which project would get which theme"),
+    ("theme split --dry-run", "which facts would go where"),
+    ("theme move 3ca146fb --to ops", "move a fact by hand"),
+)
 @click.group("theme", short_help="Give each project a theme of its own.")
 @add_common_options
 def theme_command() -> None:

@@ -10,6 +10,7 @@ from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Project, ProjectSummary
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
@@ -22,6 +23,10 @@ PROJECTS = Listing(
 )
 
 
+@add_examples(
+    ("projects", "where facts came from"),
+    ("projects -o csv --fields all", "everything known of them"),
+)
 @click.command("projects", short_help="List projects, or rename one.")
 @click.option("--rename", nargs=2, metavar="OLD NEW", help="Give a project another name; its old one still finds it.")
 @click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")

@@ -14,6 +14,7 @@ from hermes_memory_store.errors import ArgumentError, shorten_value
 from hermes_memory_store.model import FactPurgePlan, PurgePlan, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity
@@ -31,6 +32,10 @@ SHOWN_CHARS = 100
 """Characters of each of them."""
 
 
+@add_examples(
+    ("purge --scope login --dry-run", "what would go for good"),
+    ("purge 3ca146fb --yes", "one fact, everywhere, without a question"),
+)
 @click.command("purge", short_help="Purge facts. Cannot be undone.")
 @click.argument("uids", nargs=-1, metavar="[UID...]")
 @scope_option("This scope; all its tiers unless --tier says otherwise.")

@@ -15,6 +15,7 @@ from hermes_memory_store.recall.ranked_listing import RankedListing
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.journal_lines import CHANGES, FACTS, JournalPrinter, fact_row, format_actor, print_changes
 from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
@@ -35,6 +36,10 @@ SHOWN_CHARS = 200
 """Characters of a captured message that are shown beside the fact that was written from it."""
 
 
+@add_examples(
+    ("search login type:decision after:7d -draft", "words, filters, and a word that must not be there"),
+    ("search by:claude-code --all-themes -o tsv --fields uid,content", "what an agent wrote, for a program"),
+)
 @click.command("search", short_help="Find facts by words and filters.", cls=QueryCommand)
 @click.argument("query", nargs=-1, required=True)
 @scope_option("Only in this scope.")
@@ -59,6 +64,11 @@ def search_command(
     print_found_facts(settings, found, with_theme=all_themes)
 
 
+@add_examples(
+    ("facts tier:cold --sort target --ascending", "cold facts, by what they are about"),
+    ("facts tier:all --limit 1000 -o csv > facts.csv", "for a spreadsheet"),
+    ("facts type:decision -o table --fields target,content,by", "the columns you want"),
+)
 @click.command("facts", short_help="List facts, recently changed first.", cls=QueryCommand)
 @click.argument("filters", nargs=-1, metavar="[FILTER]...")
 @scope_option("Only of this scope.")
@@ -82,8 +92,7 @@ def facts_command(
 ) -> None:
     """List facts, most recently changed first. Takes the same filters as search.
 
-    E.g. facts tier:cold target:db --sort target --ascending. With search words, the best match comes first, as in
-    search.
+    With search words, the best match comes first, as in search.
     """
     from hermes_memory_store.search.query_syntax import parse_query
 
@@ -167,6 +176,7 @@ def print_found_facts(
         print_cursor(cursor)
 
 
+@add_examples(("fact 3ca146fb", "where it came from, what it replaced, what is close to it"))
 @click.command("fact", short_help="Show one fact.")
 @click.argument("uid")
 @add_common_options
@@ -219,6 +229,10 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
             print_facts(others, indent="  ")
 
 
+@add_examples(
+    ("history 3ca146fb", "every change of a fact"),
+    ("history 3ca146fb -o jsonl --fields at,by,text", "the same for a program"),
+)
 @click.command("history", short_help="Show the history of a fact.")
 @click.argument("uid")
 @add_list_options(CHANGES)

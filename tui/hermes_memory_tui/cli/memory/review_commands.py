@@ -14,6 +14,7 @@ from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, complete_from_store, pass_settings
 from hermes_memory_tui.cli.json_documents import FACT_FIELDS, fact_json, print_document, quarantined_json, rule_json
 from hermes_memory_tui.cli.memory.write_commands import print_tier_change, uid_arguments
@@ -42,6 +43,11 @@ SAID = {
 }
 
 
+@add_examples(
+    ("review", "what waits for you, and the rules on sources"),
+    ("review approve 9f8e7d6c", "let it into the memory"),
+    ("review --again -o csv --fields uid,theme,why", "what today's rules find in what came in before"),
+)
 @click.group("review", invoke_without_command=True, short_help="Review quarantined facts.")
 @click.option("--again", is_flag=True, help="List what today's rules find in facts, turns and the journal.")
 @add_list_options(REVIEWED)

@@ -7,6 +7,7 @@ import click
 from hermes_memory_store.model import ChangeResult, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, complete_scopes, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document, scope_json
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
@@ -21,6 +22,10 @@ SCOPES = Listing(
 )  # fmt: skip
 
 
+@add_examples(
+    ("scopes --all-themes", "every unit of work"),
+    ("scopes -o tsv --fields label,status,facts.hot", "for a program"),
+)
 @click.command("scopes", short_help="List scopes (units of work).")
 @click.option("--all-themes", is_flag=True, help="Include all themes.")
 @add_list_options(SCOPES)
@@ -38,6 +43,10 @@ def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
         click.echo("no scopes; a scope opens with the first fact written to it: write --scope LABEL …", err=True)
 
 
+@add_examples(
+    ("scope close login", "cool its facts"),
+    ("scope rename login sign-in", "give it another name"),
+)
 @click.group("scope")
 @add_common_options
 def scope_command() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document, session_json
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
@@ -17,6 +18,10 @@ SESSIONS = Listing(
 )  # fmt: skip
 
 
+@add_examples(
+    ("sessions", "who is at work"),
+    ("sessions -o jsonl --fields title,name,status", "the same for a program, with the name a client gave"),
+)
 @click.command("sessions", short_help="List agent sessions.")
 @click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")
 @add_list_options(SESSIONS)

@@ -15,6 +15,7 @@ from hermes_memory_store.quick.start_choice import StartCandidate
 from hermes_memory_store.quick.start_situation import Situation, find_situation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.connect.hooks.host_states import HostState
 
 
+@add_examples(
+    ("status", "the gauge, and what an agent that starts here is given"),
+    ("status --why", "and why, fact by fact"),
+)
 @click.command("status", short_help="Show the gauge and the context block.")
 @click.option("--why", is_flag=True, help="Say fact by fact why it is given or left out.")
 @add_common_options
@@ -138,6 +143,10 @@ THEMES = Listing(
 )
 
 
+@add_examples(
+    ("themes", "every memory and how full it is"),
+    ("themes -o csv --fields name,gauge.pct,scopes", "the same for a spreadsheet"),
+)
 @click.command("themes", short_help="List themes with their gauges.")
 @add_list_options(THEMES)
 @add_common_options

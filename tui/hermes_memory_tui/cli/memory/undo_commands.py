@@ -8,6 +8,7 @@ from hermes_memory_store.errors import UndoConflict
 from hermes_memory_store.model import UndoResult
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
 from hermes_memory_tui.cli.journal_lines import print_changes
 from hermes_memory_tui.cli.json_documents import print_document
@@ -17,6 +18,11 @@ SHOWN = 20
 """Rows that are printed; an undone session may have thousands."""
 
 
+@add_examples(
+    ("undo", "the newest change"),
+    ("undo --session claude-code --dry-run", "what undoing all writes of a session would do"),
+    ("undo --last 3 --leave-conflicts", "the newest three, without those that others built on"),
+)
 @click.command("undo", short_help="Undo changes.")
 @click.option(
     "--change", "seq", type=click.IntRange(min=1), metavar="SEQ", help="Undo the change with this journal row."
@@ -73,6 +79,7 @@ def undo_command(
         print_undo_result(settings, store, undone, "would be undone" if dry_run else "undone", dry_run=dry_run)
 
 
+@add_examples(("undo && hermes-memory-tui redo", "take an undo back"))
 @click.command("redo", short_help="Redo the newest undo.")
 @add_common_options
 @pass_settings

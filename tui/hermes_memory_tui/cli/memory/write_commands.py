@@ -17,6 +17,7 @@ from hermes_memory_store.notation.memory_spec import parse_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
@@ -29,6 +30,10 @@ from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 T = TypeVar("T")
 
 
+@add_examples(
+    ("write 'D[auth]: JWT, 7 days' --scope login", "a decision, in a scope that opens if it is new"),
+    ("write - < facts.txt", "one fact a line from standard input"),
+)
 @click.command("write", short_help="Write a fact.")
 @click.argument("notation", nargs=-1, required=True)
 @scope_option("Scope of the fact; opened if new.")
@@ -156,6 +161,7 @@ def print_write_result(result: WriteResult) -> None:
         )
 
 
+@add_examples(("edit 3ca146fb 'UUIDv7 mndtry'", "other words for the same fact"))
 @click.command("edit", short_help="Edit the content of a fact.")
 @click.argument("uid")
 @click.argument("content", nargs=-1, required=True)
@@ -181,6 +187,7 @@ def uid_arguments(command: Any) -> Any:
     return click.argument("uids", nargs=-1, required=True, metavar="UID...")(add_common_options(pass_settings(command)))
 
 
+@add_examples(("pin 3ca146fb", "keep it in the hot tier, whatever the pressure"))
 @click.command("pin", short_help="Pin facts to the hot tier.")
 @click.option("--off", is_flag=True, help="Unpin instead.")
 @uid_arguments
@@ -191,6 +198,7 @@ def pin_command(settings: CommandSettings, uids: tuple[str, ...], off: bool) -> 
     print_tier_change(settings, "unpinned" if off else "pinned", changed)
 
 
+@add_examples(("unpin 3ca146fb", "let pressure move it again"))
 @click.command("unpin", short_help="Unpin facts.")
 @uid_arguments
 def unpin_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
@@ -200,6 +208,7 @@ def unpin_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     print_tier_change(settings, "unpinned", changed)
 
 
+@add_examples(("archive 3ca146fb", "put it away; `restore` brings it back"))
 @click.command("archive", short_help="Archive facts.")
 @uid_arguments
 def archive_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
@@ -209,6 +218,7 @@ def archive_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
     print_tier_change(settings, "archived", changed)
 
 
+@add_examples(("restore 3ca146fb", "bring it back to the hot tier"))
 @click.command("restore", short_help="Restore facts to the hot tier.")
 @uid_arguments
 def restore_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:

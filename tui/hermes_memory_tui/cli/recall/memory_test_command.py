@@ -21,6 +21,7 @@ from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.command_runner import print_error
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, temporary_store
 from hermes_memory_tui.cli.json_documents import print_document
@@ -46,6 +47,10 @@ MISTAKEN = 2
 """Exit code of a file with mistakes, as of arguments that are wrong."""
 
 
+@add_examples(
+    ("test memory-tests.toml", "run the tests of a file"),
+    ("test --learn memory-tests.toml", "print tests for what the memory holds"),
+)
 @click.command("test", short_help="Run the tests of a memory.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--only", "only", multiple=True, metavar="NAME", help="Run the tests of this name alone; again for more.")

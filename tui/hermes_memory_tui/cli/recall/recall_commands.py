@@ -11,6 +11,7 @@ import click
 from hermes_memory_store.recall.given import Given, GivenItem
 from hermes_memory_store.recall_curve.evidence_curve import BUDGETS, RecallCurve
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.local_meaning import find_by_meaning
@@ -29,12 +30,20 @@ GIVEN_ITEMS = Listing(
 )
 
 
+@add_examples(
+    ("recall ask --tokens 180 --why which database do we use", "what an agent would be given for a question"),
+    ("recall curve memory-tests.toml", "how much of what must be given is given"),
+)
 @click.group("recall", short_help="Ask as an agent is answered, and measure it.")
 @add_common_options
 def recall_command() -> None:
     """Ask as an agent is answered, and measure how much of what answers is given."""
 
 
+@add_examples(
+    ("recall ask which database do we use", "within the budget of the theme"),
+    ("recall ask --tokens 90 -o table which database do we use", "as a table"),
+)
 @recall_command.command("ask", cls=QueryCommand, short_help="Show what an agent is given for a question.")
 @click.argument("question", nargs=-1, required=True)
 @click.option("--tokens", type=TOKENS, help="The budget.  [default: the theme's injection_tokens]")
@@ -46,10 +55,7 @@ def recall_command() -> None:
 def recall_ask_command(
     settings: CommandSettings, question: tuple[str, ...], tokens: int | None, kind: str, why: bool
 ) -> None:
-    """Show the facts and messages that QUESTION is answered with, packed into a budget of tokens.
-
-    E.g. recall ask --tokens 180 --why which database do we use
-    """
+    """Show the facts and messages that QUESTION is answered with, packed into a budget of tokens."""
     with settings.store() as store, find_by_meaning(store) as make_nearest:
         theme = settings.reading_theme(store)
         budget = store.policies.for_theme(theme).injection_tokens if tokens is None else tokens

@@ -1,0 +1,27 @@
+"""`help`: all commands by what they are for, or one command with its options and examples."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_memory_tui.cli.command_examples import add_examples
+from hermes_memory_tui.cli.common_options import add_common_options
+
+
+@add_examples(("help", "all commands"), ("help facts", "one command"), ("help scope close", "a command of a group"))
+@click.command("help", short_help="Explain a command.")
+@click.argument("command", nargs=-1)
+@add_common_options
+@click.pass_context
+def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
+    """Explain COMMAND with its options and examples; without one, list all commands."""
+    assert ctx.parent is not None
+    at, found = ctx.parent, ctx.parent.command
+    rest = list(command)
+    while rest:
+        if not isinstance(found, click.Group):
+            raise click.UsageError(f"{at.command_path} has no commands of its own; leave {rest[0]!r} out", ctx)
+        name, inner, rest = found.resolve_command(at, rest)
+        assert inner is not None
+        at, found = click.Context(inner, info_name=name, parent=at), inner
+    click.echo(found.get_help(at))
