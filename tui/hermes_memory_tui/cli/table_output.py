@@ -208,7 +208,7 @@ def find_value(row: Row, field: str) -> Any:
     return value
 
 
-def to_text(value: Any) -> str:
+def to_plain_text(value: Any) -> str:
     """Return a value as plain text: nothing for null, JSON for what is nested."""
     if value is None:
         return ""
@@ -220,7 +220,7 @@ def to_csv_line(values: Sequence[Any]) -> str:
     import csv
 
     cells = [
-        f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else to_text(value)
+        f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else to_plain_text(value)
         for value in values
     ]
     line = io.StringIO()
@@ -230,7 +230,7 @@ def to_csv_line(values: Sequence[Any]) -> str:
 
 def to_tsv_line(values: Sequence[Any]) -> str:
     r"""Return a line of TSV, in which tabs and line ends of a text are `\t`, `\n`, `\r`, and a backslash is `\\`."""
-    return "\t".join(escape_controls(to_text(value).translate(TSV_ESCAPES)) for value in values) + "\n"
+    return "\t".join(escape_controls(to_plain_text(value).translate(TSV_ESCAPES)) for value in values) + "\n"
 
 
 def escape_controls(text: str) -> str:
@@ -293,7 +293,7 @@ class TablePrinter:
             return str(value)[-self._uid_lengths[at] :]
         if isinstance(value, bool):
             return "yes" if value else ""
-        return to_printable(to_text(value))
+        return to_printable(to_plain_text(value))
 
     def _line(self, cells: Sequence[str], fields: Sequence[str]) -> str:
         line = ""
