@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hermes_memory_store.model import Sort
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli import COMMANDS, cli
-from hermes_memory_tui.cli.table_output import FORMULA_STARTS, fit_widths, to_csv_line, to_tsv_line
+from hermes_memory_tui.cli.table_output import FORMULA_STARTS, choose_columns, fit_widths, to_csv_line, to_tsv_line
 from hermes_memory_tui.cli.terminal_output import cell_width
 from tests.tui.commands.conftest import Ask, Tell
 from tests.tui.commands.test_processes import on_a_terminal
@@ -274,6 +274,28 @@ def test_widths_give_where_there_is_most_and_never_take_more_than_needed(
         assert sum(fitted) + gaps == room
     else:
         assert all(new <= 6 for new, (_, right) in zip(fitted, columns, strict=True) if not right)
+
+
+@given(st.lists(st.tuples(st.integers(1, 300), st.booleans()), min_size=1, max_size=12), st.integers(40, 300))
+def test_a_narrow_terminal_shows_fewer_columns_but_the_widest(columns: list[tuple[int, bool]], room: int) -> None:
+    widths = [width for width, _ in columns]
+    kept = choose_columns(widths, [right for _, right in columns], room)
+
+    assert widths.index(max(widths)) in kept
+    assert kept == sorted(kept)
+    if sum(widths) + 2 * (len(widths) - 1) <= room:
+        assert kept == list(range(len(widths)))
+
+
+@pytest.mark.usefixtures("memory")
+def test_a_narrow_table_has_no_times_rather_than_cut_ones_and_every_field_asked_for(db: Path) -> None:
+    _, narrow = on_a_terminal(db, "facts", "-o", "table", "--color", "never", columns=80)
+    asked = ("uid", "type", "tier", "target", "content", "updated_at", "by")
+    _, chosen = on_a_terminal(db, "facts", "--fields", ",".join(asked), "--color", "never", columns=100)
+
+    assert "content" in narrow.splitlines()[0]
+    assert "updated" not in narrow.splitlines()[0]
+    assert chosen.splitlines()[0].split() == [name.removesuffix("_at") for name in asked]
 
 
 def test_completion_offers_the_fields_of_a_list() -> None:

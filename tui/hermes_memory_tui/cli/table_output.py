@@ -63,6 +63,9 @@ ROWS_MEASURED = 1_000
 NARROWEST_COLUMN = 6
 """Cells that a column keeps on a narrow terminal."""
 
+COMFORTABLE_COLUMN = 19
+"""Cells of a time. Where a column would be cut below that, a terminal shows fewer columns, unless they were asked for."""
+
 GAP = "  "
 
 LEFT_TO_RIGHT_MARK = "\u200e"
@@ -164,7 +167,8 @@ class RowPrinter:
     def __init__(self, settings: CommandSettings, listing: Listing) -> None:
         self._format = settings.output or "table"
         self._fields = listing.shown if settings.fields is None else parse_fields(listing, settings.fields)
-        self._is_whole = settings.fields is None and self._format == "jsonl"
+        self._is_chosen = settings.fields is not None
+        self._is_whole = self._format == "jsonl" and not self._is_chosen
         self._table: TablePrinter | None = None
         self._is_headed = False
 
@@ -182,7 +186,8 @@ class RowPrinter:
         while some := list(itertools.islice(rows, ROWS_MEASURED)):
             cells = [[find_value(row, field) for field in self._fields] for row in some]
             if self._table is None:
-                self._table = TablePrinter([to_heading(field) for field in self._fields], cells, self._fields)
+                headings = [to_heading(field) for field in self._fields]
+                self._table = TablePrinter(headings, cells, self._fields, all_columns=self._is_chosen)
             self._table.print(cells)
 
     def _print_json(self, rows: Iterable[Row]) -> None:
@@ -253,9 +258,18 @@ class TablePrinter:
     """Prints aligned columns that fit the terminal; into a file or a pipe, every cell is whole."""
 
     def __init__(
-        self, headings: Sequence[str], sample: Sequence[Sequence[Any]], fields: Sequence[str] | None = None
+        self,
+        headings: Sequence[str],
+        sample: Sequence[Sequence[Any]],
+        fields: Sequence[str] | None = None,
+        *,
+        all_columns: bool = True,
     ) -> None:
-        """:param sample: the rows that decide the widths :param fields: what the columns are, where colour tells"""
+        """:param sample: the rows that decide the widths
+
+        :param fields: what the columns are, where colour tells
+        :param all_columns: False leaves some out on a narrow terminal
+        """
         self._headings = headings
         self._fields = fields or [""] * len(headings)
         self._room = line_width()
@@ -272,7 +286,14 @@ class TablePrinter:
             max([cell_width(heading), *(cell_width(text) for text in (self._to_cell(at, cell) for cell in column))])
             for at, (heading, column) in enumerate(zip(headings, columns, strict=True))
         ]
-        self._widths = widths if self._room is None else fit_widths(widths, self._right, self._room)
+        self._kept = list(range(len(widths)))
+        if self._room is not None:
+            if not all_columns:
+                self._kept = choose_columns(widths, self._right, self._room)
+            fitted = fit_widths([widths[at] for at in self._kept], [self._right[at] for at in self._kept], self._room)
+            for at, width in zip(self._kept, fitted, strict=True):
+                widths[at] = width
+        self._widths = widths
         self._is_headed = False
 
     def print(self, rows: Iterable[Sequence[Any]]) -> None:
@@ -298,19 +319,34 @@ class TablePrinter:
     def _line(self, cells: Sequence[str], fields: Sequence[str]) -> str:
         line = ""
         used = 0
-        for at, (cell, width, field) in enumerate(zip(cells, self._widths, fields, strict=True)):
-            if at and self._room is not None and used + width > self._room:
+        for at in self._kept:
+            cell, width, field = cells[at], self._widths[at], fields[at]
+            if used and self._room is not None and used + width > self._room:
                 break  # a terminal too narrow for all columns has the first ones
             shown = cell if self._room is None else cut_cell(cell, width)
             space = " " * (width - cell_width(shown))
             styled = style_cell(field, shown)
             if self._room is not None and RIGHT_TO_LEFT.search(shown):
                 styled += LEFT_TO_RIGHT_MARK
-            is_last = at == len(cells) - 1
+            is_last = at == self._kept[-1]
             line += space + styled if self._right[at] else styled + ("" if is_last else space)
             line += "" if is_last else GAP
             used += width + len(GAP)
         return line.rstrip(" ")
+
+
+def choose_columns(widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
+    """Return the columns that fit into so many cells without being cut short: the last go first, the widest stays."""
+    kept = list(range(len(widths)))
+    widest = max(kept, key=lambda at: widths[at])
+    while len(kept) > 1:
+        natural = [widths[at] for at in kept]
+        fitted = fit_widths(natural, [right[at] for at in kept], room)
+        is_within = sum(fitted) + len(GAP) * (len(kept) - 1) <= room
+        if is_within and all(new >= min(old, COMFORTABLE_COLUMN) for old, new in zip(natural, fitted, strict=True)):
+            break
+        kept.remove(next(at for at in reversed(kept) if at != widest))
+    return kept
 
 
 def fit_widths(widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
