@@ -361,3 +361,23 @@ def test_completion_offers_the_themes_there_are(tell: Tell, db: Path, shell: str
     )  # fmt: skip
 
     assert "ops" in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [("facts -o js", "jsonl"), ("log --fields seq,te", "seq,text"), ("--color nev", "never"), ("hel", "help")],
+)
+def test_completion_offers_formats_fields_and_colours(db: Path, shell: str, begun: str, offered: str) -> None:
+    words = f"hermes-memory-tui {begun}"
+    last = words.split()[-1] if shell == "fish" else str(len(words.split()) - 1)
+
+    done = subprocess.run(
+        COMMAND,
+        env=os.environ | {
+            "_HERMES_MEMORY_TUI_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": last,
+        },
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert offered in done.stdout
