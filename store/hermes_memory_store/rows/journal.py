@@ -128,30 +128,60 @@ class Journal:
         :param entities: only changes of these (`fact`, `scope`, `session`, `turn` …)
         :raises UnknownTheme: UnknownSession; a name that nobody has
         """
+        known = () if uid is None else (uid,)
+        where, args = self._where(since, until, known, theme, actor, ops, entities)
+        order = "DESC" if newest_first else "ASC"
+        sql = f"SELECT {COLUMNS} FROM journal WHERE {where} ORDER BY seq {order} LIMIT ?"
+        return [self.change(row) for row in self._db.rows(sql, (*args, -1 if limit is None else limit))]
+
+    def numbers(
+        self,
+        *,
+        until: int,
+        about: Collection[str] = (),
+        theme: str | None = None,
+        actor: str | None = None,
+        ops: Collection[str] = (),
+        entities: Collection[str] = (),
+        limit: int,
+    ) -> list[tuple[int, int]]:
+        """Return the numbers of rows before `until` and of their changes, newest first; filtered like `changes`.
+
+        :param about: only rows about one of these uids
+        :raises UnknownTheme: UnknownSession; a name that nobody has
+        """
+        where, args = self._where(0, until, about, theme, actor, ops, entities)
+        return self._db.rows(f"SELECT seq, change FROM journal WHERE {where} ORDER BY seq DESC LIMIT ?", (*args, limit))
+
+    def _where(
+        self,
+        since: int,
+        until: int | None,
+        about: Collection[str],
+        theme: str | None,
+        actor: str | None,
+        ops: Collection[str],
+        entities: Collection[str],
+    ) -> tuple[str, list[Any]]:
         where, args = ["seq > ?"], [since]  # type: tuple[list[str], list[Any]]
         if until is not None:
             where.append("seq < ?")
             args.append(until)
+        among: dict[str, Sequence[Any]] = {}
         if ops:
-            where.append(f"op IN ({', '.join('?' * len(ops))})")
-            args += ops
+            among["op"] = tuple(ops)
         if entities:
-            where.append(f"entity IN ({', '.join('?' * len(entities))})")
-            args += entities
-        if uid is not None:
-            where.append("uid = ?")
-            args.append(uids.parse_uid(uid))
+            among["entity"] = tuple(entities)
+        if about:
+            among["uid"] = [uids.parse_uid(uid) for uid in about]
         if theme is not None:
-            where.append("theme_id = ?")
-            args.append(self._names.theme(theme))
+            among["theme_id"] = [self._names.theme(theme)]
         if actor is not None:
-            keys = self._names.actors_called(actor, theme)
-            where.append(f"actor_id IN ({', '.join('?' * len(keys))})")
-            args += keys
-        args.append(-1 if limit is None else limit)
-        order = "DESC" if newest_first else "ASC"
-        sql = f"SELECT {COLUMNS} FROM journal WHERE {' AND '.join(where)} ORDER BY seq {order} LIMIT ?"
-        return [self.change(row) for row in self._db.rows(sql, args)]
+            among["actor_id"] = self._names.actors_called(actor, theme)
+        for column, values in among.items():
+            where.append(f"{column} IN ({', '.join('?' * len(values))})")
+            args += values
+        return " AND ".join(where), args
 
     def newest_by(self, kind: str, *, entities: Collection[str], before: int | None = None) -> Change | None:
         """Find the newest row about such entities by an actor of a kind that is no undo.

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.history.change_folds import ChangeFold
 from hermes_memory_store.model import Actor, Change, Fact, Origin
 from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
@@ -15,6 +16,7 @@ from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.json_documents import FACT_FIELDS, change_json, fact_json
 from hermes_memory_tui.cli.table_output import ORIGIN_FIELDS, Listing
 from hermes_memory_tui.cli.terminal_output import print_hanging
+from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
 from hermes_memory_tui.text.origin_text import format_branch_merge
 
 DERIVED_COLUMNS = frozenset(
@@ -52,12 +54,19 @@ class JournalPrinter:
 
     def print(self, change: Change) -> None:
         """Print the time, the author, the operation and the subject of a change."""
-        when = format_iso_time(change.at)[:19].replace("T", " ")
-        head = f"{change.seq:>6}  {when}  {format_actor(change.actor):<12}  {change.op:<9}  "
         told = self.describe(change)
         if self._with_origin and change.origin.is_known:
             told += f"  [{format_origin_note(change.origin)}]"
-        print_hanging(head, to_printable(told))
+        print_journal_line(change.seq, change, change.op, told)
+
+    def print_fold(self, fold: ChangeFold) -> None:
+        """Print the time, the author and the sum of a change."""
+        print_journal_line(fold.first, fold.lead, format_fold_verb(fold), self.fold_subject(fold))
+
+    def fold_subject(self, fold: ChangeFold) -> str:
+        """Return what a change was about, and how much."""
+        is_scope = fold.lead.entity == "scope" and fold.size > 1
+        return format_fold_subject(fold, self._name(fold.lead) if is_scope else self.describe(fold.lead))
 
     def describe(self, change: Change) -> str:
         """Return what a change did, in words."""
@@ -125,6 +134,12 @@ def print_changes(store: Store, changes: Sequence[Change], *, with_origin: bool 
 def fact_row(fact: Fact) -> dict[str, Any]:
     """Return a fact as a row of a list: its JSON document, and who wrote it by the name for a person (`by`)."""
     return fact_json(fact) | {"by": fact.actor.title or str(fact.actor)}
+
+
+def print_journal_line(number: int, change: Change, verb: str, told: str) -> None:
+    """Print one line of the journal; a text that is longer than the terminal is wide hangs below itself."""
+    when = format_iso_time(change.at)[:19].replace("T", " ")
+    print_hanging(f"{number:>6}  {when}  {format_actor(change.actor):<12}  {verb:<9}  ", to_printable(told))
 
 
 def format_actor(actor: Actor) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.history.change_folds import ChangeFold
 from hermes_memory_store.model import (
     Change,
     Fact,
@@ -32,6 +33,26 @@ def print_document(content: dict[str, Any]) -> None:
     # A terminal that is not UTF-8 gets escapes that every JSON reader understands.
     escaped = "utf" not in (sys.stdout.encoding or "").lower()
     click.echo(json.dumps(content, ensure_ascii=escaped, indent=2 if sys.stdout.isatty() else None))
+
+
+def fold_json(fold: ChangeFold, verb: str, subject: str) -> dict[str, Any]:
+    """Return a change with the keys of the JSON contract.
+
+    :param verb: what it was, and what it was about, in the words that a person reads
+    """
+    lead = fold.lead
+    return {
+        "first": fold.first,
+        "last": fold.last,
+        "changes": list(fold.changes),
+        "at": format_iso_time(lead.at),
+        "theme": lead.theme,
+        "actor": str(lead.actor),
+        "op": lead.op,
+        "undoes": lead.undoes,
+        "said": f"{verb} {subject}",
+        "parts": [{"entity": part.entity, "op": part.op, "rows": part.rows} for part in fold.parts],
+    }
 
 
 def origin_json(origin: Origin) -> dict[str, Any]:

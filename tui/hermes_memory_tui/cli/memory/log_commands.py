@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import sys
 import time
 from pathlib import Path
@@ -9,15 +11,17 @@ from pathlib import Path
 import click
 
 from hermes_memory_store.errors import ArgumentError, ImportFileError
+from hermes_memory_store.history.change_folds import ChangeFolds
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.journal_lines import CHANGES, JournalPrinter
-from hermes_memory_tui.cli.json_documents import print_document
+from hermes_memory_tui.cli.json_documents import fold_json, print_document
 from hermes_memory_tui.cli.maintenance.transfer_commands import spool_to_disk
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.table_output import RowPrinter, add_list_options
 from hermes_memory_tui.cli.terminal_output import format_quantity
+from hermes_memory_tui.text.fold_phrases import format_fold_verb
 
 POLL_S = 0.1
 """How often `--follow` checks for writes of other processes; one check takes microseconds."""
@@ -37,20 +41,23 @@ AT_ONCE = 500
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many changes.  [default: all]")
 @click.option("--follow", "-f", is_flag=True, help="Follow new changes until interrupted.")
+@click.option("--fold", is_flag=True, help="One line for each change, however many rows it has.")
 @add_list_options(CHANGES)
 @add_common_options
 @pass_settings
-def log_command(settings: CommandSettings, since: int, limit: int | None, follow: bool) -> None:
-    """Print the journal, oldest first, one change per line; all themes unless --theme names one.
+def log_command(settings: CommandSettings, since: int, limit: int | None, follow: bool, fold: bool) -> None:
+    """Print the journal, oldest first, one row per line; all themes unless --theme names one.
 
-    With --json, one JSON document per line: the log that `replay` reads.
+    With --json, one JSON document per line: the log that `replay` reads, or with --fold what each change was.
     """
     if follow and settings.past is not None:
         raise ArgumentError("the past does not change; leave --follow out", "--follow")
     if follow and limit is not None:
         raise click.UsageError("--follow goes on until it is interrupted; leave --limit out")
+    if fold and settings.is_tabular:
+        raise click.UsageError("--fold prints lines, or documents with --json; leave --output out")
     with settings.store() as store:
-        printer = LogPrinter(settings, store)
+        printer = LogPrinter(settings, store, fold=fold)
         # Taken before reading: the next check sees what is written in between.
         version = store.data_version()
         last = printer.print_after(since, limit)
@@ -67,8 +74,9 @@ def log_command(settings: CommandSettings, since: int, limit: int | None, follow
 class LogPrinter:
     """Prints the journal, for a person or a program."""
 
-    def __init__(self, settings: CommandSettings, store: Store) -> None:
+    def __init__(self, settings: CommandSettings, store: Store, *, fold: bool = False) -> None:
         self._store = store
+        self._fold = fold
         self._as_json = settings.as_json
         self.theme = settings.confining_theme(store)
         self._lines = JournalPrinter(store)
@@ -76,7 +84,20 @@ class LogPrinter:
 
     def print_after(self, last: int, limit: int | None = None) -> int:
         """Print the changes after `last`, at most `limit` of them, and return the number of the newest one."""
+        if self._fold:
+            return self._folds(last, limit)
         return self._documents(last, limit) if self._as_json else self._for_people(last, limit)
+
+    def _folds(self, last: int, limit: int | None) -> int:
+        for fold in itertools.islice(ChangeFolds(self._store).after(last, theme=self.theme), limit):
+            last = fold.last
+            if self._as_json:
+                document = fold_json(fold, format_fold_verb(fold), self._lines.fold_subject(fold))
+                sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+            else:
+                self._lines.print_fold(fold)
+        sys.stdout.flush()
+        return last
 
     def _documents(self, last: int, limit: int | None) -> int:
         from hermes_memory_store.history.transaction_log import to_log_line

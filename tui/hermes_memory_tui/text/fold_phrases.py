@@ -1,0 +1,95 @@
+"""A fold of the journal in words: `scope payments: 10 facts cooled`, `412 facts from MEMORY.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from hermes_memory_store.history.change_folds import ChangeFold, FoldPart
+from hermes_memory_store.model import IMPORT, Tier
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.text.display_formats import format_count, pluralise
+
+DONE = {
+    "archive": "archived",
+    "close": "closed",
+    "cool": "cooled",
+    "create": "written",
+    "edit": "edited",
+    "hold": "held back",
+    "link": "linked",
+    "merge": "merged",
+    "move": "moved",
+    "obsolete": "made obsolete",
+    "open": "opened",
+    "pin": "pinned",
+    "purge": "purged",
+    "quarantine": "quarantined",
+    "rename": "renamed",
+    "reopen": "reopened",
+    "resolve": "resolved",
+    "restore": "restored",
+    "supersede": "superseded",
+    "touch": "confirmed",
+    "unpin": "unpinned",
+    "warm": "warmed",
+    "withdraw": "withdrawn",
+}
+"""What was done, by its operation; others are named by the operation itself."""
+
+NOUNS = {"turn": "message", "branch": "branch mark"}
+"""Entities that a person knows by another word."""
+
+
+def format_fold_verb(fold: ChangeFold) -> str:
+    """Return what a change was, in a word or three."""
+    lead = fold.lead
+    if lead.op == "undo":
+        return f"undo of #{lead.undoes}" if len(fold.changes) == 1 else f"undo of {format_count(len(fold.changes))}"
+    if is_import_fold(fold):
+        return "import"
+    is_quarantined = lead.op == "create" and (lead.after or {}).get("tier") == Tier.QUARANTINED
+    return "quarantine" if is_quarantined else lead.op
+
+
+def format_fold_subject(fold: ChangeFold, subject: str) -> str:
+    """Return what a change was about, and how much.
+
+    :param subject: what the row says that leads it
+    """
+    if fold.size == 1:
+        return subject
+    if is_import_fold(fold):
+        file = fold.lead.origin.file
+        source = f" from {to_printable(PurePath(file).name)}" if file else ""
+        created = [part for part in fold.parts if part.op == "create" and part.entity == "fact"]
+        others = [part for part in fold.parts if part not in created]
+        much = pluralise(created[0].rows, "fact") if created else ""
+        return "; ".join(filter(None, ((much or format_size(fold)) + source, much and format_parts(others))))
+    first, *others = fold.parts or (None,)
+    if first is None:
+        return format_size(fold)
+    if fold.lead.op == "undo":
+        return ", ".join(pluralise(part.rows, noun_of(part)) for part in fold.parts)
+    said = subject if first.rows == 1 else pluralise(first.rows, noun_of(first))
+    return f"{said}{': ' if first.entity == 'scope' else ' · '}{format_parts(others)}" if others else said
+
+
+def format_parts(parts: Sequence[FoldPart]) -> str:
+    """Format what happened to how many: `1 fact written, 2 facts cooled`."""
+    return ", ".join(f"{pluralise(part.rows, noun_of(part))} {DONE.get(part.op, part.op)}" for part in parts)
+
+
+def format_size(fold: ChangeFold) -> str:
+    """Format the number of rows, where nothing else was counted."""
+    return pluralise(fold.size, "row")
+
+
+def noun_of(part: FoldPart) -> str:
+    """Return what a person calls the things of a part."""
+    return NOUNS.get(part.entity, part.entity)
+
+
+def is_import_fold(fold: ChangeFold) -> bool:
+    """Check whether an import made a change: it is named by its file, and not by the first of its facts."""
+    return fold.lead.actor == IMPORT and fold.size > 1
