@@ -12,7 +12,7 @@ from hermes_memory_store.projects.branch_merges import MERGED, BranchTip, MergeS
 from hermes_memory_store.projects.branch_states import BranchFindings
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.journal_lines import JournalPrinter
-from hermes_memory_tui.views.journal_view import OPS
+from hermes_memory_tui.model.journal_pages import OPS
 from hermes_memory_tui.widgets.change_text import change_subject, change_verb
 
 PAY, MAIN = "2" * 40, "1" * 40

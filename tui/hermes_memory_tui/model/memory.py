@@ -657,18 +657,19 @@ class Memory:
         return replace(done, back=back)
 
     @retry_without_index
-    def undo_change(self, change: Change) -> ActionResult:
+    def undo_change(self, change: Change, changes: Sequence[int] = ()) -> ActionResult:
         """Undo one change, whoever made it.
 
+        :param changes: numbers of the changes that belong together with it, oldest first
         :raises UndoConflict: when later changes depend on it
         """
-        undone = self._undo_together(change)
+        undone = self._undo_together(change, changes)
         self._redo.append(tuple(one.seqs[0] for one in undone))
         uids = {uid: None for one in undone for uid in one.uids}
         said = f"undone: {self._describe_undo(change, uids)}{left_note(why for one in undone for why in one.left)}"
         return ActionResult(said, first_fact_uid(change), "ctrl+r redoes.")
 
-    def preview_undo_change(self, change: Change) -> tuple[str, ...]:
+    def preview_undo_change(self, change: Change, changes: Sequence[int] = ()) -> tuple[str, ...]:
         """Return what `undo_change` would leave as it is, and why, without undoing anything.
 
         :raises NothingToUndo: UndoConflict, as `undo_change`
@@ -676,15 +677,16 @@ class Memory:
         found: list[str] = []
 
         def undo() -> UndoResult:
-            undone = self._undo_together(change)
+            undone = self._undo_together(change, changes)
             found.extend(why for one in undone for why in one.left)
             return undone[0]
 
         self._store.undo.preview(undo)
         return tuple(found)
 
-    def _undo_together(self, change: Change) -> list[UndoResult]:
-        together = self._together.get(change.change, (change.change,))
+    def _undo_together(self, change: Change, changes: Sequence[int]) -> list[UndoResult]:
+        known = (self._together.get(one, (one,)) for one in changes or (change.change,))
+        together = sorted({one for some in known for one in some})
         with self._store.db.write_transaction():
             return [self._store.undo.change(one) for one in reversed(together)]
 

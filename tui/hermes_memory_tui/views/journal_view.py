@@ -2,93 +2,59 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.errors import QueryError, StoreError, UnknownSession
-from hermes_memory_store.model import Change, Check, ThemeSummary
+from hermes_memory_store.errors import QueryError, StoreError
+from hermes_memory_store.history.change_folds import ChangeFold
+from hermes_memory_store.model import Change, Check
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.journal_pages import (
+    UNFOLDED_ROWS,
+    JournalFilter,
+    JournalPage,
+    load_fold_rows,
+    load_journal_page,
+    parse_journal_filter,
+)
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
+from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.views.session_actions import left_lines
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
-from hermes_memory_tui.widgets.text_panel import Line, key_hint_line
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
-OPS = (
-    *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
-    *(
-        "restore",
-        "merge",
-        "move",
-        "quarantine",
-        "open",
-        "close",
-        "reopen",
-        "rename",
-        "withdraw",
-        "undo",
-        "purge",
-        "hold",
-        "branch_merged",
-    ),
-)
-"""What can happen to a fact or a scope."""
+DETAIL_ROWS = 50
+"""Rows of a change that the detail names."""
 
-MEMORY = ("fact", "scope", "source", "token")
-"""What the journal shows at first: what is remembered, and who may change it."""
-
-LONGEST_NUMBER = 16
-
-MOST_ABOUT = 60
-"""Facts whose changes are shown when words are looked for, best first."""
-
-WORDS = ("by", "theme", "op")
-"""Filters of the line."""
+MOST_PREVIEWED = 2_000
+"""Rows of a change that are shown before it is undone."""
 
 
-WORD = re.compile(r'(?:"[^"]*"?|[^\s"])+')
-"""A word of the filter line; what stands in quotes may hold blanks."""
+class FoldKey(NamedTuple):
+    """Names the line of a change of several rows, which are named by their numbers."""
 
-
-@dataclass(frozen=True, slots=True)
-class JournalFilter:
-    """The filter parsed from the line."""
-
-    actor: str | None = None
-    theme: str | None = None
-    ops: tuple[str, ...] = ()
-    words: str = ""
-    """What the facts are about."""
-    row: int | None = None
-    """The newest row that is shown, by its number."""
-
-
-@dataclass(frozen=True, slots=True)
-class JournalPage:
-    """Rows of the journal, newest first, and the names of their facts."""
-
-    themes: list[ThemeSummary]
-    changes: list[Change]
-    named: dict[str, str]
-    complete: bool
+    first: int
+    """The number of its first row."""
+    is_rest: bool = False
+    """Whether it is the line below its rows, which stands for those that were not read."""
 
 
 class JournalView(PagedView[JournalPage]):
-    """One row per change."""
+    """One line for each change; enter unfolds what it did into its rows."""
 
     NAME = "journal"
     TITLE_OF_LIST = "journal"
@@ -126,29 +92,11 @@ class JournalView(PagedView[JournalPage]):
         super().__init__(memory)
         self._wanted = JournalFilter()
         self._everything = False
+        self._unfolded: dict[int, int] = {}
         self._line_refused = False
 
     def load(self, store: Store) -> JournalPage:
-        wanted, limit = self._wanted, self.limit
-        about = find_facts_by_words(store, wanted) if wanted.words else [None]
-        found: list[Change] = []
-        try:
-            for uid in about:
-                found += store.journal.changes(
-                    until=None if wanted.row is None else wanted.row + 1,
-                    uid=uid,
-                    theme=wanted.theme,
-                    actor=wanted.actor,
-                    ops=wanted.ops,
-                    entities=() if self._everything or wanted.row is not None else MEMORY,
-                    limit=limit,
-                    newest_first=True,
-                )
-        except UnknownSession:
-            found = []  # known elsewhere, or the line would have been refused: nothing of theirs is in this theme
-        if wanted.words:
-            found = sorted(found, key=lambda change: -change.seq)[:limit]
-        return JournalPage(store.themes(), found, change_names(store, found), len(found) < limit)
+        return load_journal_page(store, self._wanted, self._unfolded, self.limit, everything=self._everything)
 
     def draw(self, data: JournalPage) -> None:
         now = self.memory.now()
@@ -156,27 +104,60 @@ class JournalView(PagedView[JournalPage]):
         self.grid.empty = ("No matching changes." if self._wanted != JournalFilter() else "Journal is empty.",)
         more = "" if data.complete else "+"
         kinds = "of every kind" if self._everything else "of facts and scopes"
-        self.grid.set_subtitle(f"{display_formats.format_count(len(data.changes))}{more} changes {kinds}, newest first")
-        self.grid.show([journal_row(one, data.named, hues.get(one.theme, 0), now) for one in data.changes])
+        changes = "change" if len(data.folds) == 1 and data.complete else "changes"
+        self.grid.set_subtitle(f"{display_formats.format_count(len(data.folds))}{more} {changes} {kinds}, newest first")
+        self.grid.show(
+            [row for fold in data.folds for row in to_fold_rows(fold, data, hues.get(fold.lead.theme, 0), now)]
+        )
         if self.filter.display and not self._line_refused:
-            self.filter.show_match_count(f"{display_formats.format_count(len(data.changes))}{more} found")
+            self.filter.show_match_count(f"{display_formats.format_count(len(data.folds))}{more} found")
+
+    @property
+    def fold(self) -> ChangeFold | None:
+        """The change under the cursor, also where the cursor is on one of its rows."""
+        key = self.grid.key
+        number = key.first if isinstance(key, FoldKey) else key
+        if self.data is None or not isinstance(number, int):
+            return None
+        return next((one for one in self.data.folds if one.first <= number <= one.last), None)
 
     @property
     def change(self) -> Change | None:
-        """The row under the cursor."""
-        data = self.data
-        return None if data is None else next((one for one in data.changes if one.seq == self.grid.key), None)
+        """The row under the cursor; of a folded change, the row that names it."""
+        fold = self.fold
+        if fold is None or self.data is None:
+            return None
+        rows = self.data.rows.get(fold.first, ())
+        return next((one for one in rows if one.seq == self.grid.key), fold.lead)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
-        change = self.change
-        if change is None or self.data is None:
+        change, fold = self.change, self.fold
+        if change is None or fold is None or self.data is None:
             return "change", [Content.styled("no change selected", "$dim")]
-        lines = change_text.change_detail(change, self.data.named, self.memory.now())
-        return f"change #{change.seq}", [
-            *lines,
-            Content(""),
-            key_hint_line(("U", "undo"), ("b", "open the memory before this change")),
-        ]
+        hints = key_hint_line(("U", "undo"), ("b", "open the memory before this change"))
+        if not isinstance(key, FoldKey):
+            lines = change_text.change_detail(change, self.data.named, self.memory.now())
+            return f"change #{change.seq}", [*lines, Content(""), hints]
+        rows, named = self._read_rows(fold, DETAIL_ROWS)
+        lines = fold_detail(fold, rows, named, self.memory.now())
+        does = "fold" if fold.first in self.data.rows else "unfold"
+        return f"change #{fold.first}", [*lines, Content(""), key_hint_line(("enter", does)), hints]
+
+    def open(self, key: object) -> None:
+        fold = self.fold
+        if not isinstance(key, FoldKey) or fold is None or self.data is None:
+            super().open(key)
+            return
+        shown = len(self.data.rows.get(fold.first, ()))
+        self._unfolded[fold.first] = 4 * shown if key.is_rest else 0 if shown else UNFOLDED_ROWS
+        self.reload()
+
+    def _read_rows(self, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[str, str]]:
+        def read(store: Store) -> tuple[list[Change], dict[str, str]]:
+            rows = load_fold_rows(store, fold, limit)
+            return rows, change_names(store, rows)
+
+        return self.memory.read_view(read)
 
     # The line
 
@@ -202,39 +183,31 @@ class JournalView(PagedView[JournalPage]):
         self.reload()
 
     def action_undo_change(self) -> None:
-        change = self.change
-        if change is None:
+        change, fold = self.change, self.fold
+        if change is None or fold is None:
             return
-        rows = [one for one in (self.data.changes if self.data else []) if one.change == change.change]
-        if len(rows) <= 1:
+        if fold.size == 1:
             self.write(lambda: self.memory.undo_change(change))
             return
+        rows, names = self._read_rows(fold, MOST_PREVIEWED)
         try:
-            left = self.memory.preview_undo_change(change)
+            left = self.memory.preview_undo_change(fold.lead, fold.changes)
         except StoreError as error:  # the person sees why before asking for it all the same
             left = (str(error),)
-        names, now = self.data.named if self.data else {}, self.memory.now()
+        now = self.memory.now()
         lines: list[Line] = [
-            Content(f"This change has {len(rows)} rows; they are undone together."),
-            Content(""),
-            *(
-                Content.assemble(
-                    (f"{change_text.change_verb(one):<12}", "bold"),
-                    f" {change_text.change_subject(one, names)}",
-                    ("", ""),
-                )
-                for one in rows[:14]
-            ),
-            *([Content.styled(f"and {len(rows) - 14} more", "$dim")] if len(rows) > 14 else []),
+            Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
             Content.styled(
                 f"made {display_formats.format_ago(change.at, now)} by {display_formats.actor_name(change.actor)}",
                 "$dim",
             ),
             *left_lines(left),
+            Content(""),
+            *to_row_lines(fold, rows, names),
         ]
         self.ask_then(
-            Question(f"undo change #{change.change}", lines),
-            lambda _: self.write(lambda: self.memory.undo_change(change)),
+            Question(f"undo change #{fold.first}", lines),
+            lambda _: self.write(lambda: self.memory.undo_change(fold.lead, fold.changes)),
         )
 
     def action_step_back(self) -> None:
@@ -263,8 +236,35 @@ class JournalView(PagedView[JournalPage]):
         self.notify(said, severity="information" if check.ok else "error", timeout=8, markup=False)
 
 
-def journal_row(change: Change, named: dict[str, str], hue: int, now: int) -> GridRow:
-    """Return a change as a row of the list."""
+def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> list[GridRow]:
+    """Return a change as a row of the list, and below it its own rows where it is unfolded."""
+    rows = page.rows.get(fold.first)
+    mark = "" if fold.size == 1 else "▸ " if rows is None else "▾ "
+    subject = format_fold_subject(fold, change_text.change_subject(fold.lead, page.named))
+    verb = change_text.change_verb(fold.lead) if fold.size == 1 else format_fold_verb(fold)
+    head = journal_row(fold.lead, verb, mark + subject, hue, now)
+    if fold.size == 1:
+        return [head]
+    number = GridCell(str(fold.first), "dim")
+    found = [GridRow(FoldKey(fold.first), (number, *head.cells[1:]))]
+    for row in rows or ():
+        foot = "└ " if row.seq == fold.first else "├ "
+        subject = foot + change_text.change_subject(row, page.named)
+        cells = list(journal_row(row, change_text.change_verb(row), subject, hue, now).cells)
+        cells[1] = GridCell("")
+        if row.actor == fold.lead.actor:
+            cells[3] = GridCell("")
+        found.append(GridRow(row.seq, tuple(cells)))
+    if rows and len(rows) < fold.size:
+        left = display_formats.pluralise(fold.size - len(rows), "row")
+        cells = [GridCell("") for _ in head.cells]
+        cells[5] = GridCell(f"└ {left} more: enter", "dim")
+        found.append(GridRow(FoldKey(fold.first, is_rest=True), tuple(cells)))
+    return found
+
+
+def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> GridRow:
+    """Return a row of the journal as a row of the list."""
     person = change.actor.kind == "person"
     return GridRow(
         change.seq,
@@ -273,49 +273,47 @@ def journal_row(change: Change, named: dict[str, str], hue: int, now: int) -> Gr
             GridCell(display_formats.format_age(change.at, now), "dim"),
             GridCell("■", f"mark-{hue}"),
             GridCell(display_formats.actor_name(change.actor), "accent" if person else "", name=True),
-            GridCell(
-                change_text.change_verb(change), change_text.change_ink(change), bold=change.op in ("edit", "create")
-            ),
-            GridCell(change_text.change_subject(change, named)),
+            GridCell(verb, change_text.change_ink(change), bold=change.op in ("edit", "create")),
+            GridCell(subject),
             GridCell(to_printable(change.theme), "dim"),
         ),
     )
 
 
-def parse_journal_filter(text: str, store: Store) -> JournalFilter:
-    """Parse the filter line.
-
-    :raises QueryError: names the word
-    :raises UnknownTheme:
-    :raises UnknownSession:
-    """
-    actor, theme, ops, words, row = None, None, [], [], None
-    for quoted in WORD.findall(text):
-        word = quoted.replace('"', "")
-        name, colon, value = word.partition(":")
-        if word.removeprefix("#").isdecimal() and len(word) < LONGEST_NUMBER:
-            row = int(word.removeprefix("#"))
-            continue
-        if not colon:
-            words.append(word)
-            continue
-        if name not in WORDS or not value:
-            raise QueryError(f"{word!r} is not a filter here; use by:NAME, theme:NAME or op:{OPS[0]}", word)
-        if name == "by":
-            actor = value
-            store.names.actors_called(value)
-        elif name == "theme":
-            theme = value
-            store.names.theme(value)
-        else:
-            ops += value.split(",")
-    wrong = [op for op in ops if op and op not in OPS]
-    if wrong:
-        raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPS)}", wrong[0])
-    return JournalFilter(actor, theme, tuple(op for op in ops if op), " ".join(words), row)
+def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str], now: int) -> list[Line]:
+    """Return the details of a change of several rows."""
+    lead = fold.lead
+    more = f" to #{fold.last}" if fold.last > fold.first else ""
+    return [
+        Content.assemble(
+            (format_fold_verb(fold), "bold"),
+            "  ",
+            format_fold_subject(fold, names.get(lead.uid) or change_text.change_subject(lead, names)),
+        ),
+        Content(""),
+        labelled_value("by", display_formats.actor_name(lead.actor)),
+        labelled_value(
+            "when", f"{display_formats.format_moment(lead.at, now)} ({display_formats.format_ago(lead.at, now)})"
+        ),
+        labelled_value("theme", to_printable(lead.theme)),
+        labelled_value("rows", f"#{fold.first}{more}"),
+        *(labelled_value(label, value) for label, value in origin_values(lead.origin)),
+        Content(""),
+        heading_line("what happened", display_formats.pluralise(fold.size, "row")),
+        *to_row_lines(fold, rows, names),
+    ]
 
 
-def find_facts_by_words(store: Store, wanted: JournalFilter) -> list[str | None]:
-    """Find the facts that match the words of a line, archived and superseded ones included."""
-    found = store.search.find(wanted.theme, f"{wanted.words} tier:all", limit=MOST_ABOUT)
-    return [fact.uid for fact in found.facts]
+def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]) -> list[Line]:
+    """Return a line for each row of a change, and how many more there are."""
+    left = fold.size - len(rows)
+    return [
+        *(
+            Content.assemble(
+                (f"{change_text.change_verb(one):<12}", change_text.change_style(one)),
+                f" {change_text.change_subject(one, names)}",
+            )
+            for one in rows
+        ),
+        *([Content.styled(f"and {display_formats.pluralise(left, 'row')} more", "$dim")] if left else []),
+    ]

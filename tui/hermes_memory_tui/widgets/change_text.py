@@ -64,6 +64,11 @@ def change_ink(change: Change) -> str:
     return INKS.get("quarantine" if is_quarantine_change(change) else change.op, "")
 
 
+def change_style(change: Change) -> str:
+    """Return the style of an operation in a text."""
+    return f"bold ${change_ink(change)}" if change_ink(change) else "bold"
+
+
 def is_quarantine_change(change: Change) -> bool:
     """Check whether a fact was quarantined when it was written."""
     return change.op == "create" and (change.after or {}).get("tier") == Tier.QUARANTINED

@@ -187,7 +187,9 @@ async def test_a_narrow_view_shows_the_text_instead_of_the_list(path: Path) -> N
     async with inspecting(path, size=(80, 24)) as pilot:
         view = await opened(pilot, "journal")
         assert not view.pages.display or not view.pages.region.area
-        await pilot.press("enter")
+        await pilot.press("enter")  # unfolds the change
+        await until(pilot, lambda: len(view.grid.rows) > 1)
+        await pilot.press("j", "enter")
         await until(pilot, lambda: "hash " in screen_text(pilot))
         await pilot.press("j", "k", "G", "g", "ctrl+d", "ctrl+u")
         await pilot.press("escape")

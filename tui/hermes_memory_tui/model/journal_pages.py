@@ -1,0 +1,154 @@
+"""What the journal shows: the filter of its line, and a page of changes, folded, newest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hermes_memory_store.errors import QueryError, UnknownSession
+from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
+from hermes_memory_store.model import Change, ThemeSummary
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.change_names import change_names
+
+OPS = (
+    *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
+    *(
+        "restore",
+        "merge",
+        "move",
+        "quarantine",
+        "open",
+        "close",
+        "reopen",
+        "rename",
+        "withdraw",
+        "undo",
+        "purge",
+        "hold",
+        "branch_merged",
+    ),
+)
+"""What can happen to a fact or a scope."""
+
+MEMORY = ("fact", "scope", "source", "token")
+"""What the journal shows at first: what is remembered, and who may change it."""
+
+LONGEST_NUMBER = 16
+
+UNFOLDED_ROWS = 500
+"""Rows of a change that are read when it is unfolded; an import may have a million."""
+
+MOST_ABOUT = 60
+"""Facts whose changes are shown when words are looked for, best first."""
+
+WORDS = ("by", "theme", "op")
+"""Filters of the line."""
+
+
+WORD = re.compile(r'(?:"[^"]*"?|[^\s"])+')
+"""A word of the filter line; what stands in quotes may hold blanks."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFilter:
+    """The filter parsed from the line."""
+
+    actor: str | None = None
+    theme: str | None = None
+    ops: tuple[str, ...] = ()
+    words: str = ""
+    """What the facts are about."""
+    row: int | None = None
+    """The newest row that is shown, by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """Changes of the journal, newest first, and the names of their facts."""
+
+    themes: list[ThemeSummary]
+    folds: list[ChangeFold]
+    rows: dict[int, list[Change]]
+    """The newest rows of each fold that is unfolded, by its first row, newest first."""
+    named: dict[str, str]
+    complete: bool
+
+
+def load_journal_page(
+    store: Store, wanted: JournalFilter, unfolded: Mapping[int, int], limit: int, *, everything: bool
+) -> JournalPage:
+    """Load the newest changes that match.
+
+    :param unfolded: how many rows are read of which folds, by their first rows; of others none, unless the filter
+        names one of their rows
+    :param everything: whether changes of sessions and turns are shown, too
+    """
+    about = find_facts_by_words(store, wanted) if wanted.words else []
+    folds: list[ChangeFold] = []
+    if about or not wanted.words:
+        # A session may be known elsewhere, or the line would have been refused: nothing of it is in this theme.
+        with suppress(UnknownSession):
+            folds = ChangeFolds(store).newest(
+                limit,
+                until=None if wanted.row is None else wanted.row + 1,
+                about=about,
+                theme=wanted.theme,
+                actor=wanted.actor,
+                ops=wanted.ops,
+                entities=() if everything or wanted.row is not None else MEMORY,
+            )
+    rows: dict[int, list[Change]] = {}
+    for fold in folds:
+        holds_wanted = wanted.row is not None and fold.first <= wanted.row <= fold.last
+        shown = unfolded.get(fold.first, UNFOLDED_ROWS if holds_wanted else 0)
+        if shown and fold.size > 1:
+            rows[fold.first] = load_fold_rows(store, fold, shown)
+    named = change_names(store, [*(fold.lead for fold in folds), *(row for some in rows.values() for row in some)])
+    return JournalPage(store.themes(), folds, rows, named, len(folds) < limit)
+
+
+def load_fold_rows(store: Store, fold: ChangeFold, limit: int) -> list[Change]:
+    """Load the newest rows of a fold, newest first."""
+    return store.journal.changes(since=fold.first - 1, until=fold.last + 1, limit=limit, newest_first=True)
+
+
+def parse_journal_filter(text: str, store: Store) -> JournalFilter:
+    """Parse the filter line.
+
+    :raises QueryError: names the word
+    :raises UnknownTheme:
+    :raises UnknownSession:
+    """
+    actor, theme, ops, words, row = None, None, [], [], None
+    for quoted in WORD.findall(text):
+        word = quoted.replace('"', "")
+        name, colon, value = word.partition(":")
+        if word.removeprefix("#").isdecimal() and len(word) < LONGEST_NUMBER:
+            row = int(word.removeprefix("#"))
+            continue
+        if not colon:
+            words.append(word)
+            continue
+        if name not in WORDS or not value:
+            raise QueryError(f"{word!r} is not a filter here; use by:NAME, theme:NAME or op:{OPS[0]}", word)
+        if name == "by":
+            actor = value
+            store.names.actors_called(value)
+        elif name == "theme":
+            theme = value
+            store.names.theme(value)
+        else:
+            ops += value.split(",")
+    wrong = [op for op in ops if op and op not in OPS]
+    if wrong:
+        raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPS)}", wrong[0])
+    return JournalFilter(actor, theme, tuple(op for op in ops if op), " ".join(words), row)
+
+
+def find_facts_by_words(store: Store, wanted: JournalFilter) -> list[str]:
+    """Find the facts that match the words of a line, archived and superseded ones included."""
+    found = store.search.find(wanted.theme, f"{wanted.words} tier:all", limit=MOST_ABOUT)
+    return [fact.uid for fact in found.facts]
