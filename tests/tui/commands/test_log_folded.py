@@ -31,7 +31,7 @@ def test_each_change_is_one_line_in_words(ask: Ask, busy: Path) -> None:
 
     said = [line[29:].split(maxsplit=1)[1] for line in lines]
     assert said[0] == "create     V[p0]: 0  (payments) · 1 scope opened"
-    assert said[10] == "close      scope payments: 10 facts cooled"
+    assert said[10] == "close      payments: 10 facts cooled"
     assert "label: payments → billing" in said[11]
     assert said[12] == "import     12 facts from notes.txt"
     assert said[13].startswith("undo of 2  ")

@@ -72,6 +72,8 @@ def format_fold_subject(fold: ChangeFold, subject: str) -> str:
     if fold.lead.op == "undo":
         return ", ".join(pluralise(part.rows, noun_of(part)) for part in fold.parts)
     said = subject if first.rows == 1 else pluralise(first.rows, noun_of(first))
+    if others and first.entity == "scope":
+        said = said.removeprefix("scope ")  # what happened to its facts must be seen in a narrow list, too
     return f"{said}{': ' if first.entity == 'scope' else ' · '}{format_parts(others)}" if others else said
 
 

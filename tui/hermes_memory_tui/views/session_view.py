@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -20,6 +19,7 @@ from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats, reason_lines
+from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import (
     INKS,
@@ -373,14 +373,19 @@ def change_note(fact: RecordedFact) -> str:
 
 
 def compare_contexts(before: Sequence[RecordedFact], after: Sequence[RecordedFact]) -> Sequence[Line]:
-    """Compare two context records line by line: added, removed and unchanged lines."""
-    then = [one.notation or "(purged)" for one in before]
-    now = [one.notation or "(purged)" for one in after]
-    lines: list[Line] = []
-    for op, begin, end, other, last in difflib.SequenceMatcher(a=then, b=now, autojunk=False).get_opcodes():
-        if op == "equal":
-            lines += [Content.styled(f"  {to_printable(one)}", "$dim") for one in then[begin:end]]
-            continue
-        lines += [Content.styled(f"- {to_printable(one)}", "$error") for one in then[begin:end]]
-        lines += [Content.styled(f"+ {to_printable(one)}", "$success") for one in now[other:last]]
-    return lines or [Content.styled("empty in both", "$dim")]
+    """Compare two context records line by line: lines that were added, removed, moved, and that stayed."""
+    found = compare_lines(*([one.notation or "(purged)" for one in some] for some in (before, after)))
+    return [difference_line(one) for one in found] or [Content.styled("empty in both", "$dim")]
+
+
+def difference_line(one: LineDifference) -> Line:
+    """Return a line of a comparison, with a sign and a colour for what became of it."""
+    text = to_printable(one.text)
+    if one.before is None:
+        return Content.styled(f"+ {text}", "$success")
+    if one.after is None:
+        return Content.styled(f"- {text}", "$error")
+    if not one.moved:
+        return Content.styled(f"  {text}", "$dim")
+    places = f" from {one.before + 1} to {one.after + 1}" if one.before != one.after else ""
+    return Content.assemble(("↕ ", "$accent"), text, (f"  (moved{places})", "$dim"))

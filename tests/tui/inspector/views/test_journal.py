@@ -104,7 +104,7 @@ async def test_a_change_of_several_rows_is_shown_before_it_is_taken_back(path: P
         store.scopes.close("ops", "release")
     async with inspecting(path) as pilot:
         view = await opened(pilot, "journal")
-        await to_row(pilot, "scope release")
+        await to_row(pilot, "release")
         assert "close" in rows_of(view)[view.grid.cursor]
         await pilot.press("U")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))

@@ -44,13 +44,13 @@ async def test_a_close_is_one_line_that_unfolds_in_place_and_folds_again(path: P
         view = await opened(pilot, "journal")
         folded = rows_of(view)
         assert len(folded) == 5
-        await to_row(pilot, "scope payments: 10 facts cooled")
+        await to_row(pilot, "payments: 10 facts cooled")
         await until(pilot, lambda: "what happened" in beside(pilot))
         assert "V[p7]: 7" in beside(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: len(rows_of(view)) == 16)
         assert sum("├ V[p" in row for row in rows_of(view)) == 9
-        assert "▾ scope payments" in rows_of(view)[view.grid.cursor]
+        assert "▾ payments" in rows_of(view)[view.grid.cursor]
         await pilot.press("j", "j")
         await until(pilot, lambda: "cooled_by" in beside(pilot) or "tier" in beside(pilot))
         await pilot.press("k", "k", "enter")
@@ -60,7 +60,7 @@ async def test_a_close_is_one_line_that_unfolds_in_place_and_folds_again(path: P
 async def test_undo_takes_back_the_whole_change_from_its_line_and_from_any_row_of_it(path: Path) -> None:
     async with inspecting(path, size=(140, 50)) as pilot:
         view = await opened(pilot, "journal")
-        await to_row(pilot, "scope payments: 10 facts cooled")
+        await to_row(pilot, "payments: 10 facts cooled")
         await pilot.press("enter")
         await until(pilot, lambda: len(rows_of(view)) == 16)
         await pilot.press("j", "j", "j", "U")
@@ -94,7 +94,7 @@ async def test_a_number_shows_its_row_within_its_change(path: Path) -> None:
         await type_text(pilot, "#15")
         await pilot.press("enter")
         await until(pilot, lambda: any(row.strip().startswith("15  ") for row in rows_of(view)))
-        assert "scope payments: 10 facts cooled" in rows_of(view)[0]
+        assert "payments: 10 facts cooled" in rows_of(view)[0]
 
 
 async def test_of_a_great_change_the_rest_is_read_when_asked_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ async def test_of_a_great_change_the_rest_is_read_when_asked_for(path: Path, mon
     assert journal_pages.UNFOLDED_ROWS > 3
     async with inspecting(path) as pilot:
         view = await opened(pilot, "journal")
-        await to_row(pilot, "scope payments: 10 facts cooled")
+        await to_row(pilot, "payments: 10 facts cooled")
         await pilot.press("enter")
         await until(pilot, lambda: any("8 rows more: enter" in row for row in rows_of(view)))
         await pilot.press(*"jjjj", "enter")
@@ -112,7 +112,7 @@ async def test_of_a_great_change_the_rest_is_read_when_asked_for(path: Path, mon
 async def test_what_is_unfolded_stays_so_while_others_write(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "journal")
-        await to_row(pilot, "scope payments: 10 facts cooled")
+        await to_row(pilot, "payments: 10 facts cooled")
         await pilot.press("enter")
         await until(pilot, lambda: len(rows_of(view)) == 16)
         fill(path, "V[x]: 1")
