@@ -34,5 +34,5 @@ def binding_modules() -> Iterator[ModuleType]:
     """Import and yield the modules that define screens and widgets."""
     for package in PACKAGES:
         for path in hermes_memory_tui.__path__:
-            for found in pkgutil.iter_modules([f"{path}/{package}"]):
-                yield importlib.import_module(f"hermes_memory_tui.{package}.{found.name}")
+            for found in pkgutil.walk_packages([f"{path}/{package}"], f"hermes_memory_tui.{package}."):
+                yield importlib.import_module(found.name)

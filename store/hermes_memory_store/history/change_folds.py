@@ -67,7 +67,7 @@ class ChangeFold:
         return self.last - self.first + 1
 
 
-class Head(NamedTuple):
+class JournalHead(NamedTuple):
     """A row without its text."""
 
     seq: int
@@ -147,9 +147,9 @@ class ChangeFolds:
 
     # Where a change ends
 
-    def _head(self, seq: int) -> Head | None:
+    def _head(self, seq: int) -> JournalHead | None:
         row = self._db.row(HEAD, (seq,))
-        return None if row is None else Head(*row)
+        return None if row is None else JournalHead(*row)
 
     def _span(self, seq: int, change: int) -> Span:
         first, last = self._head(change), self._last_row(change, seq)
@@ -165,7 +165,7 @@ class ChangeFolds:
             end = self._head(self._last_row(after.seq, after.seq)) or after
         return Span(begin.seq, end.seq, tuple(changes))
 
-    def _change_before(self, head: Head) -> Head | None:
+    def _change_before(self, head: JournalHead) -> JournalHead | None:
         row = self._head(head.seq - 1)
         return None if row is None else self._head(row.change)
 
@@ -181,7 +181,7 @@ class ChangeFolds:
                 known = row.seq
         return known
 
-    def _is_one_action(self, one: Head, next_one: Head) -> bool:
+    def _is_one_action(self, one: JournalHead, next_one: JournalHead) -> bool:
         if (one.theme, one.actor, one.origin) != (next_one.theme, next_one.actor, next_one.origin):
             return False
         if one.undoes is not None and next_one.undoes is not None:
@@ -189,7 +189,7 @@ class ChangeFolds:
         is_import = one.actor in self._is_import and one.undoes is None and next_one.undoes is None
         return is_import and next_one.at - one.at <= IMPORT_GAP_MS
 
-    def _is_redo(self, head: Head) -> bool:
+    def _is_redo(self, head: JournalHead) -> bool:
         undone = None if head.undoes is None else self._head(head.undoes)
         return undone is not None and undone.undoes is not None
 

@@ -15,12 +15,10 @@ from hermes_memory_store.model import Change, Check
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.journal_pages import (
     UNFOLDED_ROWS,
     JournalFilter,
     JournalPage,
-    load_fold_rows,
     load_journal_page,
     parse_journal_filter,
 )
@@ -32,16 +30,13 @@ from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold
 from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
-from hermes_memory_tui.views.session_actions import left_lines
+from hermes_memory_tui.views.session_actions import confirm_undo_fold, load_named_rows, to_row_lines
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 DETAIL_ROWS = 50
 """Rows of a change that the detail names."""
-
-MOST_PREVIEWED = 2_000
-"""Rows of a change that are shown before it is undone."""
 
 
 class FoldKey(NamedTuple):
@@ -138,7 +133,7 @@ class JournalView(PagedView[JournalPage]):
         if not isinstance(key, FoldKey):
             lines = change_text.change_detail(change, self.data.named, self.memory.now())
             return f"change #{change.seq}", [*lines, Content(""), hints]
-        rows, named = self._read_rows(fold, DETAIL_ROWS)
+        rows, named = self.memory.read_view(partial(load_named_rows, fold=fold, limit=DETAIL_ROWS))
         lines = fold_detail(fold, rows, named, self.memory.now())
         does = "fold" if fold.first in self.data.rows else "unfold"
         return f"change #{fold.first}", [*lines, Content(""), key_hint_line(("enter", does)), hints]
@@ -151,13 +146,6 @@ class JournalView(PagedView[JournalPage]):
         shown = len(self.data.rows.get(fold.first, ()))
         self._unfolded[fold.first] = 4 * shown if key.is_rest else 0 if shown else UNFOLDED_ROWS
         self.reload()
-
-    def _read_rows(self, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[str, str]]:
-        def read(store: Store) -> tuple[list[Change], dict[str, str]]:
-            rows = load_fold_rows(store, fold, limit)
-            return rows, change_names(store, rows)
-
-        return self.memory.read_view(read)
 
     # The line
 
@@ -183,32 +171,8 @@ class JournalView(PagedView[JournalPage]):
         self.reload()
 
     def action_undo_change(self) -> None:
-        change, fold = self.change, self.fold
-        if change is None or fold is None:
-            return
-        if fold.size == 1:
-            self.write(lambda: self.memory.undo_change(change))
-            return
-        rows, names = self._read_rows(fold, MOST_PREVIEWED)
-        try:
-            left = self.memory.preview_undo_change(fold.lead, fold.changes)
-        except StoreError as error:  # the person sees why before asking for it all the same
-            left = (str(error),)
-        now = self.memory.now()
-        lines: list[Line] = [
-            Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
-            Content.styled(
-                f"made {display_formats.format_ago(change.at, now)} by {display_formats.actor_name(change.actor)}",
-                "$dim",
-            ),
-            *left_lines(left),
-            Content(""),
-            *to_row_lines(fold, rows, names),
-        ]
-        self.ask_then(
-            Question(f"undo change #{fold.first}", lines),
-            lambda _: self.write(lambda: self.memory.undo_change(fold.lead, fold.changes)),
-        )
+        if self.fold is not None:
+            confirm_undo_fold(self, self.fold)
 
     def action_step_back(self) -> None:
         """Open the memory as it was before the change, and show its facts."""
@@ -301,19 +265,4 @@ def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str],
         Content(""),
         heading_line("what happened", display_formats.pluralise(fold.size, "row")),
         *to_row_lines(fold, rows, names),
-    ]
-
-
-def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]) -> list[Line]:
-    """Return a line for each row of a change, and how many more there are."""
-    left = fold.size - len(rows)
-    return [
-        *(
-            Content.assemble(
-                (f"{change_text.change_verb(one):<12}", change_text.change_style(one)),
-                f" {change_text.change_subject(one, names)}",
-            )
-            for one in rows
-        ),
-        *([Content.styled(f"and {display_formats.pluralise(left, 'row')} more", "$dim")] if left else []),
     ]

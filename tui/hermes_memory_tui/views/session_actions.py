@@ -11,11 +11,13 @@ from textual.content import Content
 
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.errors import StoreError, UnknownSession
+from hermes_memory_store.history.change_folds import ChangeFold
 from hermes_memory_store.model import Change, Session, SessionStatus, split_client_version
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.journal_pages import load_fold_rows
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
@@ -31,7 +33,62 @@ UNDOABLE = ("fact", "scope")
 LEFT_SHOWN = 8
 """Reasons why an undo leaves something that its dialog shows."""
 
+MOST_PREVIEWED = 2_000
+"""Rows of a change that are shown before it is undone."""
+
 ENDED = (SessionStatus.CLOSED, SessionStatus.ORPHANED)
+
+
+def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
+    """Undo a change; one of several rows is shown first, to its last row, and undone when the person confirms."""
+    memory, lead = view.memory, fold.lead
+    if fold.size == 1:
+        view.write(lambda: memory.undo_change(lead))
+        return
+    try:
+        rows, names = memory.read_view(partial(load_named_rows, fold=fold, limit=MOST_PREVIEWED))
+    except StoreError as error:
+        view.show_error(error)
+        return
+    try:
+        left = memory.preview_undo_change(lead, fold.changes)
+    except StoreError as error:  # the person sees why before asking for it all the same
+        left = (str(error),)
+    lines: list[Line] = [
+        Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
+        Content.styled(
+            f"made {display_formats.format_ago(lead.at, memory.now())} by {display_formats.actor_name(lead.actor)}",
+            "$dim",
+        ),
+        *left_lines(left),
+        Content(""),
+        *to_row_lines(fold, rows, names),
+    ]
+    view.ask_then(
+        Question(f"undo change #{fold.first}", lines),
+        lambda _: view.write(lambda: memory.undo_change(lead, fold.changes)),
+    )
+
+
+def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[str, str]]:
+    """Load the newest rows of a change, and the names of their facts."""
+    rows = load_fold_rows(store, fold, limit)
+    return rows, change_names(store, rows)
+
+
+def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]) -> list[Line]:
+    """Return a line for each row of a change, and how many more there are."""
+    left = fold.size - len(rows)
+    return [
+        *(
+            Content.assemble(
+                (f"{change_text.change_verb(one):<12}", change_text.change_style(one)),
+                f" {change_text.change_subject(one, names)}",
+            )
+            for one in rows
+        ),
+        *([Content.styled(f"and {display_formats.pluralise(left, 'row')} more", "$dim")] if left else []),
+    ]
 
 
 def confirm_undo_session(view: BaseView[Any], session: Session) -> None:

@@ -121,7 +121,7 @@ def explain_saying(store: Store, saying: Saying, *, limit: int = 12) -> SayingEx
     themes = [saying.theme] if saying.theme is not None else [one.name for one in store.themes()]
     contexts = find_contexts_before(store, saying)
     given = {uid: record for record in reversed(contexts) for uid in record.facts}
-    words, found = find_words(store, themes, saying.text)
+    words, found = measure_words(store, themes, saying.text)
     facts = [*store.facts.by_uids(given).values()]
     known = {fact.uid for fact in facts}
     facts += [fact for fact in found if fact.uid not in known]
@@ -153,8 +153,8 @@ def find_contexts_before(store: Store, saying: Saying) -> tuple[ContextRecord, .
     return tuple(one for one in records if saying.at is None or one.at <= saying.at)[:MOST_RECORDS]
 
 
-def find_words(store: Store, themes: Sequence[str], text: str) -> tuple[list[SaidWord], list[Fact]]:
-    """Return the words of a text with their rarities, and the facts that share the rarest of them."""
+def measure_words(store: Store, themes: Sequence[str], text: str) -> tuple[list[SaidWord], list[Fact]]:
+    """Measure how rare the words of a text are, and find the facts that share the rarest of them."""
     runs = [run for run in dict.fromkeys(split_runs(fold_accents(text[:LONGEST_SAYING]))) if run not in STOP_FORMS]
     terms = terms_for_runs(runs[:MOST_WORDS])
     if not is_index_usable(store.db.conn, FACTS):
