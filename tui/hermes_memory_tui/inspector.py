@@ -105,6 +105,15 @@ class Inspector(App[int]):
             show=False,
             priority=True,
         ),
+        Binding(
+            "quotation_mark",
+            "explain",
+            "Why did it say that?",
+            id="app.explain",
+            key_display='"',
+            tooltip="Find the facts that an agent's words came from",
+            show=False,
+        ),
         Binding("F", "pause", "Pause", id="app.pause", tooltip="Pause or continue following changes", show=False),
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
         Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
@@ -297,6 +306,13 @@ class Inspector(App[int]):
             return ""
         new = self.memory.newest_seq() - self.paused_at
         return f"paused, {new:,} new" if new > 0 else "paused"
+
+    def action_explain(self) -> None:
+        """Find out what an agent's words came from."""
+        from hermes_memory_tui.views.sayings.saying_view import ask_why
+
+        if self.memory is not None and not isinstance(self.screen, Modal):
+            ask_why(self, self.memory)
 
     def action_messages(self) -> None:
         """Show past messages."""

@@ -364,6 +364,15 @@ class MainScreen(ListingScreen):
         self.tree_pane.choose(theme, scope)
         self.action_facts_pane()
 
+    async def show_fact(self, fact: Fact) -> None:
+        """Show a fact among those of its theme, whatever was shown before."""
+        self.go_to_scope(fact.theme, None)
+        line = "" if fact.tier in (Tier.HOT, Tier.COLD) else f"tier:{fact.tier.value}"
+        if line != self.line:
+            await self.show_line(line)
+        self.show_listing(self._current_request())
+        self.go_to_fact(fact.uid)
+
     # Typing
 
     def action_edit(self) -> None:
