@@ -35,6 +35,7 @@ NEEDING_A_STORE = {
     "redo": [],
     "search": ["anything"],
     "recall ask": ["anything"],
+    "why": ["anything"],
     "recall curve": ["memory-tests.toml"],
     "test": ["memory-tests.toml"],
     "facts": [],

@@ -272,21 +272,29 @@ class Turns:
                 for uid in find_known_turns(conn, theme_id, [uids.parse_uid(uid) for uid in uids.list_uids(wanted)])
             }
 
-    def list(self, theme: str, *, session: str | None = None, after: str | None = None, limit: int = 50) -> list[Turn]:
+    def list(
+        self,
+        theme: str,
+        *,
+        session: str | None = None,
+        before: int | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> list[Turn]:
         """Return the turns of a theme, newest first.
 
+        :param before: only those said earlier, UTC milliseconds
         :param after: the uid of the last turn of the page before
         :raises UnknownTurn: there is no such turn any more
         """
         theme_id = self._names.theme_or_none(theme)
-        at, key = (None, None) if after is None else self._place_of(after)
-        beyond = "" if after is None else " AND (t.at, t.id) < (?4, ?5)"
-        sql = (
-            f"{ROWS} WHERE t.theme_id = ?1 AND (?2 IS NULL OR n.name = ?2){beyond}"
-            " ORDER BY t.at DESC, t.id DESC LIMIT ?3"
-        )
-        args = (theme_id, session, limit, *(() if after is None else (at, key)))
-        return [to_turn(row, self._names) for row in self._db.rows(sql, args)]
+        sql, args = "(?2 IS NULL OR n.name = ?2)", [theme_id, session, limit]
+        if after is not None:
+            sql, args = f"{sql} AND (t.at, t.id) < (?4, ?5)", [*args, *self._place_of(after)]
+        elif before is not None:
+            sql, args = f"{sql} AND t.at < ?4", [*args, before]
+        rows = self._db.rows(f"{ROWS} WHERE t.theme_id = ?1 AND {sql} ORDER BY t.at DESC, t.id DESC LIMIT ?3", args)
+        return [to_turn(row, self._names) for row in rows]
 
     def _place_of(self, uid: str) -> tuple[int, int]:
         """Return when a turn was said, and its key."""

@@ -22,6 +22,7 @@ COMMANDS = {
     "undo": "memory.undo_commands",
     "redo": "memory.undo_commands",
     "recall": "recall.recall_commands",
+    "why": "recall.why_command",
     "test": "recall.memory_test_command",
     "search": "memory.read_commands",
     "facts": "memory.read_commands",

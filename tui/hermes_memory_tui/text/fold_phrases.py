@@ -8,7 +8,6 @@ from pathlib import PurePath
 from hermes_memory_store.history.change_folds import ChangeFold, FoldPart
 from hermes_memory_store.model import IMPORT, Tier
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.text.display_formats import format_count, pluralise
 
 DONE = {
     "archive": "archived",
@@ -45,7 +44,7 @@ def format_fold_verb(fold: ChangeFold) -> str:
     """Return what a change was, in a word or three."""
     lead = fold.lead
     if lead.op == "undo":
-        return f"undo of #{lead.undoes}" if len(fold.changes) == 1 else f"undo of {format_count(len(fold.changes))}"
+        return f"undo of #{lead.undoes}" if len(fold.changes) == 1 else f"undo of {len(fold.changes):,}"
     if is_import_fold(fold):
         return "import"
     is_quarantined = lead.op == "create" and (lead.after or {}).get("tier") == Tier.QUARANTINED
@@ -64,14 +63,14 @@ def format_fold_subject(fold: ChangeFold, subject: str) -> str:
         source = f" from {to_printable(PurePath(file).name)}" if file else ""
         created = [part for part in fold.parts if part.op == "create" and part.entity == "fact"]
         others = [part for part in fold.parts if part not in created]
-        much = pluralise(created[0].rows, "fact") if created else ""
+        much = format_amount(created[0].rows, "fact") if created else ""
         return "; ".join(filter(None, ((much or format_size(fold)) + source, much and format_parts(others))))
     first, *others = fold.parts or (None,)
     if first is None:
         return format_size(fold)
     if fold.lead.op == "undo":
-        return ", ".join(pluralise(part.rows, noun_of(part)) for part in fold.parts)
-    said = subject if first.rows == 1 else pluralise(first.rows, noun_of(first))
+        return ", ".join(format_amount(part.rows, noun_of(part)) for part in fold.parts)
+    said = subject if first.rows == 1 else format_amount(first.rows, noun_of(first))
     if others and first.entity == "scope":
         said = said.removeprefix("scope ")  # what happened to its facts must be seen in a narrow list, too
     return f"{said}{': ' if first.entity == 'scope' else ' · '}{format_parts(others)}" if others else said
@@ -79,12 +78,17 @@ def format_fold_subject(fold: ChangeFold, subject: str) -> str:
 
 def format_parts(parts: Sequence[FoldPart]) -> str:
     """Format what happened to how many: `1 fact written, 2 facts cooled`."""
-    return ", ".join(f"{pluralise(part.rows, noun_of(part))} {DONE.get(part.op, part.op)}" for part in parts)
+    return ", ".join(f"{format_amount(part.rows, noun_of(part))} {DONE.get(part.op, part.op)}" for part in parts)
+
+
+def format_amount(number: int, noun: str) -> str:
+    """Format a number with its noun, as whatever draws it: this module loads nothing that only a screen needs."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def format_size(fold: ChangeFold) -> str:
     """Format the number of rows, where nothing else was counted."""
-    return pluralise(fold.size, "row")
+    return format_amount(fold.size, "row")
 
 
 def noun_of(part: FoldPart) -> str:

@@ -9,12 +9,11 @@ from typing import ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.errors import QueryError, StoreError
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.history.change_folds import ChangeFold
 from hermes_memory_store.model import Change, Check
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.journal_pages import (
     UNFOLDED_ROWS,
     JournalFilter,

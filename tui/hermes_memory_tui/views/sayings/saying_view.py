@@ -339,7 +339,7 @@ def unexplained_lines(found: SayingExplanation, now: int) -> list[Line]:
     if found.purged:
         gone = display_formats.pluralise(found.purged, "fact")
         lines += [Content.styled(f"{gone} given before were purged: they may have said it.", "$warning"), Content("")]
-    lines.append(heading_line("given before", context_note(found)))
+    lines.append(heading_line("given before", display_formats.pluralise(len(found.contexts), "context")))
     for record in found.contexts[:CONTEXTS_SHOWN]:
         size = display_formats.pluralise(len(record.facts), "fact")
         lines.append(
