@@ -25,11 +25,17 @@ IMPORT_GAP_MS = 10_000
 MOST_COUNTED = 20_000
 """Rows of a fold of which is counted what happened: above, only how many there are."""
 
-HEAD = "SELECT seq, at, theme_id, actor_id, change, undoes, origin_id FROM journal WHERE seq = ?"
+HEADS = "SELECT seq, at, theme_id, actor_id, change, undoes, origin_id FROM journal WHERE seq BETWEEN ? AND ?"
 
 KINDS = """
     SELECT entity, op, count(*), min(seq) FROM journal WHERE seq BETWEEN ? AND ? GROUP BY entity, op ORDER BY min(seq)
 """
+
+HEADS_AT_ONCE = 128
+"""Rows that are read without their texts when one of them is wanted: its neighbours are wanted next."""
+
+MOST_HEADS = 50_000
+"""Rows without their texts that are held at once."""
 
 SCOPE_ACTS = ("close", "reopen", "rename", "merge", "purge", "delete")
 """What happens to a scope gives a change its name, before what follows for its facts."""
@@ -95,6 +101,7 @@ class ChangeFolds:
         self._journal = store.journal
         self._names = store.names
         self._is_import = {key for (key,) in store.db.rows("SELECT id FROM actors WHERE kind = ?", (IMPORT.kind,))}
+        self._heads: dict[int, JournalHead] = {}
 
     def newest(
         self,
@@ -148,8 +155,13 @@ class ChangeFolds:
     # Where a change ends
 
     def _head(self, seq: int) -> JournalHead | None:
-        row = self._db.row(HEAD, (seq,))
-        return None if row is None else JournalHead(*row)
+        if seq not in self._heads:
+            if len(self._heads) > MOST_HEADS:
+                self._heads.clear()
+            begin = seq - seq % HEADS_AT_ONCE
+            found = self._db.rows(HEADS, (begin, begin + HEADS_AT_ONCE - 1))
+            self._heads |= {row[0]: JournalHead(*row) for row in found}
+        return self._heads.get(seq)
 
     def _span(self, seq: int, change: int) -> Span:
         first, last = self._head(change), self._last_row(change, seq)
