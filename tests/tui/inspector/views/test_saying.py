@@ -132,6 +132,15 @@ async def test_enter_goes_to_the_fact_and_a_test_is_made_of_the_question(path: P
         await until(pilot, lambda: main.table.fact is not None and main.table.fact.target == "cache.port")
 
 
+async def test_where_the_session_is_unknown_no_fact_is_called_never_given(path: Path) -> None:
+    async with inspecting(path, size=(100, 30)) as pilot:
+        view = await explained(pilot, "I read that deploys go out on tuesday")
+        await until(pilot, lambda: bool(rows_of(view)))
+        assert "? unknown" in rows_of(view)[0]
+        assert "never" not in rows_of(view)[0]
+        assert "by whom is not known" in screen_text(pilot)
+
+
 async def test_what_nothing_explains_is_said_to_be_so(path: Path) -> None:
     async with inspecting(path, size=(80, 24)) as pilot:
         view = await explained(pilot, "[bold]zebra[/] unicorn ‮ quux\n" * 30)

@@ -113,7 +113,6 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
 
     def draw(self, data: SayingData) -> None:
         found, now = data.explanation, self.memory.now()
-        best = found.sources[0].likelihood if found.sources else 1.0
         self.grid.empty = (
             "Nothing in this memory shares rare words with it.",
             "",
@@ -121,7 +120,7 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
             context_note(found),
         )
         self.grid.set_subtitle(context_note(found))
-        self.grid.show([source_row(source, best, now) for source in found.sources])
+        self.grid.show([source_row(source, found, now) for source in found.sources])
         self._show_saying()
 
     @property
@@ -271,9 +270,9 @@ def find_question(store: Store, saying: Saying) -> str | None:
     return next((" ".join(turn.content.split()) for turn in turns if turn.role == "user"), None)
 
 
-def source_row(source: SayingSource, best: float, now: int) -> GridRow:
+def source_row(source: SayingSource, found: SayingExplanation, now: int) -> GridRow:
     """Return a fact as a row of the list."""
-    cells = max(1, round(BAR_CELLS * source.likelihood / best))
+    cells = max(1, round(BAR_CELLS * source.likelihood / found.sources[0].likelihood))
     if source.given is not None:
         given = GridCell(
             f"● {display_formats.format_age(source.given.at, now)}", "success", value=now - source.given.at
@@ -281,7 +280,7 @@ def source_row(source: SayingSource, best: float, now: int) -> GridRow:
     elif source.is_own:
         given = GridCell("✎ own", "accent")
     else:
-        given = GridCell("○ never", "dim")
+        given = GridCell("○ never" if found.saying.session is not None else "? unknown", "dim")
     text = to_printable(source.then.notation)
     parts = tuple(
         (piece, "accent" if hit else "", "")
