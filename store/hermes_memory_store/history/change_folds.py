@@ -102,6 +102,7 @@ class ChangeFolds:
         self._names = store.names
         self._is_import = {key for (key,) in store.db.rows("SELECT id FROM actors WHERE kind = ?", (IMPORT.kind,))}
         self._heads: dict[int, JournalHead] = {}
+        self._asked = 0
 
     def newest(
         self,
@@ -158,9 +159,12 @@ class ChangeFolds:
         if seq not in self._heads:
             if len(self._heads) > MOST_HEADS:
                 self._heads.clear()
+            # A step over a change of thousands of rows ends far away, where no neighbour is wanted.
             begin = seq - seq % HEADS_AT_ONCE
-            found = self._db.rows(HEADS, (begin, begin + HEADS_AT_ONCE - 1))
-            self._heads |= {row[0]: JournalHead(*row) for row in found}
+            is_near = abs(seq - self._asked) <= HEADS_AT_ONCE
+            bounds = (begin, begin + HEADS_AT_ONCE - 1) if is_near else (seq, seq)
+            self._heads |= {row[0]: JournalHead(*row) for row in self._db.rows(HEADS, bounds)}
+        self._asked = seq
         return self._heads.get(seq)
 
     def _span(self, seq: int, change: int) -> Span:

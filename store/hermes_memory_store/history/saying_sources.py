@@ -14,7 +14,7 @@ from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.language.stop_words import STOP_FORMS
 from hermes_memory_store.language.tokenizer import fold_accents, split_runs
-from hermes_memory_store.model import Change, Fact, Millis, Tier, Turn, Uid, format_notation
+from hermes_memory_store.model import Change, Fact, Millis, Tier, Turn, format_notation
 from hermes_memory_store.rows import fact_pages
 from hermes_memory_store.search.query_terms import QueryTerm, terms_for_runs
 from hermes_memory_store.search.ranking import text_terms
@@ -38,6 +38,9 @@ NOT_GIVEN = 0.4
 
 LEAST_EVIDENCE = 0.6
 """Sum of the rarities of shared words below which a fact is no source: a single word that many facts hold."""
+
+ROWS_AT_ONCE = 16
+"""Newest journal rows of a fact that are read at once; few facts have more, some have thousands."""
 
 TURNS_COMPARED = 5
 """Captured messages that are compared with a pasted text."""
@@ -181,7 +184,7 @@ def to_source(
     """Compare a fact with the words of a sentence; None where it cannot be where they come from."""
     if fact.tier is Tier.QUARANTINED and given is None:
         return None
-    then = find_fact_version(store, fact.uid, saying.at if given is None else given.at)
+    then = find_fact_version(store, fact, saying.at if given is None else given.at)
     if then is None:
         return None
     terms = text_terms(then.notation.partition("[")[2])
@@ -196,23 +199,20 @@ def to_source(
     return SayingSource(fact, then, likelihood, tuple(word.term.text for word in shared), given, is_own)
 
 
-def find_fact_version(store: Store, uid: Uid, at: Millis | None) -> FactVersion | None:
-    """Find the wording of a fact at a moment, the newest for None; None before it was written and where it was purged."""
-    words: dict[str, str] = {}
-    wrote: Change | None = None
-    is_current = True
-    for change in store.journal.changes(uid=uid):
-        after = change.after or {}
-        if not after.keys() & {"type", "target", "content"}:
-            continue
-        if at is not None and change.at > at:
-            is_current = False
-            continue
-        words |= {key: after[key] for key in ("type", "target", "content") if key in after}
-        wrote = change
-    if wrote is None or words.keys() != {"type", "target", "content"}:
-        return None
-    return FactVersion(format_notation(words["type"], words["target"], words["content"]), wrote, is_current)
+def find_fact_version(store: Store, fact: Fact, at: Millis | None) -> FactVersion | None:
+    """Find the wording of a fact at a moment, the newest for None; None before it was written."""
+    words = {"type": fact.type.value, "target": fact.target, "content": fact.content}
+    until: int | None = None
+    while rows := store.journal.changes(uid=fact.uid, until=until, limit=ROWS_AT_ONCE, newest_first=True):
+        for change in rows:
+            after = change.after or {}
+            if at is not None and change.at > at:
+                words |= {key: value for key, value in (change.before or {}).items() if key in words}
+            elif after.keys() & words.keys():
+                notation = format_notation(words["type"], words["target"], words["content"])
+                return FactVersion(notation, change, notation == fact.notation)
+        until = rows[-1].seq
+    return None
 
 
 def is_in_terms(word: QueryTerm, terms: Sequence[str]) -> bool:
