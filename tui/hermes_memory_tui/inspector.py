@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.past_screen import TravelProgress
-    from hermes_memory_tui.screens.time_travel import TimeTravel
+    from hermes_memory_tui.screens.time_mode import TimeTravel
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
     from hermes_memory_tui.views.base_view import BaseView
 
@@ -338,7 +338,7 @@ class Inspector(App[int]):
     def time(self) -> TimeTravel:
         """The moment that is shown."""
         if self._time is None:
-            from hermes_memory_tui.screens.time_travel import TimeTravel
+            from hermes_memory_tui.screens.time_mode import TimeTravel
 
             assert self.memory is not None
             self._time = TimeTravel(self, self.memory)

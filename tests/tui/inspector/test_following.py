@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_tui.views.journal_view import JournalView
-from hermes_memory_tui.widgets import marked_list
+from hermes_memory_tui.widgets.lists import marked_list
 from tests.tui.inspector.driving import facts_of, fill, inspecting, main_screen, opened, rows_of, screen_text, until
 
 

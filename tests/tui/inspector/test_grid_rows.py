@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_tui.widgets.grid_rows import (
+from hermes_memory_tui.widgets.lists.grid_rows import (
     GridCell,
     GridRow,
     GridSort,

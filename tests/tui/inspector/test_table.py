@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
-from hermes_memory_tui.widgets import marked_list
+from hermes_memory_tui.widgets.lists import marked_list
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 

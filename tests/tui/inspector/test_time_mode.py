@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
-from hermes_memory_tui.screens import time_travel
+from hermes_memory_tui.screens import time_mode
 from hermes_memory_tui.screens.past_screen import PastScreen
 from tests.tui.inspector.driving import (
     NOW,
@@ -127,7 +127,7 @@ async def test_a_moment_that_is_none_is_answered(path: Path, moment: str, senten
 async def test_playing_shows_one_change_after_the_other_up_to_the_present(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(time_travel, "PLAY_S", 0.02)
+    monkeypatch.setattr(time_mode, "PLAY_S", 0.02)
     async with inspecting(path) as pilot:
         await pilot.press(*["left_square_bracket"] * 4)
         await until(pilot, lambda: past_targets(pilot) == "abc")

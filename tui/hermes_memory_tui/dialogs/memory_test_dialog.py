@@ -22,7 +22,7 @@ from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.dialogs.write_mixin import WriteMixin
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.memory_test_file import case_file_places, find_case_file
-from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.lists.pick_list import Choice
 
 if TYPE_CHECKING:
     from textual.screen import Screen

@@ -13,8 +13,8 @@ from textual.widgets import Input
 
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
-from hermes_memory_tui.widgets.line_list import LineList
-from hermes_memory_tui.widgets.pick_list import Choice, PickList
+from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.pick_list import Choice, PickList
 from hermes_memory_tui.widgets.text_panel import to_border_title
 
 NEW = "\0new"

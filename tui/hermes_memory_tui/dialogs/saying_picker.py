@@ -8,10 +8,10 @@ from textual import events
 from textual.widgets import Input
 
 from hermes_memory_store.history.saying_sources import LONGEST_SAYING
+from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.dialogs.picker import NEW, Picker
-from hermes_memory_tui.widgets.grid_rows import fold_text
-from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.lists.pick_list import Choice
 
 
 class PastedLine(Input):
@@ -45,9 +45,9 @@ class SayingPicker(Picker):
         return " ".join(self.line.value.split())
 
     def _show(self) -> None:
-        words = fold_text(self.text).split()
+        words = fold_accents(self.text).split()
         # All words and not letters in their order: what is pasted may be a page long.
-        shown = [one for one in self._choices if all(word in fold_text(one.says) for word in words)]
+        shown = [one for one in self._choices if all(word in fold_accents(one.says) for word in words)]
         if self.text:
             shown.append(Choice(NEW, f"explain: {self.text}"))
         self.list.empty = self._empty

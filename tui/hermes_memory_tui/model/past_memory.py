@@ -16,10 +16,7 @@ from hermes_memory_store.history.time_cursor import (
 from hermes_memory_store.model import Millis
 from hermes_memory_store.search.query_syntax import parse_time_filter
 from hermes_memory_store.store import Store
-from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
-from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.widgets import change_text
 
 HOUR_MS = 3_600_000
 
@@ -69,19 +66,6 @@ class PastMemory(Memory):
             self.cursor.go_to(destination.seq, destination.moment, progress=progress)
             self._views = None
             self._connect()
-
-    def describe(self, present: Store) -> str:
-        """Return where it stands: the time, the number of the change, how many came after it, and what it did."""
-        now = present.clock()
-        seq, later = self.cursor.seq, present.journal.last_seq() - self.cursor.seq
-        when = display_formats.format_moment(self.cursor.moment, now)
-        if not seq:
-            return f"{when} · before the first change"
-        change = present.journal.get(seq)
-        what = change_text.change_subject(change, change_names(present, [change]))
-        done = f"{change_text.change_verb(change)} {what}".strip()
-        who = display_formats.actor_name(change.actor)
-        return f"{when} · #{seq}, {display_formats.format_count(later)} before now · {done} by {who}"
 
 
 def step(changes: int) -> Way:

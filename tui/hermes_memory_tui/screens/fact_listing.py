@@ -145,7 +145,7 @@ class ListingScreen(MainPanes):
     def action_sort(self) -> None:
         """Choose a sort order and its direction."""
         from hermes_memory_tui.dialogs.picker import Picker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         names = {f"{sort.value} {descending}": (sort, descending) for sort, descending in fact_columns.ORDERS}
         choices = [Choice(name, fact_columns.ORDERS[order]) for name, order in names.items()]
@@ -169,7 +169,7 @@ class ListingScreen(MainPanes):
     def action_columns(self) -> None:
         """Choose the columns of the table."""
         from hermes_memory_tui.dialogs.picker import MultiPicker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         def choose(names: list[str] | None) -> None:
             if names is not None:

@@ -147,7 +147,7 @@ class MainScreen(ListingScreen):
     def action_views(self) -> None:
         """Choose a saved view."""
         from hermes_memory_tui.dialogs.picker import Picker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         def choices() -> list[Choice]:
             return [Choice(name, name, line) for name, line in sorted(self.kept.views.items())]
@@ -195,7 +195,7 @@ class MainScreen(ListingScreen):
     def action_move(self) -> None:
         """Choose a scope of the theme to move to, or type a new one."""
         from hermes_memory_tui.dialogs.picker import NEW, Picker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         keys = self.table.selected_keys
         found = self.load_facts(keys[:1])
@@ -402,7 +402,7 @@ class MainScreen(ListingScreen):
 
     def _ask_theme(self, names: Sequence[str]) -> None:
         from hermes_memory_tui.dialogs.picker import Picker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         fact = self.table.fact
         at = fact.theme if fact is not None else names[0]

@@ -33,7 +33,7 @@ from hermes_memory_tui.views.session_actions import (
     context_record_line,
     session_origin_lines,
 )
-from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 MAX_SESSIONS = 500

@@ -23,9 +23,9 @@ from hermes_memory_tui.dialogs.write_mixin import WriteMixin
 from hermes_memory_tui.model.memory import Memory, Overview
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.list_tools import ListTools
-from hermes_memory_tui.widgets.grid import Grid, GridColumn
 from hermes_memory_tui.widgets.key_line import KeyLine
-from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn
+from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, TextPanel
 from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
 from hermes_memory_tui.widgets.view_strip import ViewStrip

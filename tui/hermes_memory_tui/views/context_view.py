@@ -21,7 +21,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import reason_lines
 from hermes_memory_tui.views.base_view import BaseView
-from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line
 
 

@@ -31,7 +31,7 @@ from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.paged_view import PagedView
 from hermes_memory_tui.views.session_actions import confirm_undo_fold, load_named_rows, to_row_lines
 from hermes_memory_tui.widgets import change_text
-from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 DETAIL_ROWS = 50

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from hermes_memory_store.database import filesystem
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
-from hermes_memory_tui.widgets.grid import Grid, GridSort
+from hermes_memory_tui.widgets.lists.grid import Grid, GridSort
 
 if TYPE_CHECKING:
     from hermes_memory_tui.system.inspector_state import InspectorState
@@ -99,7 +99,7 @@ class ListTools(Screen[None]):
     def action_sort(self) -> None:
         """Choose a column and a direction to sort by."""
         from hermes_memory_tui.dialogs.picker import Picker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         if not self.grid.can_sort:
             self.notify("Newest first: only a part of it is read, and the rest as you go down.", timeout=4)
@@ -128,7 +128,7 @@ class ListTools(Screen[None]):
     def action_columns(self) -> None:
         """Choose the columns of the list."""
         from hermes_memory_tui.dialogs.picker import MultiPicker
-        from hermes_memory_tui.widgets.pick_list import Choice
+        from hermes_memory_tui.widgets.lists.pick_list import Choice
 
         titles = [column.title for column in self.grid.columns if column.title]
 

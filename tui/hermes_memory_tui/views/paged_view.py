@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
-from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList
 
 MOST_PAGES = 25
 """Pages that are read at once when the cursor stands at the very end."""

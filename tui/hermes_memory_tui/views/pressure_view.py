@@ -30,7 +30,7 @@ from hermes_memory_tui.text.display_formats import fact_name, fit_text, format_c
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.place_previews import adoption_lines, split_lines
 from hermes_memory_tui.widgets.gauge_panel import bar_segments, styled_bar_parts, threshold_line
-from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
 
 DAY_MS = 24 * 3_600_000

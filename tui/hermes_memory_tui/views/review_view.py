@@ -23,9 +23,9 @@ from hermes_memory_tui.screens.fact_editor import Editor, FactEditor
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
-from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
-from hermes_memory_tui.widgets.line_list import LineList
-from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 

@@ -30,7 +30,7 @@ from hermes_memory_tui.views.session_actions import (
     session_origin_lines,
 )
 from hermes_memory_tui.widgets import change_text
-from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 MAX_EVENTS = 500

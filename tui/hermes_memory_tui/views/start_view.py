@@ -17,7 +17,7 @@ from hermes_memory_tui.model.memory import ActionResult
 from hermes_memory_tui.system import discovery
 from hermes_memory_tui.system.discovery import DiscoveredSource
 from hermes_memory_tui.views.base_view import BaseView
-from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 NEXT = {"old": "open", "files": "relieve", "archive": "import", "host": "connect"}

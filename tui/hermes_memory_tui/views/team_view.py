@@ -20,8 +20,8 @@ from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.fact_detail import marked_difference
-from hermes_memory_tui.widgets.grid import Grid, GridCell, GridColumn, GridRow
-from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
 
 Keep = Literal["mine", "theirs", "both"]

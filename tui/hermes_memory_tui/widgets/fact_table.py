@@ -22,8 +22,8 @@ from hermes_memory_tui.text import fact_columns
 from hermes_memory_tui.text.display_formats import TIER_SHAPES, fit_text, format_age
 from hermes_memory_tui.text.fact_columns import FactColumn
 from hermes_memory_tui.text.highlight import SearchHighlighter, split_at_spans
-from hermes_memory_tui.widgets.line_list import LineList
-from hermes_memory_tui.widgets.marked_list import MarkedList
+from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.marked_list import MarkedList
 
 BLOCK = 64
 """Facts that are asked for together."""

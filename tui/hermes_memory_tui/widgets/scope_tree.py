@@ -16,7 +16,7 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.gauge_panel import bar_parts
-from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList
 
 BAR = 6
 """Cells of a theme's pressure bar."""

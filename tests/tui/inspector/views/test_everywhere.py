@@ -16,7 +16,7 @@ from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.view_catalog import CATALOG
 from hermes_memory_tui.screens.fact_editor import FactEditor
 from hermes_memory_tui.views.session_view import SessionView
-from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.lists.pick_list import Choice
 from tests.tui.inspector.driving import (
     VIEWS,
     facts_of,

@@ -37,8 +37,8 @@ from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.conversations_view import ConversationsView
 from hermes_memory_tui.views.session_actions import confirm_undo_fold
-from hermes_memory_tui.widgets.grid import GridCell, GridColumn, GridRow
-from hermes_memory_tui.widgets.pick_list import Choice
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
 MESSAGES_OFFERED = 200

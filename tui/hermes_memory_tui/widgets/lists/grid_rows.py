@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from hermes_memory_store.language.tokenizer import fold_accents
 
 SortValue = int | float | str
 """What a cell is sorted by: a number before any text."""
@@ -63,7 +64,7 @@ class GridRow:
     @cached_property
     def words(self) -> str:
         """What a filter looks for: the texts of all cells, one a line, case and accents folded."""
-        return fold_text("\n".join([cell.plain if cell.parts else cell.text for cell in self.cells]))
+        return fold_accents("\n".join([cell.plain if cell.parts else cell.text for cell in self.cells]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +80,13 @@ NUMBERS = re.compile(r"[0-9]+")
 
 def natural_order(text: str) -> str:
     """Return a key that orders `q2` before `q10`, whatever the case: each number with its length before it."""
-    return NUMBERS.sub(lengthen_number, fold_text(text))
+    return NUMBERS.sub(lengthen_number, fold_accents(text))
 
 
 def lengthen_number(found: re.Match[str]) -> str:
     """Return a number so that shorter ones come first."""
     digits = found[0].lstrip("0") or "0"
     return f"{len(digits):04}{digits}"
-
-
-def fold_text(text: str) -> str:
-    """Fold case and accents."""
-    folded = text.casefold()
-    if folded.isascii():
-        return folded
-    return "".join(char for char in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(char))
 
 
 def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> list[GridRow]:
@@ -109,7 +102,7 @@ def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) ->
 
 def rank_rows(rows: Sequence[GridRow], wanted: str) -> list[GridRow]:
     """Return the rows that match a filter, the best first; rows that match as well keep their order."""
-    words = fold_text(wanted).split()
+    words = fold_accents(wanted).split()
     excluded = [word[1:] for word in words if word[0] == "!" and len(word) > 1]
     scores = [score_word(word) for word in words if word[0] != "!"]
     found: list[tuple[int, GridRow]] = []

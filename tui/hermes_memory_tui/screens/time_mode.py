@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.timer import Timer
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.history.time_cursor import BeyondCopy, TimeCursor
 from hermes_memory_store.store import Store
+from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.past_memory import Destination, PastMemory, Way, step
 from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.screens.past_screen import PastLoadingDialog, PastScreen, TravelProgress
-from hermes_memory_tui.views.base_view import BaseView
-
-if TYPE_CHECKING:
-    from hermes_memory_tui.inspector import Inspector
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.widgets import change_text
 
 PLAY_S = 1.0
 """Between two changes while time plays."""
@@ -34,7 +33,7 @@ class LoadCancelled(Exception):
 class TimeTravel:
     """The moment that is shown. `past` is None in the present."""
 
-    def __init__(self, app: Inspector, present: Memory) -> None:
+    def __init__(self, app: Any, present: Memory) -> None:
         self.present = present
         self.past: PastMemory | None = None
         self.screen: PastScreen | None = None
@@ -78,7 +77,7 @@ class TimeTravel:
             with self.present.open_reader() as present:
                 while self._ways and not self._is_cancelled:
                     past = self._go_one_way(present, past, self._ways.popleft())
-                band = "" if past is None else past.describe(present)
+                band = "" if past is None else describe_moment(present, past)
             shown = partial(self._show, past, band)
         except LoadCancelled:
             shown = partial(self._finish, "")
@@ -181,8 +180,9 @@ class TimeTravel:
     def _view_name(self) -> str:
         """Return the name of the open view of the catalogue; empty for the facts."""
         for screen in reversed(self._app.screen_stack):
-            if isinstance(screen, BaseView) and screen.NAME in self._app.views:
-                return screen.NAME
+            name = getattr(screen, "NAME", "")
+            if name in self._app.views:
+                return str(name)
         return ""
 
     def _close_screens(self) -> None:
@@ -205,3 +205,15 @@ class TimeTravel:
         if self._playing is not None:
             self._playing.stop()
             self._playing = None
+
+
+def describe_moment(present: Store, past: PastMemory) -> str:
+    """Return where in time one is: the time, the number of the change, how many came after it, and what it did."""
+    seq, later = past.cursor.seq, present.journal.last_seq() - past.cursor.seq
+    when = display_formats.format_moment(past.cursor.moment, present.clock())
+    if not seq:
+        return f"{when} · before the first change"
+    change = present.journal.get(seq)
+    done = f"{change_text.change_verb(change)} {change_text.change_subject(change, change_names(present, [change]))}"
+    who = display_formats.actor_name(change.actor)
+    return f"{when} · #{seq}, {display_formats.format_count(later)} before now · {done.strip()} by {who}"

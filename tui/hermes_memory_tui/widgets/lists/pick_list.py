@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList
 
 
 @dataclass(frozen=True, slots=True)

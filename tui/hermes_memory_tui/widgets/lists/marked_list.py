@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from hermes_memory_tui.text.display_formats import format_count, pluralise
-from hermes_memory_tui.widgets.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList
 
 REACTION_S = 0.4
 """A key that comes sooner after a new row was meant for the row before: people do not react faster to what they read."""

@@ -20,7 +20,7 @@ from textual.message import Message
 
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.highlight import split_at_spans
-from hermes_memory_tui.widgets.grid_rows import (
+from hermes_memory_tui.widgets.lists.grid_rows import (
     GridCell,
     GridColumn,
     GridRow,
@@ -28,8 +28,8 @@ from hermes_memory_tui.widgets.grid_rows import (
     arrange_rows,
     find_word_spans,
 )
-from hermes_memory_tui.widgets.line_list import LineList
-from hermes_memory_tui.widgets.marked_list import MarkedList
+from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.marked_list import MarkedList
 
 __all__ = ["Grid", "GridCell", "GridColumn", "GridRow", "GridSort"]
 
