@@ -33,6 +33,7 @@ AT_ONCE = 500
 @add_examples(
     ("log --since 2 --limit 20", "a page of the journal"),
     ("log -o csv --fields at,by,op,theme,text > log.csv", "for a spreadsheet"),
+    ("log --fold", "one line for each change, however many rows it has"),
     ("log --json > log.jsonl", "the log that `replay` reads"),
 )
 @click.command("log", short_help="Print or follow the journal.")

@@ -12,11 +12,17 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.history.saying_sources import Saying, SayingExplanation, SayingSource, explain_saying
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import fact_json, print_document
 from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging
 
 
+@add_examples(
+    ("why the database uses UUID", "the facts these words of an agent came from"),
+    ("why --session claude-code we deploy on Friday", "as that session was given them"),
+    ("why --json the database uses UUID", "with the change that wrote each fact, which undo --change takes"),
+)
 @click.command("why", short_help="Find what an agent's words came from.")
 @click.argument("words", nargs=-1, required=True, metavar="TEXT")
 @click.option("--session", metavar="NAME", help="Who said it: a session's name, title or client.")
