@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
 
+ESCAPE_MS = "25"
+"""Milliseconds after which an escape is a key of its own. What a terminal sends for one key comes at once; a person takes
+longer to press another one, which must not become alt and that key."""
+
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
 
@@ -60,6 +64,7 @@ def run_inspector(
         print("hermes-memory-tui needs a terminal; its commands do not: see hermes-memory-tui --help", file=sys.stderr)
         return 1
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
+    os.environ.setdefault("ESCDELAY", ESCAPE_MS)
     # The collector would run a dozen times while everything is imported and made, and nothing is garbage yet.
     gc.disable()
     from hermes_memory_store.errors import StoreError

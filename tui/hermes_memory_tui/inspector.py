@@ -117,6 +117,7 @@ class Inspector(App[int]):
         Binding("F", "pause", "Pause", id="app.pause", tooltip="Pause or continue following changes", show=False),
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
         Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
+        Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend", tooltip="Suspend; fg comes back", show=False),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 

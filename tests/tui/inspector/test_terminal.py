@@ -12,17 +12,23 @@ import signal
 import struct
 import sys
 import termios
+import threading
 import time
+import tty
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
+from textual import constants, events
 
+from hermes_memory_tui.app import ESCAPE_MS
+from hermes_memory_tui.system.terminal import TerminalDriver, keep_joiner
 from tests.processes import is_alive
 from tests.tui.commands.conftest import COMMAND
-from tests.tui.inspector.driving import fill
+from tests.tui.inspector.driving import fill, inspecting, until
 
 PATIENCE_S = 30.0
 
@@ -253,6 +259,49 @@ def test_an_editor_that_ends_with_an_error_gives_the_screen_back(
 
 
 @pytest.mark.slow
+def read_typed(pieces: list[bytes], apart_s: float, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the driver makes of bytes that are typed some time apart: names of keys, and what is pasted."""
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", int(ESCAPE_MS) / 1000)
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    seen: list[str] = []
+    driver: Any = TerminalDriver.__new__(TerminalDriver)
+    driver._debug, driver.fileno, driver.exit_event = False, theirs, threading.Event()
+    driver.process_message = lambda event: seen.append(event.key if isinstance(event, events.Key) else event.text)
+    reader = threading.Thread(target=driver.run_input_thread)
+    reader.start()
+    for piece in pieces:
+        os.write(ours, piece)
+        time.sleep(apart_s)  # as fast as a person types
+    deadline = time.monotonic() + PATIENCE_S
+    while len(seen) < len(pieces) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    driver.exit_event.set()
+    reader.join()
+    os.close(ours)
+    os.close(theirs)
+    return seen
+
+
+def test_escape_and_then_a_key_is_not_alt_and_that_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_typed([b"\x1b", b"j", b"\x1b", b"\x1b[A"], 0.05, monkeypatch) == ["escape", "j", "escape", "up"]
+
+
+def test_what_joins_emoji_and_persian_words_is_typed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = ["\U0001f468", "\u200d", "\U0001f469", "\u200c"]
+    found = read_typed([one.encode() for one in typed], 0.0, monkeypatch)
+    assert [found[1], found[3]] == ["\u200d", "\u200c"]
+
+
+async def test_a_typed_joiner_arrives_in_a_search(tmp_path: Path) -> None:
+    fill(tmp_path / "memory.db", "V[a]: 1")
+    async with inspecting(tmp_path / "memory.db") as pilot:
+        await pilot.press("slash", "x")
+        assert pilot.app.focused is not None
+        pilot.app.focused.post_message(keep_joiner(events.Key("zero_width_joiner", "\u200d")))
+        await until(pilot, lambda: getattr(pilot.app.focused, "value", "") == "x\u200d")
+
+
 def test_without_a_terminal_to_type_on_it_says_so(tmp_path: Path) -> None:
     """It would find the end of its input for ever, and keep a core busy."""
     fill(tmp_path / "memory.db", "C[db.id]: UUID")

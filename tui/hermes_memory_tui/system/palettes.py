@@ -6,6 +6,7 @@ well.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 
 from textual.color import Color
@@ -169,9 +170,12 @@ def set_accents(colours: Mapping[str, str]) -> None:
 
 
 def theme_hues(themes: Iterable[str]) -> dict[str, int]:
-    """Return the number of each theme's accent (`$mark-0` …): the configured one, else by position."""
+    """Return the number of each theme's accent (`$mark-0` …): the configured one, else by its name.
+
+    A colour belongs to its name: another theme, or fewer of them, changes no colour. Two names may share one.
+    """
     own = {theme: MARKS + place for place, theme in enumerate(_accented)}
-    return {theme: own.get(theme, place % MARKS) for place, theme in enumerate(themes)}
+    return {theme: own.get(theme, zlib.crc32(theme.encode()) % MARKS) for theme in themes}
 
 
 def default_variables(generated: dict[str, str]) -> dict[str, str]:

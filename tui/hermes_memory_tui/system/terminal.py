@@ -18,8 +18,10 @@ from codecs import getincrementaldecoder
 from contextlib import suppress
 from queue import Empty, Full, Queue
 
+from textual import constants, events
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 MOST_QUEUED = 30
 """Pieces of output that may wait for the terminal."""
@@ -37,6 +39,17 @@ LEAVE = (
     "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
 """What gives a terminal back: everything that `LinuxDriver.stop_application_mode` writes."""
+
+
+JOINERS = "\u200c\u200d"
+"""Characters that nobody sees, and without which emoji families and Persian words fall apart."""
+
+
+def keep_joiner(event: Message) -> Message:
+    """Return a typed joiner as a paste: text inputs drop keys that cannot be printed."""
+    if isinstance(event, events.Key) and event.character and event.character in JOINERS:
+        return events.Paste(event.character)
+    return event
 
 
 class TerminalDriver(LinuxDriver):
@@ -94,16 +107,21 @@ class TerminalDriver(LinuxDriver):
         """
         ended, parser = self.exit_event, XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
+        is_escape = False
         while not ended.is_set():
-            if select.select([self.fileno], [], [], INPUT_S)[0]:
+            wait_s = constants.ESCAPE_DELAY if is_escape else INPUT_S
+            text = ""
+            if select.select([self.fileno], [], [], wait_s)[0]:
                 typed = os.read(self.fileno, MOST_READ)
                 if not typed:
                     raise OSError("the terminal has gone")
-                text = decode(typed)
-                for event in parser.feed(text) if text else ():  # a character may come in two reads
-                    self.process_message(event)
+                text = decode(typed)  # a character may come in two reads
+            # An escape that has waited long enough is a key, whatever has come since.
             for event in parser.tick():
                 self.process_message(event)
+            for event in parser.feed(text) if text else ():
+                self.process_message(keep_joiner(event))
+            is_escape = text.endswith("\x1b")
 
     def close(self) -> None:
         super().close()
