@@ -80,18 +80,21 @@ ALONE = (
 
 
 SCENES: tuple[tuple[tuple[str, ...], float], ...] = (
-    ((), 2.5),
-    (("down",), 0.6),
-    (("down",), 0.6),
-    (("down",), 2.0),
-    (("slash", *"po"), 0.6),
-    (tuple("ol"), 2.5),
-    (("enter", "escape", "escape"), 1.0),
-    (("6",), 2.0),
-    (("down", "down", "down"), 2.5),
-    (("4",), 2.5),
-    (("down",), 2.0),
-    (("3",), 2.0),
+    ((), 2.0),
+    (("down",), 0.5),
+    (("down",), 1.5),
+    (("slash", *"po"), 0.5),
+    (tuple("ol"), 2.0),
+    (("enter", "escape", "escape"), 0.5),
+    (("6",), 1.5),
+    (("down", "down", "enter"), 2.0),
+    (("1",), 0.5),
+    (("left_square_bracket",), 1.0),
+    (("left_square_bracket",), 1.0),
+    (("left_square_bracket",), 1.5),
+    (("2",), 2.0),
+    (("escape",), 1.0),
+    (("3", "down", "down", "down"), 3.0),
 )
 """Keys of the moving picture, and the seconds that what they show stands."""
 

@@ -174,3 +174,26 @@ async def test_quitting_in_the_past_leaves_no_copy(path: Path) -> None:
         copy = app.time.past.path
         assert copy.exists()
     assert not copy.exists()
+
+
+async def test_a_step_marks_no_fact_as_new(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket", "left_square_bracket")
+        await until(pilot, lambda: past_targets(pilot) == "abcde")
+        app: Any = pilot.app
+        assert not app.main.table._flashing
+
+
+async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_path: Path) -> None:
+    memories = tmp_path / ".hermes" / "memories"
+    memories.mkdir(parents=True)
+    (memories / "MEMORY.md").write_text("V[a]: 1")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "pressure")
+        await until(pilot, lambda: any("MEMORY.md" in row for row in rows_of(view)))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: not any("MEMORY.md" in row for row in rows_of(view)))
+        await pilot.press("5")
+        await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "running" in screen_text(pilot))
+        await pilot.press("9")
+        await until(pilot, lambda: "is of the present" in screen_text(pilot))

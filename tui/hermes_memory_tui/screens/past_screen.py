@@ -92,7 +92,7 @@ class PastScreen(MainScreen):
         self.title_bar.trouble = ""
 
     def on_mount(self) -> None:
-        self.table.border_title = "the past"
+        self.agents_pane.has_ages = False  # no journal holds heartbeats
 
     def show_band(self, band: str) -> None:
         """Say in the title where in time one is."""
@@ -104,9 +104,11 @@ class PastScreen(MainScreen):
         """Show everything anew after the memory has gone to another moment; the cursor stays on its fact."""
         fact = self.table.fact
         self.show_band(band)
-        self._seq = 0
+        self.overview = self.memory.overview()
+        self._seq = self.overview.seq
         self.table.forget()
-        self.try_follow_changes()
+        self.tree_pane.show(self.overview.themes, self.overview.scopes)
+        self.show_overview()
         self.show_listing(self._view)
         if fact is not None:
             self.go_to_past_fact(fact.uid)

@@ -144,6 +144,8 @@ class AgentsView(BaseView[AgentsData]):
 
     def load(self, store: Store) -> AgentsData:
         sessions = store.sessions.list()[:MAX_SESSIONS]
+        if self.memory.is_past:  # processes, calls and hooks are of the present
+            return AgentsData(sessions, [], {}, False, [])
         return AgentsData(
             sessions,
             self._holders,
@@ -163,7 +165,8 @@ class AgentsView(BaseView[AgentsData]):
             "",
             "connect a host with: hermes-memory-bridge connect HOST",
         )
-        self.grid.set_subtitle(f"{running} running · {'bridge up' if data.bridge else 'no bridge'}")
+        bridge = "bridge up" if data.bridge else "no bridge"
+        self.grid.set_subtitle(f"{running} running" if self.memory.is_past else f"{running} running · {bridge}")
         self.grid.show([self._row(session, data, now) for session in data.sessions])
         self.hosts.display = bool(data.hosts)
         self.hosts.show([host_row(state, now) for state in data.hosts])

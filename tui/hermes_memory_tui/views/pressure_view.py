@@ -113,8 +113,9 @@ class PressureView(BaseView[PressureData]):
         histories = store.pressure.histories(since=since, points=POINTS)
         home, files, lost, trouble = memory_files.hermes_home(), [], [], ""
         try:
-            files = [one for one in memory_files.file_pressures(home) if one.file.path.exists()]
-            lost = eviction_archive.load_evicted_entries(home)
+            if not self.memory.is_past:  # nothing says what the files were
+                files = [one for one in memory_files.file_pressures(home) if one.file.path.exists()]
+                lost = eviction_archive.load_evicted_entries(home)
         except StoreError as error:
             trouble = str(error)
         return PressureData(themes, histories, files, lost, trouble, store.place_themes.is_undecided)

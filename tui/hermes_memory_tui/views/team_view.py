@@ -112,7 +112,8 @@ class TeamView(BaseView[TeamData]):
         themes = store.themes()
         shared = {theme.name: store.policies.for_theme(theme.name).sync for theme in themes}
         waiting, conflicts = store.sync.pending_counts(), store.sync.conflicts()
-        return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), self._sync)
+        sync = None if self.memory.is_past else self._sync
+        return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), sync)
 
     def draw(self, data: TeamData) -> None:
         now = self.memory.now()
@@ -120,7 +121,11 @@ class TeamView(BaseView[TeamData]):
         self.grid.empty = ("No themes yet.",)
         self.grid.set_subtitle(
             to_border_title(
-                "no bridge" if data.sync is None else to_printable(str(data.sync.get("state", "not configured")))
+                "the state of the sync is of the present"
+                if self.memory.is_past
+                else "no bridge"
+                if data.sync is None
+                else to_printable(str(data.sync.get("state", "not configured")))
             )
         )
         self.grid.show([team_theme_row(theme, hues[theme.name], data) for theme in data.themes])
