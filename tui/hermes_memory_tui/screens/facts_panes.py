@@ -109,7 +109,7 @@ class MainPanes(WriteMixin, SelectionGuard, Screen[None]):
             self.filter_line = FilterLine()
             await self.query_one("#middle").mount(self.filter_line, before=0)
         self.filter_line.display = True
-        self.filter_line.input.focus()
+        self.set_focus(self.filter_line.input)
 
     async def show_line(self, line: str) -> None:
         """Search for a line, and return to the facts."""

@@ -66,7 +66,7 @@ class ListTools(Screen[None]):
             self.list_filter = FilterLine(self.HINT)
             await self.query_one("#list").mount(self.list_filter, before=0)
         self.list_filter.display = True
-        self.list_filter.input.focus()
+        self.set_focus(self.list_filter.input)
 
     def on_filter_line_query_changed(self) -> None:
         self._apply_filter()

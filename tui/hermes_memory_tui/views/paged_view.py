@@ -79,7 +79,7 @@ class PagedView(BaseView[P], Generic[P]):
 
     async def action_search(self) -> None:
         self.filter.display = True
-        self.filter.input.focus()
+        self.set_focus(self.filter.input)
 
     def on_search_input_exited(self, message: SearchInput.Exited) -> None:
         if not self.filter.input.value.strip():

@@ -168,3 +168,13 @@ async def test_every_view_filters_sorts_and_chooses_columns(path: Path, name: st
         await pilot.press(*"zzzz", "enter")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: pilot.app.screen is not view or rows_of(view) == before)
+
+
+async def test_escape_in_the_line_clears_it_and_gives_the_keys_back_to_the_list(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await pilot.press("slash", *"pay", "escape")
+        await until(pilot, lambda: pilot.app.focused is view.grid)
+        assert len(labels(view)) == 5
+        await pilot.press("6")
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "journal")
