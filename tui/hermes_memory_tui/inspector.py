@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual._context import active_message_pump
-from textual.app import App, ScreenStackError
+from textual.app import ScreenStackError
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.css.query import NoMatches
@@ -29,6 +29,7 @@ from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import palettes
+from hermes_memory_tui.system.type_ahead import TypeAhead
 from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ TIME_KEYS = (
 """Keys that move through time, from anywhere."""
 
 
-class Inspector(App[int]):
+class Inspector(TypeAhead):
     """The app on one memory. The exit value is the exit code."""
 
     TITLE = "hermes-memory-tui"

@@ -75,7 +75,7 @@ class ListTools(Screen[None]):
         if self.list_filter is not None:
             self._apply_filter()
             self.list_filter.display = bool(self.list_filter.input.value.strip())
-            self.grid.focus()
+            self.set_focus(self.grid)
 
     def _apply_filter(self) -> None:
         if self.list_filter is not None:

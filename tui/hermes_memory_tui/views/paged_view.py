@@ -84,7 +84,7 @@ class PagedView(BaseView[P], Generic[P]):
     def on_search_input_exited(self, message: SearchInput.Exited) -> None:
         if not self.filter.input.value.strip():
             self.filter.display = False
-        self.grid.focus()
+        self.set_focus(self.grid)
 
     def action_back(self) -> None:
         if self.focused is self.grid and self.grid.marked:

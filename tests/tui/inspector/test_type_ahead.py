@@ -1,0 +1,76 @@
+"""Keys that come in one piece, as over a slow line, go where the ones before them led."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+
+from hermes_memory_tui.dialogs.picker import Picker
+from hermes_memory_tui.screens.fact_editor import NewFactEditor
+from tests.tui.inspector.driving import fill, inspecting, main_screen, opened, scopes_of, screen_text, targets, until
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    fill(tmp_path / "m.db", *(f"V[{letter}]: number {letter}" for letter in "abcdef"), scope="launch")
+    return tmp_path / "m.db"
+
+
+def send_at_once(pilot: Pilot[int], *keys: str) -> None:
+    """Post keys without waiting for any of them."""
+    for key in keys:
+        name = _character_to_key(key) if len(key) == 1 else key
+        pilot.app.post_message(events.Key(name, key if len(key) == 1 else None))
+
+
+async def test_letters_after_the_slash_are_the_search(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        send_at_once(pilot, "/", *"number c")
+        await until(pilot, lambda: main_screen(pilot).line == "number c")
+
+
+@pytest.mark.parametrize("view", ["scopes", "journal", "review", "agents"])
+async def test_in_every_view_too(path: Path, view: str) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, view)
+        send_at_once(pilot, "/", *"scop")
+        await until(pilot, lambda: "/ scop" in screen_text(pilot))
+        assert scopes_of(path)["launch"].status.value == "open"
+
+
+async def test_letters_after_a_digit_are_meant_for_the_view(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        send_at_once(pilot, "2", "/", *"lau", "enter", "c")
+        await until(pilot, lambda: scopes_of(path)["launch"].status.value == "closed")
+
+
+async def test_text_after_the_key_of_a_dialog_is_typed_into_it(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        send_at_once(pilot, "n", *"V[z]: 1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, NewFactEditor) and "V[z]: 1" in screen_text(pilot))
+
+
+async def test_keys_for_a_picker_choose_in_it(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        send_at_once(pilot, "s", "/", *"target", "enter")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, Picker) and targets(pilot)[0] in "af")
+
+
+async def test_a_paste_after_the_slash_is_the_search(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        send_at_once(pilot, "/")
+        pilot.app.post_message(events.Paste("number d"))
+        send_at_once(pilot, "x")
+        await until(pilot, lambda: main_screen(pilot).line == "number dx")
+
+
+async def test_every_key_of_a_burst_counts_once(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        send_at_once(pilot, *"jjjjkk", "d", "f", "j")
+        await until(pilot, lambda: main_screen(pilot).table.cursor == 3)
+        send_at_once(pilot, "j")
+        await until(pilot, lambda: main_screen(pilot).table.cursor == 4)
