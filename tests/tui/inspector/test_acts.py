@@ -196,6 +196,7 @@ async def test_many_thousands_are_counted_and_done(tmp_path: Path) -> None:
         await pilot.press("asterisk", "a")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await until(pilot, lambda: "Too many facts for a dry run" in screen_text(pilot))
-        assert "and 5,988 more" in screen_text(pilot)
+        await pilot.press("end")
+        await until(pilot, lambda: "and 5,000 more" in screen_text(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: table.row_count == 0)

@@ -104,3 +104,14 @@ async def test_ages_in_the_detail_go_on(path: Path) -> None:
         now[0] = type(NOW)(NOW + 5 * 60_000)
         main._redraw_ages()
         await until(pilot, lambda: "(5m)" in screen_text(pilot))
+
+
+async def test_a_preview_opens_to_the_last_fact(path: Path) -> None:
+    fill(path, *(f"V[fact.{number}]: 1" for number in range(94)))
+    async with inspecting(path) as pilot:
+        await pilot.press("asterisk", "a")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await until(pilot, lambda: "V[fact.93]" in screen_text(pilot))
+        assert "V[fact.0]" not in screen_text(pilot)
+        await pilot.press("end")
+        await until(pilot, lambda: "V[fact.0]" in screen_text(pilot))

@@ -23,8 +23,8 @@ from hermes_memory_tui.widgets.text_panel import to_border_title
 BAR = 24
 """Cells of a gauge."""
 
-MAX_SIDE_EFFECTS = 6
-"""Changes of facts that were not chosen that are shown; the rest is counted."""
+MAX_SIDE_EFFECTS = 200
+"""Changes of facts that were not chosen that are listed; the rest is counted."""
 
 
 class Confirmation(Modal[bool]):
@@ -130,19 +130,7 @@ def preview_text(preview: Preview) -> Content:
         for tier, number in sorted(preview.tiers.items(), key=lambda one: list(Tier).index(one[0]))
     )
     types = ", ".join(f"{display_formats.format_count(number)} {kind.word}" for kind, number in preview.types.items())
-    lines = [Content(tiers), Content.styled(types, "$dim"), Content("")]
-    for fact in preview.samples:
-        lines.append(
-            Content.assemble(
-                (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$dim"),
-                (f"{display_formats.fact_name(fact)}  ", "bold"),
-                to_printable(fact.content)[:100],
-                (f"  {to_printable(fact.scope)}" if fact.scope and not preview.scope else "", "$dim"),
-            )
-        )
-    more = preview.facts - len(preview.samples)
-    if more > 0:
-        lines.append(Content.styled(f"  and {display_formats.format_count(more)} more", "$dim"))
+    lines = [Content(tiers), Content.styled(types, "$dim")]
     if preview.act.final:
         lines += [
             Content(""),
@@ -172,7 +160,25 @@ def preview_text(preview: Preview) -> Content:
         ]
     for before, after in preview.gauges:
         lines += [Content(""), preview_gauge_line("now", before), preview_gauge_line("after", after)]
-    return Content("\n").join(lines)
+    return Content("\n").join([*lines, Content(""), *sample_lines(preview)])
+
+
+def sample_lines(preview: Preview) -> list[Content]:
+    """Return the facts that an action applies to, below everything that is said of all of them."""
+    lines: list[Content] = []
+    for fact in preview.samples:
+        lines.append(
+            Content.assemble(
+                (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$dim"),
+                (f"{display_formats.fact_name(fact)}  ", "bold"),
+                to_printable(fact.content)[:100],
+                (f"  {to_printable(fact.scope)}" if fact.scope and not preview.scope else "", "$dim"),
+            )
+        )
+    more = preview.facts - len(preview.samples)
+    if more > 0:
+        lines.append(Content.styled(f"  and {display_formats.format_count(more)} more", "$dim"))
+    return lines
 
 
 def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:

@@ -16,8 +16,8 @@ from hermes_memory_store.model import Change, Fact, FactPurgePlan, FactType, Gau
 from hermes_memory_store.store import Store
 from hermes_memory_tui.text import display_formats
 
-MAX_SAMPLES = 12
-"""Facts a preview shows."""
+MAX_SAMPLES = 1_000
+"""Facts a preview lists, all that fit into a dry run; more are counted."""
 
 MAX_DRY_RUN = 1_000
 """Facts of a dry run: it holds the lock that agents write under, half a second for so many. More are only counted."""
