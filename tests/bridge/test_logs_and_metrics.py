@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from hermes_memory_bridge.daemon.logs import format_log_line, tail_bridge_log
+from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door
@@ -71,6 +73,20 @@ def test_numbers_show_a_token_only_its_own_theme(db: Path) -> None:
         made.ask(body=call("memory_status"), **bearer("hmt_wrong"))
         refused = made.ask("GET", "/metrics", tcp=False)[2]
         assert 'hermes_memory_refused_requests_total{code="token.invalid"} 1.0' in refused
+
+
+def test_a_connection_that_ends_with_its_token_says_why(db: Path) -> None:
+    with Store.open(db) as store:
+        _, secret = store.credentials.add("one", "default", Rights())
+        with bridge(db), socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(30)
+            line.connect(BridgePaths.of(db).line)
+            line.sendall(json.dumps({"hermes-memory": 1, "token": secret, "ends": 1}).encode() + b"\n")
+            said = line.makefile()
+            assert "session" in json.loads(said.readline())
+            store.credentials.revoke("one")
+            assert "revoked" in json.loads(said.readline())["why"]
+            assert said.readline() == ""
 
 
 def test_a_token_revoked_in_mid_session_does_no_more(db: Path) -> None:

@@ -16,7 +16,7 @@ import time
 from hermes_memory_bridge.launcher.background_dial import BackgroundDial
 from hermes_memory_bridge.launcher.early_answers import AnswerComparison, EarlyAnswers
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.shim_messages import OWN_REQUEST, PING
+from hermes_memory_bridge.launcher.shim_messages import END, OWN_REQUEST, PING
 from hermes_memory_store.compact_json import parse_wire_message
 
 TYPE_CHECKING = False
@@ -46,6 +46,8 @@ CONNECTION_LOST_CODE = -32000
 ACKNOWLEDGED = b'"notifications/subscriptions/acknowledged"'
 
 NEVER = float("inf")
+
+RESTARTED = "the memory bridge restarted during this call; make it again, a write is not stored twice"
 
 
 class TerminationSignal(Exception):
@@ -87,6 +89,8 @@ class HostShim:
         """Whether the bridge has been compared with what the host was answered without it."""
         self.has_answered = False
         """Whether the host has been answered anything."""
+        self.end_reason = ""
+        """Why the bridge has ended the connection, where it said so."""
         self.is_asked = False
         """Whether the bridge has asked if the agent is alive, and has no answer yet."""
 
@@ -221,6 +225,8 @@ class HostShim:
         for line in self.from_bridge.feed(said):
             if line.startswith(PING):
                 self.is_asked = True
+            elif line.startswith(END):
+                self.end_reason = str((parse_wire_message(line) or {}).get("why") or "")
             elif not self.is_for_shim(line):
                 write_all(self.wire, line)
                 self.has_answered = True
@@ -338,7 +344,8 @@ class HostShim:
         opening = self.opening["id"] if self.opening is not None else None
         unanswered = opening is not None and opening in self.pending
         self.pending.pop(opening, None)
-        self.give_up("the memory bridge restarted during this call; make it again, a write is not stored twice")
+        self.give_up(self.end_reason or RESTARTED)
+        self.end_reason = ""
         if unanswered:
             self.pending[opening] = None
         self.start_dial()
@@ -445,6 +452,7 @@ def run_shim(options: dict[str, str]) -> int:
         "home": os.environ.get("HERMES_HOME", "").strip(),
         "folder": find_working_folder(),
         "pulse": 1,
+        "ends": 1,
     }
     hello = {name: value for name, value in hello.items() if value}
     return HostShim(paths, hello).run()

@@ -8,5 +8,8 @@ OWN_REQUEST = "hermes-memory-shim-"
 PING = b'{"hermes-memory":"ping"}'
 """Begins the bridge's question whether the agent is alive."""
 
+END = b'{"hermes-memory":"end"'
+"""Begins the line with which a bridge ends the connection for a reason."""
+
 OWN_CLIENTS = ("hermes-agent provider", "hermes-memory-client ")
 """Prefix of the names of our own programs, the memory provider and the Python clients; they use all tools."""

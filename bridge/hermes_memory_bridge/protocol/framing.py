@@ -27,6 +27,9 @@ PING = b'{"hermes-memory":"ping"}\n'
 PULSE = b'{"hermes-memory":"pulse"'
 """Begins its answer."""
 
+END = '{"hermes-memory":"end"'
+"""Begins the last line to a client that said `ends` in its greeting, when the bridge ends the connection for a reason."""
+
 Hello = dict[str, Any]
 
 

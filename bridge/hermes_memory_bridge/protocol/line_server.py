@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -112,7 +113,13 @@ class LineServer:
         writer.write(framing.encode_message_line(greeting))
         await note_shim_facts(self.agents.worker, connection, hello.get("instructions"))
         farewell = ConnectionClose()
-        connection.hang_up = lambda: farewell.close(writer)
+
+        def hang_up() -> None:
+            if connection.end_reason and hello.get("ends"):
+                writer.write(f'{framing.END},"why":{json.dumps(connection.end_reason)}}}\n'.encode())
+            farewell.close(writer)
+
+        connection.hang_up = hang_up
         try:
             await self._serve(connection, reader, writer, farewell, pulse)
         finally:

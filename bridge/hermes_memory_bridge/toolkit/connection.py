@@ -98,6 +98,8 @@ class Connection:
         """The transport: `line`, `http` or `tcp`; empty within one process."""
         self.connected_at = system_clock()
         self.hang_up: Callable[[], None] = lambda: None
+        self.end_reason = ""
+        """Why the bridge ends it, for calls that are in flight then; empty when it does not."""
         """Closes the connection from this side, in order."""
         self.find_host_session: Callable[[Store], Session | None] = lambda _: None
         """Finds the session that hooks of its host opened before its first call, where it is certainly the same."""
@@ -162,6 +164,8 @@ class Connection:
 
     def revoke(self) -> None:
         """Revoke all rights: its token is no longer valid. It gets no more notifications."""
+        if self.credential_shown is not None:
+            self.end_reason = str(TokenNoLongerValid(self.credential_shown.name))
         self.rights = Rights(read=False, write=False, purge=False)
         self.end_streams()
 
