@@ -10,6 +10,7 @@ import pytest
 from hermes_memory_store.errors import Conflict
 from hermes_memory_store.model import PERSON, Fact, FactFilter, FactType, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs import confirm_dialog
 from hermes_memory_tui.dialogs.confirm_dialog import preview_text
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction, preview_bulk_action
@@ -105,26 +106,32 @@ def test_what_happens_besides_is_named(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("count", "more"), [(6, None), (7, "and 1 more changes"), (9, "and 3 more changes")])
-def test_six_of_the_changes_besides_are_listed_and_the_rest_counted(store: Store, count: int, more: str | None) -> None:
+def test_changes_besides_are_listed_up_to_a_limit_and_the_rest_counted(
+    store: Store, count: int, more: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confirm_dialog, "MAX_SIDE_EFFECTS", 6)
     write(store, *(f"V[n{n}]: old" for n in range(count)))
     write(store, *(f"V[n{n}]: new" for n in range(count)))
     old = store.facts.by_ids(list(store.facts.ids(FactFilter(tiers=frozenset({Tier.SUPERSEDED})))))
 
     said = preview_text(preview_bulk_action(store, bulk_actions.RESTORE, old)).plain
 
-    assert said.partition("side effects")[2].count("↷") == 6
+    assert said.partition("side effects")[2].count("\n  ↷ ") == 6
     assert ("more changes" in said) == (more is not None)
     assert (more or "") in said
 
 
 @pytest.mark.parametrize(("count", "more"), [(12, None), (13, "and 1 more"), (20, "and 8 more")])
-def test_twelve_of_the_chosen_facts_are_listed_and_the_rest_counted(store: Store, count: int, more: str | None) -> None:
+def test_the_chosen_facts_are_listed_up_to_a_limit_and_the_rest_counted(
+    store: Store, count: int, more: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_actions, "MAX_SAMPLES", 12)
     facts = write(store, *(f"V[n{n}]: text" for n in range(count)), scope="s")
 
     said = preview_text(preview_bulk_action(store, bulk_actions.ARCHIVE, facts)).plain
 
     assert said.count("V[n") == 12
-    assert said.count("text  s\n") == 12, "with their scope"
+    assert said.count("text  s") == 12, "with their scope"
     assert ("  and " in said) == (more is not None)
     assert (more or "") in said
     of_scope = preview_text(preview_bulk_action(store, bulk_actions.ARCHIVE, facts, scope="s")).plain
