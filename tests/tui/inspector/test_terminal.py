@@ -258,9 +258,8 @@ def test_an_editor_that_ends_with_an_error_gives_the_screen_back(
         window.until_shown("qwx")
 
 
-@pytest.mark.slow
-def read_typed(pieces: list[bytes], apart_s: float, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the driver makes of bytes that are typed some time apart: names of keys, and what is pasted."""
+def read_typed(pieces: list[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the driver makes of bytes, each typed once the one before has arrived: names of keys, and what is pasted."""
     monkeypatch.setattr(constants, "ESCAPE_DELAY", int(ESCAPE_MS) / 1000)
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
@@ -270,12 +269,11 @@ def read_typed(pieces: list[bytes], apart_s: float, monkeypatch: pytest.MonkeyPa
     driver.process_message = lambda event: seen.append(event.key if isinstance(event, events.Key) else event.text)
     reader = threading.Thread(target=driver.run_input_thread)
     reader.start()
-    for piece in pieces:
-        os.write(ours, piece)
-        time.sleep(apart_s)  # as fast as a person types
     deadline = time.monotonic() + PATIENCE_S
-    while len(seen) < len(pieces) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    for number, piece in enumerate(pieces, 1):
+        os.write(ours, piece)
+        while len(seen) < number and time.monotonic() < deadline:
+            time.sleep(0.001)
     driver.exit_event.set()
     reader.join()
     os.close(ours)
@@ -284,12 +282,12 @@ def read_typed(pieces: list[bytes], apart_s: float, monkeypatch: pytest.MonkeyPa
 
 
 def test_escape_and_then_a_key_is_not_alt_and_that_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_typed([b"\x1b", b"j", b"\x1b", b"\x1b[A"], 0.05, monkeypatch) == ["escape", "j", "escape", "up"]
+    assert read_typed([b"\x1b", b"j", b"\x1b", b"\x1b[A"], monkeypatch) == ["escape", "j", "escape", "up"]
 
 
 def test_what_joins_emoji_and_persian_words_is_typed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = ["\U0001f468", "\u200d", "\U0001f469", "\u200c"]
-    found = read_typed([one.encode() for one in typed], 0.0, monkeypatch)
+    found = read_typed([one.encode() for one in typed], monkeypatch)
     assert [found[1], found[3]] == ["\u200d", "\u200c"]
 
 
@@ -302,6 +300,7 @@ async def test_a_typed_joiner_arrives_in_a_search(tmp_path: Path) -> None:
         await until(pilot, lambda: getattr(pilot.app.focused, "value", "") == "x\u200d")
 
 
+@pytest.mark.slow
 def test_without_a_terminal_to_type_on_it_says_so(tmp_path: Path) -> None:
     """It would find the end of its input for ever, and keep a core busy."""
     fill(tmp_path / "memory.db", "C[db.id]: UUID")
