@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from hermes_memory_store import errors
@@ -64,36 +65,37 @@ class TimeCursor:
         self._marks: list[tuple[int, Millis]] = []
 
     @classmethod
-    def open(cls, present: Store, seq: int, *, progress: Progress | None = None) -> TimeCursor:
+    def open(
+        cls, present: Store, seq: int, moment: Millis | None = None, *, progress: Progress | None = None
+    ) -> TimeCursor:
         """Copy a store, and go to the moment after row `seq` of its journal; 0 is before the first change.
 
+        :param moment: what the clock says there; the time of the row when None
         :param progress: called with the rows processed and their number; may raise to give up
         :raises FileError: DiskFull without room for the copy, JournalBroken when the journal was altered
         """
         folder = Path(tempfile.mkdtemp(prefix="hermes-memory-past-"))
         path, newest = folder / "memory.db", present.journal.last_seq()
-        try:
+        with ExitStack() as cleanup:
+            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
             copied = newest <= rewind.LONG_JOURNAL or rewind.is_rewind_shorter(seq, newest)
             if copied:
                 rewind.copy_unverified(present.path, path)
             made = Store.open(path, force=True, clock=present.clock, policies=present.policies)
+            cleanup.callback(made.close)
             made.db.conn.execute("PRAGMA synchronous = OFF")
             if copied:
                 made.rules_files.disown()
-                newest = made.journal.last_seq()
             else:
-                newest = min(newest, seq + NEAR_ROWS)
-                until = present.db.value("SELECT at FROM journal WHERE seq = ?", (newest,))
+                near = min(newest, seq + NEAR_ROWS)
+                until = present.db.value("SELECT at FROM journal WHERE seq = ?", (near,))
                 transaction_log.replay_records(
-                    made, load_records(present.db, until=until), progress=progress, total=newest
+                    made, load_records(present.db, until=until), progress=progress, total=near
                 )
-                newest = made.journal.last_seq()
-            cursor = cls(made, newest, folder)
+            cursor = cls(made, made.journal.last_seq(), folder)
             cursor._begin()
-            cursor.go_to(seq, progress=progress)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            cursor.go_to(seq, moment, progress=progress)
+            cleanup.pop_all()
         return cursor
 
     def _begin(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -197,3 +198,38 @@ async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_p
         await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "running" in screen_text(pilot))
         await pilot.press("9")
         await until(pilot, lambda: "is of the present" in screen_text(pilot))
+
+
+async def test_steps_that_go_too_far_at_once_end_at_the_beginning_and_say_so(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        app: Any = pilot.app
+        for _ in range(12):
+            app.action_step(-1)
+        await until(pilot, lambda: "the memory begins here" in said(pilot))
+        await until(pilot, lambda: is_past(pilot) and "The memory was empty at that time." in screen_text(pilot))
+        for _ in range(3):
+            app.action_step(1)
+        await until(pilot, lambda: past_targets(pilot) == "abc")
+        assert len(copies_of_the_past()) == 1
+
+
+async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with inspecting(path) as pilot:
+        app: Any = pilot.app
+
+        def give_up(*_: object) -> None:
+            app.time.cancel()
+            raise time_mode.LoadCancelled
+
+        monkeypatch.setattr(time_mode, "describe_moment", lambda *_: "")
+        app.action_step(-1)
+        monkeypatch.setattr(time_mode.PastMemory, "go_to", give_up)
+        app.action_step(-1)
+        await until(pilot, lambda: not app.time._is_moving)
+        assert not is_past(pilot)
+        assert not copies_of_the_past()
+
+
+def copies_of_the_past() -> list[Path]:
+    """The private copies that are on the disk."""
+    return list(Path(tempfile.gettempdir()).glob("hermes-memory-past-*"))

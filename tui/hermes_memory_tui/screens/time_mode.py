@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from functools import partial
 from typing import Any
 
 from textual.timer import Timer
@@ -71,39 +70,44 @@ class TimeTravel:
     # In a thread
 
     def _move(self) -> None:
-        shown: Any = None
-        past = self.past
+        past, band, trouble = self.past, "", ""
         try:
             with self.present.open_reader() as present:
-                while self._ways and not self._is_cancelled:
-                    past = self._go_one_way(present, past, self._ways.popleft())
+                try:
+                    while self._ways and not self._is_cancelled:
+                        past = self._go_one_way(present, past, self._ways.popleft())
+                except LoadCancelled:
+                    self._ways.clear()
+                except StoreError as error:
+                    trouble = str(error)
                 band = "" if past is None else describe_moment(present, past)
-            shown = partial(self._show, past, band)
-        except LoadCancelled:
-            shown = partial(self._finish, "")
         except StoreError as error:
-            shown = partial(self._finish, str(error), past)
-        self._app.call_from_thread(shown)
+            trouble = str(error)
+        self._app.call_from_thread(self._show, past, band, trouble)
 
     def _go_one_way(self, present: Store, past: PastMemory | None, way: Way) -> PastMemory | None:
         here = Destination(present.journal.last_seq())
         if past is not None:
             here = Destination(past.cursor.seq, past.cursor.moment)
         destination = way(present, here)
-        if destination is None:
-            return None
         try:
-            if past is not None:
+            if past is not None and destination is not None:
                 past.go_to(destination, self._progress)
                 return past
         except BeyondCopy:
             pass
-        return self._open(present, destination)
+        found = None if destination is None else self._open(present, destination)
+        self._close_unseen(past)
+        return found
 
     def _open(self, present: Store, destination: Destination) -> PastMemory:
-        cursor = TimeCursor.open(present, destination.seq, progress=self._progress)
-        cursor.go_to(destination.seq, destination.moment)
+        cursor = TimeCursor.open(present, destination.seq, destination.moment, progress=self._progress)
         return PastMemory(cursor, self.present)
+
+    def _close_unseen(self, past: PastMemory | None) -> None:
+        """Close a memory of the past that was made on the way, and is not shown."""
+        if past is not None and past is not self.past:
+            past.close()
 
     def _progress(self, done: int, total: int) -> None:
         if self._is_cancelled:
@@ -118,25 +122,20 @@ class TimeTravel:
         if self._dialog is not None and self._is_moving:
             self._dialog.show_progress(self._app, done, total)
 
-    def _show(self, past: PastMemory | None, band: str) -> None:
-        self._finish("")
-        if self._is_cancelled:
-            if past is not None and past is not self.past:
-                past.close()
+    def _show(self, past: PastMemory | None, band: str, trouble: str) -> None:
+        if self._dialog is not None and self._dialog.is_current:
+            self._dialog.dismiss()
+        self._dialog = None
+        if self._is_cancelled and past is not self.past:
+            self._close_unseen(past)
         elif past is None:
             self.leave()
         elif past is not self.past:
             self._enter(past, band)
         elif self.screen is not None:
             self.screen.show_moment(band)
-            for view in self._app.views.values():
-                view.set_memory(past, band)
-
-    def _finish(self, trouble: str, past: PastMemory | None = None) -> None:
+            self._set_views(past, band)
         self._is_moving = False
-        if self._dialog is not None and self._dialog.is_current:
-            self._dialog.dismiss()
-        self._dialog = None
         if trouble:
             self._ways.clear()
             self.stop()
@@ -171,9 +170,12 @@ class TimeTravel:
         self._show_in_views(self.present, "", name)
         past.close()
 
-    def _show_in_views(self, memory: Memory, band: str, name: str) -> None:
+    def _set_views(self, memory: Memory, band: str) -> None:
         for view in self._app.views.values():
             view.set_memory(memory, band)
+
+    def _show_in_views(self, memory: Memory, band: str, name: str) -> None:
+        self._set_views(memory, band)
         if name and name != FACTS:
             self._app.open_view(name)
 
