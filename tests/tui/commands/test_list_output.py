@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from hermes_memory_store.model import Sort
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli import COMMANDS, cli
-from hermes_memory_tui.cli.table_output import FORMULA_STARTS, choose_columns, fit_widths, to_csv_line, to_tsv_line
+from hermes_memory_tui.cli.table_output import choose_columns, fit_widths
 from hermes_memory_tui.cli.terminal_output import cell_width
+from hermes_memory_tui.text.separated_values import FORMULA_STARTS, to_csv_line, to_tsv_line
 from tests.tui.commands.conftest import Ask, Tell
 from tests.tui.commands.test_processes import on_a_terminal
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn
 from hermes_memory_tui.widgets.lists.grid_rows import (
     GridCell,
     GridRow,
@@ -91,3 +92,9 @@ def test_rows_that_match_as_well_keep_their_order() -> None:
     names = [f"pay {number}" for number in range(50)]
     random.Random(1).shuffle(names)
     assert shown("pay", *names) == names
+
+
+def test_csv_of_a_list_holds_no_formula_as_that_of_the_command_line() -> None:
+    grid = Grid((GridColumn("fact"), GridColumn("by")))
+    grid.rows = [GridRow(1, (GridCell("=HYPERLINK(1)"), GridCell("a, b")))]
+    assert grid.to_text(".csv") == 'fact,by\r\n\'=HYPERLINK(1),"a, b"\r\n'

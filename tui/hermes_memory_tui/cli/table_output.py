@@ -7,10 +7,8 @@ A row is the JSON document of one thing (`json_documents.py`), a field is a key 
 from __future__ import annotations
 
 import functools
-import io
 import itertools
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,6 +29,7 @@ from hermes_memory_tui.cli.terminal_output import (
     style_tier,
     style_type,
 )
+from hermes_memory_tui.text.separated_values import to_csv_line, to_plain_text, to_tsv_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -46,16 +45,6 @@ ORIGIN_FIELDS = tuple(
     for name in ("way", "session", "title", "client", "project", "branch", "commit", "folder", "teammate", "file")
 )
 """What is asked of an origin."""
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet takes a cell that begins so for a formula, and a formula can send away what stands beside it. Agents write
-facts, so CSV puts an apostrophe before such a text; TSV and JSON lines, which programs read, have every text as it is."""
-
-TSV_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-LINE_BREAKS = ("\t", "\n", "\r")
-
-SPLIT_BREAKS = re.compile("([\t\n\r])")
 
 ROWS_MEASURED = 1_000
 """Rows that decide how wide the columns of a table are; those that follow are printed as they come."""
@@ -211,36 +200,6 @@ def find_value(row: Row, field: str) -> Any:
     for name in field.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
-
-
-def to_plain_text(value: Any) -> str:
-    """Return a value as plain text: nothing for null, JSON for what is nested."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def to_csv_line(values: Sequence[Any]) -> str:
-    """Return a line of CSV (RFC 4180), safe to open in a spreadsheet."""
-    import csv
-
-    cells = [
-        f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else to_plain_text(value)
-        for value in values
-    ]
-    line = io.StringIO()
-    csv.writer(line).writerow([escape_controls(cell) for cell in cells])
-    return line.getvalue()
-
-
-def to_tsv_line(values: Sequence[Any]) -> str:
-    r"""Return a line of TSV, in which tabs and line ends of a text are `\t`, `\n`, `\r`, and a backslash is `\\`."""
-    return "\t".join(escape_controls(to_plain_text(value).translate(TSV_ESCAPES)) for value in values) + "\n"
-
-
-def escape_controls(text: str) -> str:
-    """Make what controls a terminal visible, and leave line ends and tabs, which belong to the text."""
-    return "".join(piece if piece in LINE_BREAKS else to_printable(piece) for piece in SPLIT_BREAKS.split(text))
 
 
 def to_heading(field: str) -> str:

@@ -9,8 +9,8 @@ from textual.content import Content
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.model import Millis
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.search.query_syntax import parse_time_filter
 from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.past_memory import parse_moment_name
 
 
 class MomentQuestion(Question):
@@ -28,10 +28,8 @@ class MomentQuestion(Question):
 
 def find_moment_problem(now: Millis, text: str) -> str | None:
     """Return why a text names no moment, or None."""
-    if text.strip().startswith("#"):
-        return None if text.strip()[1:].strip().isdecimal() else "write the number of the change: #1036"
     try:
-        parse_time_filter("when", text.strip(), now)
+        parse_moment_name(text, now)
     except QueryError as error:
         return to_printable(str(error))
     return None

@@ -14,11 +14,16 @@ from hermes_memory_store.history.time_cursor import (
     refuse_unknown_row,
 )
 from hermes_memory_store.model import Millis
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.search.query_syntax import parse_time_filter
 from hermes_memory_store.store import Store
+from hermes_memory_tui.model.journal_pages import LONGEST_NUMBER
 from hermes_memory_tui.model.memory import Memory
 
 HOUR_MS = 3_600_000
+
+BEGINNING = "the memory begins here: no change came before"
+"""What is said of a step before the first change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,14 @@ def step(changes: int) -> Way:
     """Return the way one change back (-1) or forward (1)."""
 
     def find(present: Store, here: Destination) -> Destination | None:
-        found = find_change_before(present, here.seq) if changes < 0 else find_change_after(present, here.seq)
-        if found is None and changes < 0:
-            raise ArgumentError("the memory begins here: no change came before")
-        at_end = found is None or find_change_after(present, found) is None
-        return None if found is None or (changes > 0 and at_end) else Destination(found)
+        if changes < 0:
+            before = find_change_before(present, here.seq)
+            if before is None:
+                raise ArgumentError(BEGINNING)
+            return Destination(before)
+        after = find_change_after(present, here.seq)
+        at_end = after is None or find_change_after(present, after) is None
+        return None if after is None or at_end else Destination(after)
 
     return find
 
@@ -89,27 +97,37 @@ def pass_time(milliseconds: int) -> Way:
         if milliseconds > 0 and wanted >= present.clock():
             return None
         if milliseconds < 0 and not here.seq:
-            raise ArgumentError("the memory begins here: no change came before")
+            raise ArgumentError(BEGINNING)
         return Destination(rewind.last_change_before(present, wanted), wanted)
 
     return find
 
 
 def name_moment(text: str) -> Way:
-    """Return the way to a moment as a person names it: an age (`90m`), a date and time, or the number of a change (`#1036`)."""
-    wanted = text.strip()
+    """Return the way to a moment as a person names it: see `parse_moment_name`."""
 
     def find(present: Store, _here: Destination) -> Destination | None:
-        if wanted.startswith("#"):
-            number = wanted[1:].strip()
-            if not number.isdecimal() or len(number) > 15:
-                raise QueryError(f"{wanted} is no change; write its number, such as #1036", wanted)
-            refuse_unknown_row(present, int(number))
-            return Destination(int(number))
-        at = Millis(parse_time_filter("when", wanted, present.clock()))
+        row, at = parse_moment_name(text, present.clock())
+        if row is not None:
+            refuse_unknown_row(present, row)
+            return Destination(row)
         return None if at >= present.clock() else Destination(rewind.last_change_before(present, at), at)
 
     return find
+
+
+def parse_moment_name(text: str, now: Millis) -> tuple[int | None, Millis]:
+    """Parse an age (`90m`), a date and time, or the number of a change (`#1036`): return the row, if any, and the time.
+
+    :raises QueryError: it is none of these
+    """
+    wanted = text.strip()
+    if not wanted.startswith("#"):
+        return None, Millis(parse_time_filter("when", wanted, now))
+    number = wanted[1:].strip()
+    if not number.isdecimal() or len(number) >= LONGEST_NUMBER:
+        raise QueryError(f"{to_printable(wanted)} is no change; write the number of the change, such as #1036", wanted)
+    return int(number), now
 
 
 def before_change(change: int) -> Way:

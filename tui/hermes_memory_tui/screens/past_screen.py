@@ -111,11 +111,7 @@ class PastScreen(MainScreen):
         self.show_overview()
         self.show_listing(self._view)
         if fact is not None:
-            self.go_to_past_fact(fact.uid)
-
-    def go_to_past_fact(self, uid: str) -> None:
-        """Move the cursor to a fact of that moment, if there is one."""
-        super().go_to_fact(uid)
+            super().go_to_fact(fact.uid)
 
     def _poll(self) -> None:
         self.show_band(self._band)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +121,12 @@ class InspectorState:
         """Save the order of the facts."""
         self._change(lambda said: said.update(order=[order, descending]))
 
-    def set_grid_layout(self, view: str, sort: str, descending: bool, hidden: list[str]) -> None:
-        """Save how the list of a view is sorted, and which columns it hides."""
+    def set_grid_layout(self, view: str, layout: GridLayout) -> None:
+        """Save how the list of a view is left."""
 
         def put(said: dict[str, Any]) -> None:
             grids = said["grids"] if isinstance(said.get("grids"), dict) else {}
-            said["grids"] = grids | {view: {"sort": sort, "descending": descending, "hidden": hidden}}
+            said["grids"] = grids | {view: asdict(layout) | {"hidden": list(layout.hidden)}}
 
         self._change(put)
 

@@ -12,6 +12,7 @@ from textual.screen import Screen
 from hermes_memory_store.database import filesystem
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
+from hermes_memory_tui.system.inspector_state import GridLayout
 from hermes_memory_tui.widgets.lists.grid import Grid, GridSort
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class ListTools(Screen[None]):
     def _keep_layout(self) -> None:
         sort = self.grid.sort
         title = "" if sort is None else self.grid.columns[sort.column].title
-        self.kept.set_grid_layout(self.NAME, title, bool(sort and sort.descending), sorted(self.grid.hidden))
+        layout = GridLayout(title, sort is not None and sort.descending, tuple(sorted(self.grid.hidden)))
+        self.kept.set_grid_layout(self.NAME, layout)
 
     # Filtering
 

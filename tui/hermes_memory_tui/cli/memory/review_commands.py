@@ -108,11 +108,17 @@ def look_again(settings: CommandSettings) -> None:
         return
     if settings.is_tabular:
         print_rows(settings, FINDINGS, map(finding_json, found))
-    for one in () if settings.is_tabular else found:
+    else:
+        print_findings(found)
+    click.echo(f"{format_quantity(len(found), 'finding')}; nothing was changed", err=True)
+
+
+def print_findings(found: list[Finding]) -> None:
+    """Print findings: what and where, and below that the text."""
+    for one in found:
         place = one.kind if one.seq is None else f"{one.kind} {one.seq}"
         print_hanging(f"{short_uid(one.uid)}  ", f"{place}  {one.theme}  {to_printable(explain_finding(one.rule))}")
         print_hanging("    ", to_printable(" ".join(one.text[:MOST_SHOWN].split())))
-    click.echo(f"{format_quantity(len(found), 'finding')}; nothing was changed", err=True)
 
 
 def explain_finding(rule: str) -> str:

@@ -74,17 +74,23 @@ def recall_ask_command(
         return
     if settings.is_tabular:
         print_rows(settings, GIVEN_ITEMS, map(item_json, given.items))
-    for item in () if settings.is_tabular else given.items:
-        print_item(item, why)
-    if why and given.left_out and not settings.is_tabular:
-        click.echo("\nleft out:")
-        for item in given.left_out[:10]:
-            print_item(item, why)
+    else:
+        print_given(given, why)
     if not given.items:
         click.echo("nothing answers that", err=True)
     click.echo(f"{given.tokens} of {budget} tokens, by {given.ranked_by}", err=True)
     if given.note:
         click.echo(f"note: {given.note}", err=True)
+
+
+def print_given(given: Given, why: bool) -> None:
+    """Print what is given, and with `why` what was left out."""
+    for item in given.items:
+        print_item(item, why)
+    if why and given.left_out:
+        click.echo("\nleft out:")
+        for item in given.left_out[:10]:
+            print_item(item, why)
 
 
 def print_item(item: GivenItem, why: bool) -> None:

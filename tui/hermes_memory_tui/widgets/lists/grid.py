@@ -5,8 +5,6 @@ Filter, order, chosen columns and marks are kept apart from the rows: a view sho
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
@@ -16,7 +14,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.highlight import split_at_spans
@@ -28,7 +25,7 @@ from hermes_memory_tui.widgets.lists.grid_rows import (
     arrange_rows,
     find_word_spans,
 )
-from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList, ListMessage
 from hermes_memory_tui.widgets.lists.marked_list import MarkedList
 
 __all__ = ["Grid", "GridCell", "GridColumn", "GridRow", "GridSort"]
@@ -48,16 +45,8 @@ class Grid(MarkedList):
         Binding("enter", "open", "Open", id="grid.open", tooltip="Open what the cursor is on", show=False),
     ]
 
-    class SortChosen(Message):
+    class SortChosen(ListMessage):
         """Posted when a click on the head chose an order."""
-
-        def __init__(self, list: Grid) -> None:
-            super().__init__()
-            self.list = list
-
-        @property
-        def control(self) -> Grid:
-            return self.list
 
     def __init__(self, columns: Sequence[GridColumn], id: str = "grid") -> None:
         super().__init__(id)
@@ -173,9 +162,9 @@ class Grid(MarkedList):
             lines = (json.dumps(dict(zip(titles, row, strict=True)), ensure_ascii=False) for row in rows)
             return "".join(f"{line}\n" for line in lines)
         if kind == ".csv":
-            text = io.StringIO()
-            csv.writer(text, lineterminator="\r\n").writerows([titles, *rows])
-            return text.getvalue()
+            from hermes_memory_tui.text.separated_values import to_csv_line
+
+            return "".join(map(to_csv_line, [titles, *rows]))
         table = ["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles)]
         table += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         return "\n".join(table) + "\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hermes_memory_store.language.tokenizer import fold_accents
+from hermes_memory_tui.text.highlight import merge_match_spans
 
 SortValue = int | float | str
 """What a cell is sorted by: a number before any text."""
@@ -149,10 +150,4 @@ def find_word_spans(text: str, wanted: str) -> list[tuple[int, int]]:
         return []
     words = [word for word in wanted.casefold().split() if word[0] != "!"]
     spans = [found.span() for word in words for found in re.finditer(re.escape(word), folded)]
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
+    return merge_match_spans(spans)

@@ -31,6 +31,18 @@ AHEAD_S = 0.008
 """How long after a scroll the next page is drawn: once the frame is out, and before a key that is held down repeats."""
 
 
+class ListMessage(Message):
+    """What a list says of itself."""
+
+    def __init__(self, list: LineList) -> None:
+        super().__init__()
+        self.list = list
+
+    @property
+    def control(self) -> LineList:
+        return self.list
+
+
 class LineList(ScrollView, can_focus=True):
     """Rows by number, a cursor, and the keys to move it. A subclass defines the number of rows and draws them."""
 
@@ -48,30 +60,14 @@ class LineList(ScrollView, can_focus=True):
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row the cursor is on."""
 
-    class Moved(Message):
+    class Moved(ListMessage):
         """Posted when the cursor is on another row, or the row under it shows something else."""
-
-        def __init__(self, list: LineList) -> None:
-            super().__init__()
-            self.list = list
-
-        @property
-        def control(self) -> LineList:
-            return self.list
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, type(self)) and message.list is self.list
 
-    class Opened(Message):
+    class Opened(ListMessage):
         """Posted when a row is chosen: enter, or a second click on it."""
-
-        def __init__(self, list: LineList) -> None:
-            super().__init__()
-            self.list = list
-
-        @property
-        def control(self) -> LineList:
-            return self.list
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)

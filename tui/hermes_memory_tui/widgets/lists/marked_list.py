@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from hermes_memory_tui.text.display_formats import format_count, pluralise
-from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList, ListMessage
 
 REACTION_S = 0.4
 """A key that comes sooner after a new row was meant for the row before: people do not react faster to what they read."""
@@ -49,16 +48,8 @@ class MarkedList(LineList):
     NOUN: ClassVar[str] = "row"
     """What a row is called."""
 
-    class MarksChanged(Message):
+    class MarksChanged(ListMessage):
         """Posted when the set of marked rows has changed."""
-
-        def __init__(self, list: MarkedList) -> None:
-            super().__init__()
-            self.list = list
-
-        @property
-        def control(self) -> MarkedList:
-            return self.list
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id)
