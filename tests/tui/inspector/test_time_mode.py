@@ -44,6 +44,15 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the private copies of this test stand, and nobody else's."""
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
 def is_past(pilot: Pilot[int]) -> bool:
     app: Any = pilot.app
     return bool(app.is_past)
@@ -200,7 +209,7 @@ async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_p
         await until(pilot, lambda: "is of the present" in screen_text(pilot))
 
 
-async def test_steps_that_go_too_far_at_once_end_at_the_beginning_and_say_so(path: Path) -> None:
+async def test_steps_that_go_too_far_at_once_end_at_the_beginning_and_say_so(path: Path, copies: Path) -> None:
     async with inspecting(path) as pilot:
         app: Any = pilot.app
         for _ in range(12):
@@ -210,10 +219,10 @@ async def test_steps_that_go_too_far_at_once_end_at_the_beginning_and_say_so(pat
         for _ in range(3):
             app.action_step(1)
         await until(pilot, lambda: past_targets(pilot) == "abc")
-        assert len(copies_of_the_past()) == 1
+        assert len(list(copies.iterdir())) == 1
 
 
-async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with inspecting(path) as pilot:
         app: Any = pilot.app
 
@@ -227,9 +236,4 @@ async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, monkeypatch: py
         app.action_step(-1)
         await until(pilot, lambda: not app.time._is_moving)
         assert not is_past(pilot)
-        assert not copies_of_the_past()
-
-
-def copies_of_the_past() -> list[Path]:
-    """The private copies that are on the disk."""
-    return list(Path(tempfile.gettempdir()).glob("hermes-memory-past-*"))
+        assert not list(copies.iterdir())

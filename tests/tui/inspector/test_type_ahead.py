@@ -44,7 +44,9 @@ async def test_in_every_view_too(path: Path, view: str) -> None:
 
 async def test_letters_after_a_digit_are_meant_for_the_view(path: Path) -> None:
     async with inspecting(path) as pilot:
-        send_at_once(pilot, "2", "/", *"lau", "enter", "c")
+        send_at_once(pilot, "2", "/", *"lau", "enter")
+        await until(pilot, lambda: "/ lau" in screen_text(pilot) and "1 of 1" in screen_text(pilot))
+        send_at_once(pilot, "c")  # once there is a row: before, there is nothing that it could close
         await until(pilot, lambda: scopes_of(path)["launch"].status.value == "closed")
 
 
