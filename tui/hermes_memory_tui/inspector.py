@@ -10,7 +10,9 @@ from pathlib import Path, PurePath
 from sqlite3 import ProgrammingError
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.color import ColorSystem
 from textual import events
+from textual._compositor import CompositorUpdate
 from textual._context import active_message_pump
 from textual.app import ScreenStackError
 from textual.binding import Binding, BindingType
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from hermes_memory_tui.screens.past_screen import TravelProgress
     from hermes_memory_tui.screens.time_mode import TimeTravel
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
+    from hermes_memory_tui.system.terminal import TerminalDriver
     from hermes_memory_tui.views.base_view import BaseView
 
 
@@ -119,6 +122,7 @@ class Inspector(TypeAhead):
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
         Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
         Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend", tooltip="Suspend; fg comes back", show=False),
+        Binding("ctrl+l", "redraw", "Redraw", id="app.redraw", tooltip="Draw the screen anew", show=False),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 
@@ -181,19 +185,35 @@ class Inspector(TypeAhead):
 
         return TerminalDriver
 
+    @property
+    def _terminal(self) -> TerminalDriver | None:
+        """The terminal this app has to itself, if there is one."""
+        driver: Any = self._driver  # its class is imported with a terminal only
+        return driver if hasattr(driver, "give_up") else None
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        terminal = self._terminal
+        if terminal is None or not isinstance(renderable, CompositorUpdate):
+            super()._display(screen, renderable)
+        elif self._running and not self._closed and not self._batch_count:
+            size = self.screen.outer_size
+            colours = self.console._color_system or ColorSystem.TRUECOLOR
+            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), colours)
+
+    def action_redraw(self) -> None:
+        """Draw the screen anew."""
+        if self._terminal is not None:
+            self._terminal.redraw()
+
     def restore_terminal(self) -> None:
         """Restore the terminal without waiting for anything. May be called from any thread."""
-        from hermes_memory_tui.system.terminal import TerminalDriver
-
-        if isinstance(self._driver, TerminalDriver):
-            self._driver.restore()
+        if self._terminal is not None:
+            self._terminal.restore()
 
     def give_up_terminal(self) -> None:
         """Stop drawing, and do not wait for pending output to be read. May be called from any thread."""
-        from hermes_memory_tui.system.terminal import TerminalDriver
-
-        if isinstance(self._driver, TerminalDriver):
-            self._driver.give_up()
+        if self._terminal is not None:
+            self._terminal.give_up()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return palettes.default_variables(self.current_theme.to_color_system().generate())

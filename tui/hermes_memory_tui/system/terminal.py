@@ -1,9 +1,7 @@
 """`TerminalDriver`: the driver of a real terminal, which ends when the terminal is lost.
 
-Textual's own passes output to a thread through a bounded queue. When the terminal is lost, that thread dies
-at the first write, and the main thread waits forever for room in the queue: signals are no longer handled.
-Its input thread spins on a lost terminal, and SIGCONT, which the system sends after a hangup, starts a second
-one.
+The input thread of Textual's own spins on a lost terminal, and SIGCONT, which the system sends after a hangup, starts
+a second one. Of the output see `terminal_writer`.
 """
 
 from __future__ import annotations
@@ -16,18 +14,18 @@ import termios
 import threading
 from codecs import getincrementaldecoder
 from contextlib import suppress
-from queue import Empty, Full, Queue
 
+from rich.color import ColorSystem
 from textual import constants, events
+from textual._compositor import CompositorUpdate
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
+from textual.messages import TerminalSupportsSynchronizedOutput
 
-MOST_QUEUED = 30
-"""Pieces of output that may wait for the terminal."""
-
-LOOK_S = 0.5
-"""How often to look whether the terminal is still there, and whether whoever waits for it still should."""
+from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, LinePace
+from hermes_memory_tui.system.screen_cells import ScreenCells
+from hermes_memory_tui.system.terminal_writer import LOOK_S, TerminalWriter
 
 INPUT_S = 0.1
 """How long to wait for input at a time; a lone escape is told from the beginning of a sequence meanwhile."""
@@ -40,6 +38,9 @@ LEAVE = (
 )
 """What gives a terminal back: everything that `LinuxDriver.stop_application_mode` writes."""
 
+
+NO_COLOUR_ERASE = ("screen", "vt", "ansi", "cygwin")
+"""How the names of terminals begin that erase with their default background; all with 256 colours use the current."""
 
 JOINERS = "\u200c\u200d"
 """Characters that nobody sees, and without which emoji families and Persian words fall apart."""
@@ -56,6 +57,7 @@ class TerminalDriver(LinuxDriver):
     """Textual's driver with an output that can be abandoned. A lost terminal counts as SIGHUP."""
 
     _output: TerminalWriter | None = None
+    _cells: ScreenCells
 
     def start_application_mode(self) -> None:
         if self._key_thread is not None and self._key_thread.is_alive():
@@ -63,9 +65,66 @@ class TerminalDriver(LinuxDriver):
         assert sys.__stderr__ is not None  # which is drawn on
         self.exit_event = threading.Event()
         if self._output is None:
-            self._output = TerminalWriter(sys.__stderr__.fileno(), sys.__stderr__.encoding)
-            self._output.start()
+            self._output = self._start_output(sys.__stderr__.fileno(), sys.__stderr__.encoding)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left its type out
+        self._output.start_drawing()
+
+    def _start_output(self, handle: int, encoding: str) -> TerminalWriter:
+        terminal = os.environ.get("TERM", "")
+        erases_in_colour = "256" in terminal or not terminal.startswith(NO_COLOUR_ERASE)
+        self._cells = ScreenCells(erases_in_colour=erases_in_colour)
+        pace = LinePace(is_remote="SSH_CONNECTION" in os.environ)
+        output = TerminalWriter(handle, encoding, self._cells, pace, self._fail)
+        output.start()
+        return output
+
+    def _request_terminal_sync_mode_support(self) -> None:
+        if self._output is not None:  # before the question that fewer terminals answer
+            self._output.ask()
+        super()._request_terminal_sync_mode_support()
+
+    def stop_application_mode(self) -> None:
+        if self._output is not None:
+            self._output.stop_drawing()
+        super().stop_application_mode()
+
+    def show(
+        self, update: CompositorUpdate, size: tuple[int, int], cursor: tuple[int, int], colours: ColorSystem
+    ) -> None:
+        """Show what an update draws, once the line takes it; what it draws over meanwhile is never sent.
+
+        :param size: columns and rows of the screen
+        :param cursor: column and row where the cursor belongs
+        """
+        self._cells.put(update, size, cursor, colours)
+        if self._output is not None:
+            self._output.show()
+
+    def redraw(self) -> None:
+        """Send the whole screen again: another program may have written over it."""
+        self._cells.forget_shown()
+        if self._output is not None:
+            self._output.show()
+
+    def process_message(self, message: Message) -> None:
+        output = self._output
+        if isinstance(message, TerminalSupportsSynchronizedOutput) and output is not None:
+            output.is_synchronised = True
+            output.answer(ASK_MODE)
+        elif isinstance(message, events.CursorPosition) and output is not None:
+            output.answer(ASK_CURSOR)
+        else:
+            if isinstance(message, events.Key) and output is not None:
+                output.press()
+            super().process_message(message)
+
+    def _fail(self, error: Exception) -> None:
+        """Let the app fail. May be called from any thread."""
+
+        def fail() -> None:
+            raise error
+
+        self._app.call_later(fail)
 
     def write(self, data: str) -> None:
         if self._output is not None:
@@ -93,12 +152,7 @@ class TerminalDriver(LinuxDriver):
             self.give_up()
             os.kill(os.getpid(), signal.SIGHUP)
         except Exception as error:
-            failed = error  # the name above ends with its block
-
-            def fail() -> None:
-                raise failed
-
-            self._app.call_later(fail)
+            self._fail(error)
 
     def run_input_thread(self) -> None:
         """Read input until this thread's `exit_event`.
@@ -146,61 +200,3 @@ class TerminalDriver(LinuxDriver):
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
             if select.select([], [handle], [], LOOK_S)[1]:
                 os.write(handle, LEAVE.encode())
-
-
-class TerminalWriter(threading.Thread):
-    """Writes to the terminal, and watches whether it is still there."""
-
-    def __init__(self, handle: int, encoding: str) -> None:
-        super().__init__(daemon=True, name="terminal-output")
-        self.lost = threading.Event()
-        """Whether nobody takes what is written."""
-        self._handle = handle
-        self._encoding = encoding
-        self._queue: Queue[str | None] = Queue(MOST_QUEUED)
-
-    def write(self, text: str | None) -> None:
-        """Queue a piece of output; waits while the queue is full."""
-        while not self.lost.is_set():
-            try:
-                self._queue.put(text, timeout=LOOK_S)
-            except Full:
-                continue
-            return
-
-    def stop(self) -> None:
-        """Wait until everything is written, unless nobody reads it."""
-        self.write(None)
-        while self.is_alive() and not self.lost.is_set():
-            self.join(LOOK_S)
-
-    def run(self) -> None:
-        try:
-            while not self.lost.is_set():
-                pieces = self._next_pieces()
-                self._write("".join(piece for piece in pieces if piece is not None))
-                if None in pieces:
-                    return
-        except (OSError, termios.error):
-            self.lost.set()
-            os.kill(os.getpid(), signal.SIGHUP)
-
-    def _next_pieces(self) -> list[str | None]:
-        """Return the pending pieces, at least one, or none when nothing arrived for a while."""
-        try:
-            pieces = [self._queue.get(timeout=LOOK_S)]
-        except Empty:
-            termios.tcgetattr(self._handle)  # refused once the terminal has gone
-            return []
-        while pieces[-1] is not None and not self._queue.empty():
-            pieces.append(self._queue.get())
-        return pieces
-
-    def _write(self, text: str) -> None:
-        # To the system itself: a file would be locked by a write that never ends when the interpreter wants to flush it.
-        rest = text.encode(self._encoding, "backslashreplace")
-        while rest and not self.lost.is_set():
-            try:
-                rest = rest[os.write(self._handle, rest) :]
-            except BlockingIOError:  # another program that shares the terminal made it so
-                select.select([], [self._handle], [], LOOK_S)

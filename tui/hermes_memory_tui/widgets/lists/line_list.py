@@ -27,6 +27,9 @@ from hermes_memory_tui.widgets import scrollbar_thumb
 DRAWN_ROWS = 256
 """Drawn rows that are kept, some screens' worth."""
 
+SCROLL_JUMP = 3
+"""Rows by which a list scrolls at least when its cursor leaves what is seen."""
+
 AHEAD_S = 0.008
 """How long after a scroll the next page is drawn: once the frame is out, and before a key that is held down repeats."""
 
@@ -257,15 +260,16 @@ class LineList(ScrollView, can_focus=True):
         self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
     def keep_in_view(self) -> None:
-        """Scroll just far enough to show the cursor."""
+        """Scroll far enough to show the cursor, and a few rows beyond: every scroll sends all rows to the terminal."""
         height = self.scrollable_content_region.height - self.head_lines
         top = self.scroll_offset.y
         if height <= 0:
             return
+        ahead = min(SCROLL_JUMP, height // 2 + 1) - 1
         if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False, force=True)
+            self.scroll_to(y=self.cursor - ahead, animate=False, force=True)
         elif self.cursor >= top + height:
-            self.scroll_to(y=self.cursor - height + 1, animate=False, force=True)
+            self.scroll_to(y=self.cursor - height + 1 + ahead, animate=False, force=True)
 
     def action_move(self, rows: int) -> None:
         self.cursor += rows

@@ -1,0 +1,293 @@
+"""What is sent to the terminal is only what differs, and shows the same as if all of it had been sent."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import termios
+import threading
+import time
+import tty
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.color import Color, ColorSystem
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, PATIENCE_S, LinePace
+from hermes_memory_tui.system.screen_cells import PLAIN, Pen, ScreenCells, change_pen
+from hermes_memory_tui.system.terminal_writer import TerminalWriter
+
+WIDTH, HEIGHT = 24, 5
+
+COLOURS = st.sampled_from(
+    [None, Color.default(), Color.from_rgb(1, 2, 3), Color.from_rgb(200, 100, 0), Color.parse("red")]
+)
+
+STYLES = st.none() | st.builds(
+    Style,
+    color=COLOURS,
+    bgcolor=COLOURS,
+    bold=st.booleans(),
+    dim=st.booleans(),
+    italic=st.booleans(),
+    underline=st.booleans(),
+    reverse=st.booleans(),
+    strike=st.booleans(),
+)
+
+PIECES = st.sampled_from([*"ab   -é日한", "e\u0301", "\u200d", "👩", "\u202e", "\x1b", "\t"])
+TEXTS = st.lists(PIECES, max_size=9).map("".join)
+BLANKS = st.integers(1, WIDTH).map(lambda count: " " * count)
+
+
+@st.composite
+def strips(draw: st.DrawFn, width: int) -> Strip:
+    segments = draw(st.lists(st.tuples(TEXTS | BLANKS, STYLES).map(lambda given: Segment(*given)), max_size=4))
+    return Strip(segments).adjust_cell_length(width)
+
+
+@st.composite
+def updates(draw: st.DrawFn) -> CompositorUpdate:
+    if draw(st.booleans()):
+        return LayoutUpdate([[draw(strips(WIDTH))] for _ in range(HEIGHT)], Region(0, 0, WIDTH, HEIGHT))
+    cut = draw(st.integers(1, WIDTH - 1))
+    chops = [{0: draw(strips(cut)), cut: draw(strips(WIDTH - cut))} for _ in range(HEIGHT)]
+    y = draw(st.integers(0, HEIGHT - 1))
+    x1 = draw(st.integers(0, WIDTH - 1))
+    x2 = draw(st.integers(x1 + 1, WIDTH))
+    return ChopsUpdate(chops, [(y, x1, x2)], [[cut, WIDTH]] * HEIGHT)
+
+
+def put(cells: ScreenCells, update: CompositorUpdate, cursor: tuple[int, int] = (0, 0)) -> None:
+    cells.put(update, (WIDTH, HEIGHT), cursor, ColorSystem.TRUECOLOR)
+
+
+def terminal() -> tuple[pyte.Screen, pyte.Stream]:
+    screen = pyte.Screen(WIDTH, HEIGHT)
+    screen.reset_mode(7, private=True)  # as Textual has it: no wrapping
+    return screen, pyte.Stream(screen)
+
+
+def looks(screen: pyte.Screen) -> list[list[tuple[object, ...]]]:
+    """What can be seen of every cell: a blank shows no colour of its own."""
+    return [
+        [
+            (cell.data, cell.bg, cell.reverse, cell.underscore, cell.strikethrough)
+            + ((cell.fg, cell.bold, cell.italics) if cell.data.strip() or cell.reverse or cell.underscore else ())
+            for cell in (screen.buffer[y][x] for x in range(WIDTH))
+        ]
+        for y in range(HEIGHT)
+    ]
+
+
+@given(st.lists(updates(), min_size=1, max_size=6), st.booleans(), st.data())
+def test_differences_show_what_all_of_it_would(
+    drawn: list[CompositorUpdate], erases_in_colour: bool, data: st.DataObject
+) -> None:
+    """Whichever frames are skipped."""
+    sent, fresh = (ScreenCells(erases_in_colour=erases_in_colour) for _ in range(2))
+    shown, stream = terminal()
+    for update in drawn:
+        put(sent, update)
+        put(fresh, update)
+        if data.draw(st.booleans()):
+            stream.feed(sent.take())
+    stream.feed(sent.take())
+    whole, all_at_once = terminal()
+    all_at_once.feed(fresh.take())
+    assert shown.display == whole.display
+    assert looks(shown) == looks(whole)
+    assert sent.take() == ""
+
+
+PENS = st.builds(
+    Pen,
+    st.sampled_from(["", "31", "38;2;1;2;3"]),
+    st.sampled_from(["", "41", "48;2;1;2;3"]),
+    st.sampled_from([0, 1, 2, 3, 4, 8, 64, 256, 512, 9, 4097]),
+    st.sampled_from(["", "https://example.org"]),
+)
+
+
+@given(PENS, PENS)
+def test_a_change_of_pen_is_the_new_pen(old: Pen, new: Pen) -> None:
+    def seen(*sequences: str) -> object:
+        screen, stream = terminal()
+        for sequence in sequences:
+            stream.feed(sequence.partition("\x1b]8")[0])
+        at = screen.cursor.attrs
+        return at.fg, at.bg, at.bold, at.italics, at.underscore, at.reverse, at.strikethrough
+
+    assert seen(change_pen(None, old), change_pen(old, new)) == seen(change_pen(None, new))
+    assert ("\x1b]8" in change_pen(old, new)) is (old.link != new.link)
+    assert change_pen(new, new) == "" or new == PLAIN
+
+
+def row(text: str, style: Style | None = None) -> LayoutUpdate:
+    lines: list[Iterable[Strip]] = [
+        [Strip([Segment(text.ljust(WIDTH), style)])],
+        *([Strip.blank(WIDTH)] for _ in range(HEIGHT - 1)),
+    ]
+    return LayoutUpdate(lines, Region(0, 0, WIDTH, HEIGHT))
+
+
+def test_a_changed_letter_is_sent_alone() -> None:
+    cells = ScreenCells()
+    put(cells, row("the first text"))
+    cells.take()
+    put(cells, row("the worst text"))
+    assert cells.take() == "\x1b[1;5Hwo"
+
+
+def test_what_another_program_wrote_is_drawn_over() -> None:
+    cells = ScreenCells()
+    put(cells, row("a text"))
+    first = cells.take()
+    cells.forget_shown()
+    assert cells.take() == first
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    cells = ScreenCells()
+    put(cells, row("a\x1b]0;title\x07b\x9b"))
+    assert "\x07" not in cells.take().replace("\x1b[", "")
+    assert cells.take() == ""
+
+
+# The line
+
+
+@dataclass
+class SlowLine:
+    """A line that carries so many bytes a second, and a terminal at its end that answers after a while."""
+
+    rate: float = 2_400.0
+    latency_s: float = 0.3
+    now: float = 0.0
+    free_at: float = 0.0
+    answers: list[float] = field(default_factory=list)
+
+    def send(self, size: int) -> None:
+        self.free_at = max(self.free_at, self.now) + size / self.rate
+        self.answers.append(self.free_at + self.latency_s)
+
+
+@pytest.mark.parametrize("question", [ASK_CURSOR, ASK_MODE])
+def test_on_a_slow_line_the_last_frame_is_never_far_behind(question: str) -> None:
+    """Held keys draw a frame every 33 ms for five seconds; the line would carry six a second."""
+    line = SlowLine()
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    line.send(4)
+    sent = drawn = 0
+    last_sent_at = 0.0
+    while sent != 150:
+        line.now = round(line.now + 0.001, 3)
+        while line.answers and line.answers[0] <= line.now:
+            line.answers.pop(0)
+            pace.answer(question)
+        drawn = min(int(line.now / 0.033), 150)
+        if line.now > 1 and sent < drawn and pace.wait_s() == 0:
+            sent, last_sent_at = drawn, line.now
+            pace.send(400)
+            line.send(400)
+    assert last_sent_at - 150 * 0.033 < 0.5
+    assert line.free_at + line.latency_s - 150 * 0.033 < 1.0
+
+
+def test_a_fast_line_waits_for_nothing() -> None:
+    line = SlowLine(rate=1e7, latency_s=0.001)
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    for _ in range(100):
+        pace.answer(ASK_CURSOR)
+        assert pace.wait_s() == 0
+        pace.send(5_000)
+        line.now += 0.002
+
+
+def test_a_terminal_that_no_longer_answers_is_not_waited_for() -> None:
+    line = SlowLine()
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    pace.answer(ASK_CURSOR)
+    for _ in range(2):
+        pace.send(100)
+        assert 0 < pace.wait_s() <= PATIENCE_S + 1
+        line.now += PATIENCE_S + 1
+        assert pace.wait_s() == 0
+    assert pace.question == ""
+    pace.send(100)
+    assert pace.wait_s() == 0
+
+
+@pytest.mark.parametrize("is_remote", [True, False])
+def test_a_line_that_answers_nothing_is_taken_for_slow_only_over_ssh(is_remote: bool) -> None:
+    line = SlowLine()
+    pace = LinePace(is_remote=is_remote, clock=lambda: line.now)
+    pace.ask_first()
+    pace.send(400)
+    assert (pace.wait_s() > 0) is is_remote
+
+
+def test_frames_between_are_skipped_and_the_last_is_drawn() -> None:
+    """A real writer on a real pseudo-terminal that answers only when it is asked to."""
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs, termios.TCSANOW)
+    cells, failed = ScreenCells(), threading.Event()
+    writer = TerminalWriter(theirs, "utf-8", cells, LinePace(is_remote=False), lambda _: failed.set())
+    writer.start()
+    writer.ask()
+    writer.start_drawing()
+
+    def read_until(text: bytes) -> bytes:
+        seen, until = b"", time.monotonic() + 30
+        while text not in seen:
+            assert time.monotonic() < until, seen
+            if select.select([ours], [], [], 0.1)[0]:
+                seen += os.read(ours, 65_536)
+        return seen
+
+    read_until(ASK_CURSOR.encode())
+    writer.answer(ASK_CURSOR)
+    put(cells, row("frame 0"))
+    writer.show()
+    read_until(b"frame 0")
+    for number in range(1, 8):
+        put(cells, row(f"frame {number}"))
+        writer.show()
+    assert not select.select([ours], [], [], 0.2)[0]  # it has not answered yet
+    writer.answer(ASK_CURSOR)
+    assert b"7" in read_until(b"\x1b[6n")
+    writer.answer(ASK_CURSOR)
+    writer.stop_drawing()
+    writer.stop()
+    assert not failed.is_set()
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_an_error_in_the_program_is_not_swallowed_by_the_thread() -> None:
+    ours, theirs = pty.openpty()
+    failed: list[Exception] = []
+    cells = ScreenCells()
+    writer = TerminalWriter(theirs, "utf-8", cells, LinePace(is_remote=False), failed.append)
+    cells._dirty = {99}
+    writer.start()
+    with writer._changed:
+        writer._is_drawing = writer._has_frame = True
+    writer.show()
+    writer.join(30)
+    assert [type(error) for error in failed] == [IndexError]
+    os.close(ours)
+    os.close(theirs)

@@ -1,0 +1,355 @@
+"""`ScreenCells`: what the terminal shows and what it should show, cell by cell. Only the difference is sent.
+
+Textual draws a region anew when anything in it has changed: 9 to 16 KB for a key that moves a cursor. Most cells come
+out as they were. Here what is drawn is written down, and turned into output when the terminal takes some: the cells
+that differ from what it was sent before, with the shortest moves and changes of style between them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rich.cells import split_graphemes
+from rich.color import ColorSystem
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+
+NEAR = 4
+"""Unchanged cells between two changes that are sent again: moving past them costs as many bytes."""
+
+LONG_BLANK = 9
+"""Blank cells from which on erasing is shorter than sending spaces."""
+
+MOST_PENS = 8192
+"""Styles whose codes are kept; a look uses some hundreds, an animated colour any number."""
+
+ATTRIBUTES: tuple[tuple[int, str, str], ...] = (
+    (1, "1", "22"),
+    (2, "2", "22"),
+    (4, "3", "23"),
+    (8, "4", "24"),
+    (16, "5", "25"),
+    (32, "6", "25"),
+)
+ATTRIBUTES += ((64, "7", "27"), (128, "8", "28"), (256, "9", "29"), (512, "21", "24"), (4096, "53", "55"))
+"""Bit of a style, the code that turns it on and the one that turns it off (ECMA-48)."""
+
+SEEN_ON_BLANKS = 64 | 8 | 256 | 512 | 4096
+"""Attributes that show where there is no character: reverse, lines under, through and over."""
+
+
+class Pen(NamedTuple):
+    """What a terminal must be told to draw in a style."""
+
+    foreground: str = ""
+    background: str = ""
+    attributes: int = 0
+    link: str = ""
+
+
+PLAIN = Pen()
+
+Cell = tuple[str, Pen]
+"""A character with what joins it, and its pen. The second half of a wide one is an empty string."""
+
+Place = tuple[int, int]
+"""A column and a row."""
+
+BLANK: Cell = (" ", PLAIN)
+UNKNOWN: Cell = ("\0", PLAIN)
+"""A cell of which nobody knows what it shows: no cell is equal to it."""
+
+
+class ScreenCells:
+    """The cells of a screen. Frames are put in by the app, and taken out by the thread that writes."""
+
+    def __init__(self, *, erases_in_colour: bool = True) -> None:
+        """Begin with a screen of which nothing is known.
+
+        :param erases_in_colour: whether the terminal erases with the current background
+        """
+        self._lock = threading.Lock()
+        self._erases_in_colour = erases_in_colour
+        self._pens: dict[Style, tuple[Pen, Pen]] = {}
+        self._resize(0, 0)
+
+    def _resize(self, width: int, height: int) -> None:
+        self._size = (width, height)
+        self._wanted = [[BLANK] * width for _ in range(height)]
+        self._cursor = (0, 0)
+        self._forget()
+
+    def _forget(self) -> None:
+        width, height = self._size
+        self._shown = [[UNKNOWN] * width for _ in range(height)]
+        self._dirty = set(range(height))
+        self._at: Place | None = None
+        self._pen: Pen | None = None
+
+    def forget_shown(self) -> None:
+        """Send everything again: the terminal was cleared, or used by another program."""
+        with self._lock:
+            self._forget()
+
+    def put(self, update: CompositorUpdate, size: Place, cursor: Place, colours: ColorSystem) -> None:
+        """Write down what is to be seen.
+
+        :param size: columns and rows of the screen; another size than before begins anew
+        :param cursor: column and row where the cursor belongs
+        """
+        with self._lock:
+            if size != self._size:
+                self._resize(*size)
+            for x, y, strip in placed_strips(update):
+                self._put_segments(x, y, strip, colours)
+            self._cursor = cursor
+
+    def _put_segments(self, x: int, y: int, segments: Iterable[Segment], colours: ColorSystem) -> None:
+        width, height = self._size
+        if not 0 <= y < height or x >= width:
+            return
+        row = self._wanted[y]
+        cells: list[Cell] = []
+        for text, style, control in segments:
+            if control:
+                continue
+            pen, blank = self._pens_of(style, colours)
+            if text.isascii() and text.isprintable():
+                cells.extend([(c, blank if c == " " else pen) for c in text])
+            else:
+                put_graphemes(cells, text, pen, blank)
+        if len(cells) > width - x:
+            cut = cells[width - x :]
+            del cells[width - x :]
+            if cells and not cut[0][0]:
+                cells[-1] = (" ", cells[-1][1])
+        end = x + len(cells)
+        # What is drawn over half of a wide character leaves a blank of the other half.
+        if 0 < x < width and not row[x][0]:
+            row[x - 1] = (" ", row[x - 1][1])
+        if end < width and not row[end][0]:
+            row[end] = (" ", row[end][1])
+        row[x:end] = cells
+        self._dirty.add(y)
+
+    def _pens_of(self, style: Style | None, colours: ColorSystem) -> tuple[Pen, Pen]:
+        """Return the pen of a style, and the one for its blanks, which have no foreground."""
+        if style is None:
+            return PLAIN, PLAIN
+        pens = self._pens.get(style)
+        if pens is None:
+            if len(self._pens) > MOST_PENS:
+                self._pens.clear()
+            pen = make_pen(style, colours)
+            kept = pen.attributes & SEEN_ON_BLANKS
+            blank = pen._replace(foreground=pen.foreground if kept else "", attributes=kept)
+            self._pens[style] = pens = (pen, blank)
+        return pens
+
+    def take(self) -> str:
+        """Return what shows all that was put in since the last time; empty when all of it is shown."""
+        with self._lock:
+            delicate: list[Run] = []
+            runs: list[Run] = []
+            for y in sorted(self._dirty):
+                wanted, shown = self._wanted[y], self._shown[y]
+                if wanted != shown:
+                    joined = [x for x, cell in enumerate(wanted) if len(cell[0]) > 1 or len(shown[x][0]) > 1]
+                    if joined:
+                        delicate += self._find_runs(y, wanted, shown, joined[0])
+                    else:
+                        runs += self._find_runs(y, wanted, shown, len(wanted))
+                    self._shown[y] = wanted[:]
+            self._dirty.clear()
+            # A style is named in up to 40 bytes, a place in 8: most frames are shorter one style after another.
+            by_style = sorted(runs, key=lambda run: run.pen)
+            text, self._pen, self._at = min(
+                (write_runs(delicate + one, self._pen, self._at) for one in (runs, by_style)),
+                key=lambda written: len(written[0]),
+            )
+            if self._cursor != (0, 0) and self._at != self._cursor:  # none has a cursor in the corner
+                text += move(self._at, *self._cursor)
+                self._at = self._cursor
+            return text
+
+    def _find_runs(self, y: int, wanted: list[Cell], shown: list[Cell], joined: int) -> Iterable[Run]:
+        """Yield what must be sent of a row.
+
+        :param joined: the first column with a joined character. Terminals differ in how wide those are: nothing
+            beyond is where it should be, so all of it is sent, and each after one is placed anew.
+        """
+        x, width = 0, len(wanted)
+        while x < width:
+            if x < joined and wanted[x] == shown[x]:
+                x += 1
+                continue
+            if not wanted[x][0] and x:  # half of a wide character cannot be sent
+                x -= 1
+            run, x = self._collect_run(y, x, wanted, shown, joined)
+            yield run
+
+    def _collect_run(self, y: int, first: int, wanted: list[Cell], shown: list[Cell], joined: int) -> tuple[Run, int]:
+        """Return the cells from here on that are sent in one style, and the column after them."""
+        blanks = self._count_erasable(wanted, first)
+        if blanks >= LONG_BLANK:
+            end = first + blanks
+            erase = "\x1b[K" if end == len(wanted) else f"\x1b[{blanks}X"
+            return Run(wanted[first][1], y, first, erase, first), end
+        pen = wanted[first][1]
+        is_blank = wanted[first][0] == " "
+        x, after = first, first
+        while x < len(wanted):
+            text, its = wanted[x]
+            if text and its != pen:
+                if not (is_same_ground(pen, its) and (is_blank or text == " ")):
+                    break
+                pen = pen if text == " " else its
+            if text == " ":
+                if self._count_erasable(wanted, x) >= LONG_BLANK:
+                    break
+            elif text:
+                is_blank = False
+            x += 1
+            if x > joined or wanted[x - 1] != shown[x - 1]:
+                after = x
+            elif x - after > NEAR:
+                break
+            if len(text) > 1:
+                break
+        while after < len(wanted) and not wanted[after][0]:
+            after += 1
+        sent = "".join([text for text, _ in wanted[first:after]])
+        is_sure = after < len(wanted) and len(wanted[max(x - 1, first)][0]) <= 1
+        return Run(pen, y, first, sent, after if is_sure else None), after
+
+    def _count_erasable(self, wanted: list[Cell], x: int) -> int:
+        """Return how many equal blanks begin here that may be erased instead of sent."""
+        cell = wanted[x]
+        text, pen = cell
+        if text != " " or pen.attributes or pen.link or (pen.background and not self._erases_in_colour):
+            return 0
+        end = x + 1
+        while end < len(wanted) and wanted[end] == cell:
+            end += 1
+        return end - x
+
+
+class Run(NamedTuple):
+    """Cells beside each other that are sent in one style."""
+
+    pen: Pen
+    y: int
+    x: int
+    text: str
+    end: int | None
+    """Column where the cursor is afterwards; None where terminals differ, as in the last column."""
+
+
+def write_runs(runs: Iterable[Run], pen: Pen | None, at: Place | None) -> tuple[str, Pen | None, Place | None]:
+    """Return what draws the runs, and the pen and the place of the cursor afterwards."""
+    out: list[str] = []
+    for run in runs:
+        if at != (run.x, run.y):
+            out.append(move(at, run.x, run.y))
+        new = run.pen
+        if pen is not None and (not run.text.strip() or run.text.startswith("\x1b")) and is_same_ground(pen, new):
+            new = pen  # no foreground is seen on blanks
+        if pen != new:
+            out.append(change_pen(pen, new))
+            pen = new
+        out.append(run.text)
+        at = None if run.end is None else (run.end, run.y)
+    return "".join(out), pen, at
+
+
+def is_same_ground(one: Pen, other: Pen) -> bool:
+    """Check whether blanks look the same in both, lines and all."""
+    return one[1] == other[1] and one[3] == other[3] and not (one[2] | other[2]) & SEEN_ON_BLANKS
+
+
+def move(at: Place | None, x: int, y: int) -> str:
+    """Return the shortest way of the cursor to a column and row."""
+    if at is not None and at[1] == y and x > at[0]:
+        steps = x - at[0]
+        return "\x1b[C" if steps == 1 else f"\x1b[{steps}C"
+    if x == 0:
+        return f"\x1b[{y + 1}H" if y else "\x1b[H"
+    return f"\x1b[{y + 1};{x + 1}H"
+
+
+def placed_strips(update: CompositorUpdate) -> Iterable[tuple[int, int, Iterable[Segment]]]:
+    """Yield column, row and segments of all that an update draws."""
+    if isinstance(update, LayoutUpdate):
+        for y, strips in enumerate(update.strips, update.region.y):
+            yield update.region.x, y, [segment for strip in strips for segment in strip]
+    elif isinstance(update, ChopsUpdate):
+        for y, x1, x2 in update.spans:
+            for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+                if strip is not None and x <= x2 and end > x1:
+                    yield x, y, strip
+
+
+def put_graphemes(cells: list[Cell], text: str, pen: Pen, blank: Pen) -> None:
+    """Add the characters of a text with what joins them. Control characters are not sent to a terminal."""
+    text = "".join([c for c in text if c.isprintable() or c.isspace() or ord(c) > 0x9F])
+    for start, end, width in split_graphemes(text)[0]:
+        one = text[start:end]
+        if width:
+            cells.append((" ", blank) if one.isspace() and width == 1 else (one, pen))
+            cells.extend([("", pen)] * (width - 1))
+        elif cells and cells[-1][0]:
+            cells[-1] = (cells[-1][0] + one, cells[-1][1])
+
+
+def make_pen(style: Style, colours: ColorSystem) -> Pen:
+    """Return what a terminal of these colours must be told for a style."""
+    codes = [
+        ";".join(colour.downgrade(colours).get_ansi_codes(foreground=is_foreground)) if colour is not None else ""
+        for colour, is_foreground in ((style.color, True), (style.bgcolor, False))
+    ]
+    if codes[0] == "39":  # the terminal's own, which a pen without a colour has
+        codes[0] = ""
+    if codes[1] == "49":
+        codes[1] = ""
+    return Pen(codes[0], codes[1], style._attributes & style._set_attributes, style.link or "")
+
+
+def change_pen(old: Pen | None, new: Pen) -> str:
+    """Return the shortest sequence from one pen to another; from any pen when the old one is not known."""
+    fresh = sgr(["", *attribute_codes(new.attributes), new.foreground, new.background])
+    if old is None:
+        return fresh + link(new.link)
+    codes: list[str] = []
+    gone = old.attributes & ~new.attributes
+    on = new.attributes & ~old.attributes
+    for bit, _, off in ATTRIBUTES:
+        if gone & bit and off not in codes:
+            codes.append(off)
+            # One code may turn off two, of which the other is to stay.
+            on |= sum(other for other, _, its in ATTRIBUTES if its == off and new.attributes & other)
+    codes += attribute_codes(on)
+    if old.foreground != new.foreground:
+        codes.append(new.foreground or "39")
+    if old.background != new.background:
+        codes.append(new.background or "49")
+    changed = sgr(codes) if codes else ""
+    return min(changed, fresh, key=len) + (link(new.link) if old.link != new.link else "")
+
+
+def attribute_codes(attributes: int) -> list[str]:
+    """Return the codes that turn attributes on."""
+    return [on for bit, on, _ in ATTRIBUTES if attributes & bit]
+
+
+def sgr(codes: list[str]) -> str:
+    """Return the sequence that selects a style (SGR); a first code that is empty resets all before."""
+    first, rest = codes[:1], [code for code in codes[1:] if code]
+    return f"\x1b[{';'.join([*first, *rest])}m" if rest or first != [""] else "\x1b[m"
+
+
+def link(target: str) -> str:
+    """Return what begins a hyperlink, or ends the one before."""
+    return f"\x1b]8;;{target}\x1b\\"
