@@ -13,7 +13,8 @@ from hermes_memory_store.projects.branch_states import BranchFindings
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.journal_lines import JournalPrinter
 from hermes_memory_tui.model.journal_pages import OPS
-from hermes_memory_tui.widgets.change_text import change_subject, change_verb
+from hermes_memory_tui.text.change_subjects import change_subject
+from hermes_memory_tui.widgets.change_text import change_verb
 
 PAY, MAIN = "2" * 40, "1" * 40
 

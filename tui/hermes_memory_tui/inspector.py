@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -28,11 +29,12 @@ from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
-from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, START, VIEWS_BY_NAME, ViewEntry
+from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, NOW, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.system.type_ahead import TypeAhead
-from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView
+from hermes_memory_tui.text.display_formats import pluralise
+from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView, WaitingChanged
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -94,7 +96,7 @@ class Inspector(TypeAhead):
                 tooltip=entry.description,
                 show=False,
             )
-            for entry in (*CATALOG, START)
+            for entry in CATALOG
         ),
         *(
             Binding(key, action, title, id=f"time.{name}", key_display=shown, tooltip=tooltip, show=False)
@@ -164,6 +166,9 @@ class Inspector(TypeAhead):
         self._warned = False
         self.offers_start = offers_start
         self._recovery = recovery
+        self._home = settings.home if settings is not None else None
+        self._gives_notices = settings is not None and settings.notices
+        self._quarantined = 0
         self.work: OpenWork | None = None
         """What the person had before them when this app failed."""
         self.typed: dict[str, str] = {}
@@ -237,8 +242,24 @@ class Inspector(TypeAhead):
                 self.notify(said, timeout=15, markup=False)
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
-            if self.offers_start and not self.main.overview.themes:
-                self.open_view(START.name)
+            self._open_home()
+
+    def _open_home(self) -> None:
+        """Open the view that the person wants first; who begins with an empty memory gets *Now*."""
+        kept = self.main.kept
+        if self.offers_start and not self.main.overview.themes:
+            kept.set_home(NOW.name)
+            self.open_view(NOW.name)
+        elif self._recovery is None and (self._home or kept.home) == NOW.name:
+            self.open_view(NOW.name)
+
+    def on_waiting_changed(self, message: WaitingChanged) -> None:
+        """Ask for a notice when more waits than before, and the person looks elsewhere."""
+        more, self._quarantined = message.waiting > self._quarantined, message.waiting
+        if more and self._gives_notices and not self.app_focus and self._driver is not None:
+            from hermes_memory_tui.system.desktop_notices import format_notice
+
+            self._driver.write(format_notice(f"{pluralise(message.waiting, 'fact')} to review", os.environ))
 
     async def _recover(self, recovery: RecoveryState) -> None:
         from hermes_memory_tui.recovery import restore_work
@@ -452,6 +473,8 @@ class Inspector(TypeAhead):
             self.pop_screen()
         if name == FACTS:
             return None
+        if name == NOW.name and not self.main.overview.themes:
+            name = START.name  # an empty memory: what can be done about that
         if name not in self._views:
             self._views[name] = load_view_class(VIEWS_BY_NAME[name])(self.memory)
             self.install_screen(self._views[name], f"view-{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hermes_memory_store.frozen import dataclass
 
 FACTS = "facts"
-"""The first view, which is the main screen."""
+"""The view that is the main screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,10 @@ class ViewEntry:
     """The title on a strip that is too narrow for all full titles; empty when it is short already."""
 
 
+NOW = ViewEntry("now", "0", "Now", "Who is at work, what is written and given, what needs you", "now_view:NowView")
+
 CATALOG = (
+    NOW,
     ViewEntry(FACTS, "1", "Facts", "Browse, search and edit facts"),
     ViewEntry("scopes", "2", "Scopes", "Units of work: close, reopen, rename, merge, purge", "scopes_view:ScopesView"),
     ViewEntry(
@@ -31,10 +34,11 @@ CATALOG = (
         "Pressure",
         "Capacity per theme, and what each relief level would evict",
         "pressure_view:PressureView",
+        "Gauge",
     ),
     ViewEntry("told", "4", "Context", "The exact context block agents receive", "context_view:ContextView"),
     ViewEntry("agents", "5", "Agents", "Sessions with their calls and context", "agents_view:AgentsView"),
-    ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView"),
+    ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView", "Log"),
     ViewEntry("review", "7", "Review", "Quarantined facts awaiting review", "review_view:ReviewView"),
     ViewEntry(
         "turns",
@@ -47,7 +51,7 @@ CATALOG = (
     ViewEntry("team", "9", "Team", "Sync with a team database", "team_view:TeamView"),
 )
 
-START = ViewEntry("start", "0", "Start", "Import sources and hosts found on this machine", "start_view:StartView")
-"""Not in the strip: it opens by itself on an empty memory."""
+START = ViewEntry("start", "", "Start", "Import sources and hosts found on this machine", "start_view:StartView")
+"""Not in the strip: *Now* shows it while the memory is empty."""
 
 VIEWS_BY_NAME = {entry.name: entry for entry in (*CATALOG, START)}

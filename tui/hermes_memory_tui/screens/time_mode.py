@@ -16,6 +16,7 @@ from hermes_memory_tui.model.past_memory import Destination, PastMemory, Way, st
 from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.screens.past_screen import PastLoadingDialog, PastScreen, TravelProgress
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.widgets import change_text
 
 PLAY_S = 1.0
@@ -216,6 +217,6 @@ def describe_moment(present: Store, past: PastMemory) -> str:
     if not seq:
         return f"{when} · before the first change"
     change = present.journal.get(seq)
-    done = f"{change_text.change_verb(change)} {change_text.change_subject(change, change_names(present, [change]))}"
+    done = f"{change_text.change_verb(change)} {change_subject(change, change_names(present, [change]))}"
     who = display_formats.actor_name(change.actor)
     return f"{when} · #{seq}, {display_formats.format_count(later)} before now · {done.strip()} by {who}"

@@ -2,6 +2,8 @@
 
 look = "hermes-light"
 reduced_motion = true
+home = "now"
+notices = true
 
 [keys]
 "fact.archive" = "d"
@@ -24,7 +26,10 @@ from hermes_memory_store.frozen import dataclass
 
 FILE_NAME = "inspector.toml"
 
-TOPICS = ("look", "reduced_motion", "keys", "accents")
+TOPICS = ("look", "reduced_motion", "home", "notices", "keys", "accents")
+
+
+HOMES = ("now", "facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,10 @@ class InspectorSettings:
 
     look: str | None = None
     reduced_motion: bool = False
+    home: str | None = None
+    """The view that opens first, of `HOMES`; None: facts, and *Now* where the inspector began with an empty memory."""
+    notices: bool = False
+    """Whether the terminal is asked for a notice on the desktop when something waits for the person."""
     keys: dict[str, str] = field(default_factory=dict)
     """Keys by the id of the action, as `?` and the palette name it."""
     accents: dict[str, str] = field(default_factory=dict)
@@ -76,14 +85,19 @@ def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorS
         if name not in TOPICS:
             raise ArgumentError(f"{path}: there is no setting {shorten_value(name)!r}{suggestion(name, TOPICS)}", name)
     look, still = document.get("look"), document.get("reduced_motion", False)
+    notices = document.get("notices", False)
     if look is not None and not isinstance(look, str):
         raise ArgumentError(f"{path}: look is the name of a look, not {look!r}", look)
-    if not isinstance(still, bool):
-        raise ArgumentError(f"{path}: reduced_motion is true or false, not {still!r}", still)
+    for name in ("reduced_motion", "notices"):
+        if not isinstance(document.get(name, False), bool):
+            raise ArgumentError(f"{path}: {name} is true or false, not {document[name]!r}", document[name])
+    home = document.get("home")
+    if home is not None and home not in HOMES:
+        raise ArgumentError(f"{path}: home is {' or '.join(map(repr, HOMES))}, not {home!r}", home)
     keys, accents = text_table(document, "keys", path), text_table(document, "accents", path)
     for theme, colour in accents.items():
         reject_invalid_colour(theme, colour, path)
-    return InspectorSettings(look, still, keys, accents, path)
+    return InspectorSettings(look, still, home, notices, keys, accents, path)
 
 
 def text_table(document: dict[str, Any], name: str, path: Path) -> dict[str, str]:

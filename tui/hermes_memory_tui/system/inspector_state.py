@@ -76,6 +76,12 @@ class InspectorState:
             return said[0], said[1]
         return None
 
+    @property
+    def home(self) -> str:
+        """The view that opens first, unless the settings name one; empty where none was kept."""
+        said = self._said.get("home")
+        return said if isinstance(said, str) else ""
+
     def grid_layout(self, view: str) -> GridLayout:
         """Return how the list of a view was left."""
         grids = self._said.get("grids")
@@ -120,6 +126,10 @@ class InspectorState:
     def set_order(self, order: str, descending: bool) -> None:
         """Save the order of the facts."""
         self._change(lambda said: said.update(order=[order, descending]))
+
+    def set_home(self, view: str) -> None:
+        """Save which view opens first."""
+        self._change(lambda said: said.update(home=view))
 
     def set_grid_layout(self, view: str, layout: GridLayout) -> None:
         """Save how the list of a view is left."""

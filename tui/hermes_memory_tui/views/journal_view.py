@@ -25,6 +25,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
 from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import BaseView
@@ -203,7 +204,7 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
     """Return a change as a row of the list, and below it its own rows where it is unfolded."""
     rows = page.rows.get(fold.first)
     mark = "" if fold.size == 1 else "▸ " if rows is None else "▾ "
-    subject = format_fold_subject(fold, change_text.change_subject(fold.lead, page.named))
+    subject = format_fold_subject(fold, change_subject(fold.lead, page.named))
     verb = change_text.change_verb(fold.lead) if fold.size == 1 else format_fold_verb(fold)
     head = journal_row(fold.lead, verb, mark + subject, hue, now)
     if fold.size == 1:
@@ -212,7 +213,7 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
     found = [GridRow(FoldKey(fold.first), (number, *head.cells[1:]))]
     for row in rows or ():
         foot = "└ " if row.seq == fold.first else "├ "
-        subject = foot + change_text.change_subject(row, page.named)
+        subject = foot + change_subject(row, page.named)
         cells = list(journal_row(row, change_text.change_verb(row), subject, hue, now).cells)
         cells[1] = GridCell("")
         if row.actor == fold.lead.actor:
@@ -251,7 +252,7 @@ def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str],
         Content.assemble(
             (format_fold_verb(fold), "bold"),
             "  ",
-            format_fold_subject(fold, names.get(lead.uid) or change_text.change_subject(lead, names)),
+            format_fold_subject(fold, names.get(lead.uid) or change_subject(lead, names)),
         ),
         Content(""),
         labelled_value("by", display_formats.actor_name(lead.actor)),

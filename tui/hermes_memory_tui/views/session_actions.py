@@ -21,6 +21,7 @@ from hermes_memory_tui.model.journal_pages import load_fold_rows
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.text_panel import Line, labelled_value
@@ -83,7 +84,7 @@ def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]
         *(
             Content.assemble(
                 (f"{change_text.change_verb(one):<12}", change_text.change_style(one)),
-                f" {change_text.change_subject(one, names)}",
+                f" {change_subject(one, names)}",
             )
             for one in rows
         ),
@@ -215,7 +216,7 @@ def change_summary_line(change: Change, names: dict[str, str], now: int) -> Cont
 
     :param names: facts and scopes by uid
     """
-    subject = display_formats.fit_text(change_text.change_subject(change, names), 60).rstrip()
+    subject = display_formats.fit_text(change_subject(change, names), 60).rstrip()
     return Content.assemble(
         (f"{display_formats.format_age(change.at, now):>4}  ", "$dim"),
         (f"{change_text.change_verb(change):<12}", "bold"),

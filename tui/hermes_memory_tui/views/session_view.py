@@ -19,6 +19,7 @@ from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats, reason_lines
+from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import (
@@ -322,7 +323,7 @@ def change_row(change: Change, names: dict[str, str], now: int) -> GridRow:
             GridCell(display_formats.format_age(change.at, now), "dim", value=now - change.at),
             GridCell("✎ write", "warning"),
             GridCell(change_text.change_verb(change), change_text.change_ink(change)),
-            GridCell(change_text.change_subject(change, names)),
+            GridCell(change_subject(change, names)),
             GridCell(f"#{change.seq}", "dim"),
         ),
     )

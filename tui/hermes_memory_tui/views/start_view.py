@@ -13,7 +13,8 @@ from textual.content import Content
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.memory import ActionResult
+from hermes_memory_tui.model.memory import ActionResult, Memory
+from hermes_memory_tui.model.view_catalog import NOW
 from hermes_memory_tui.system import discovery
 from hermes_memory_tui.system.discovery import DiscoveredSource
 from hermes_memory_tui.views.base_view import BaseView
@@ -50,6 +51,10 @@ class StartView(BaseView[StartData]):
         Binding("n", "new_fact", "First fact", id="start.new", tooltip="Write a fact by hand"),
         Binding("r", "look_again", "Rescan", id="start.again", tooltip="Scan this machine again"),
     ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.strip.present = NOW.name
 
     def load(self, store: Store) -> StartData:
         facts = sum(sum(theme.facts.values()) for theme in store.themes())

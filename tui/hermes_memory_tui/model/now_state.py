@@ -1,0 +1,323 @@
+"""What goes on in a memory now: who is at work, how full it is, what is written and given, what waits, what is wrong.
+
+The view *Now* draws it, and `watch` and `stats` print it. Everything shown happened: a trace counts rows of the journal
+and of the context records, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_states
+from hermes_memory_store.context.context_records import ContextRecord
+from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
+from hermes_memory_store.model import Change, PressureLevel, Session, SessionStatus, ThemeSummary
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.change_names import change_names
+from hermes_memory_tui.model.journal_pages import MEMORY
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.change_subjects import change_subject
+from hermes_memory_tui.text.display_formats import actor_name, pluralise
+from hermes_memory_tui.text.fold_phrases import DONE, format_fold_subject, format_fold_verb
+
+TRACE_MS = 300_000
+"""The time that the trace of an agent covers."""
+
+TRACE_CELLS = 20
+"""Parts of that time, oldest first."""
+
+DAY_HOURS = 24
+
+HOUR_MS = 3_600_000
+
+MOST_AGENTS = 40
+"""Agents that are shown; of a thousand those heard last, and how many more there are."""
+
+MOST_EVENTS = 120
+"""Changes, and context records, that the stream goes back."""
+
+SYNC_CALM = ("idle", "exchanging", "fetching", "not configured")
+"""States of a sync in which nothing is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class NowEvent:
+    """Something that was written or given."""
+
+    at: int
+    key: tuple[str, int]
+    """`change` and the number of its first row, or `given` and the number of the record."""
+    who: str
+    session: str | None
+    """Name of the session, where it was one."""
+    theme: str
+    verb: str
+    text: str
+    uid: str | None = None
+    """The fact to open."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentNow:
+    """A session that is at work."""
+
+    session: Session
+    branch: str
+    """The branch it wrote from last; empty when that is not known."""
+    trace: tuple[int, ...]
+    """What it wrote and was given, in `TRACE_CELLS` parts of the last five minutes."""
+    word: str
+    """What it did last."""
+
+    @property
+    def calls(self) -> int:
+        """How much it wrote and was given in the last five minutes."""
+        return sum(self.trace)
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeDay:
+    """How full a theme is, and its last 24 hours, hour by hour."""
+
+    theme: ThemeSummary
+    written: tuple[int, ...]
+    """Changes of facts."""
+    given: tuple[int, ...]
+    """Tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class NowNote:
+    """Something that waits for a person, or is wrong."""
+
+    text: str
+    view: str
+    """The view where it can be acted on."""
+    is_wrong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NowState:
+    """All of it at one moment."""
+
+    agents: list[AgentNow]
+    more_agents: int
+    days: list[ThemeDay]
+    events: list[NowEvent]
+    """Newest first."""
+    notes: list[NowNote]
+    facts: int
+
+    def sentence(self) -> str:
+        """Say the same in one plain line."""
+        count = len(self.agents) + self.more_agents
+        agents = f"{pluralise(count, 'agent')} at work" if count else "no agent at work"
+        busiest = sorted(self.days, key=lambda day: -day.theme.gauge.pct)[:3]
+        full = ", ".join(f"{to_printable(day.theme.name)} {day.theme.gauge.pct:.0f} % full" for day in busiest)
+        more = len(self.days) - len(busiest)
+        notes = "; ".join(note.text for note in self.notes) or "nothing waits"
+        return ". ".join(filter(None, (agents, full + (f" and {more} more" if more > 0 else ""), notes))) + "."
+
+
+class NowReader:
+    """Reads the state, and keeps what it counted: each look counts only what is new."""
+
+    def __init__(self) -> None:
+        self._path: Any = None
+        self._seq = self._record = 0
+        self._written: Counter[tuple[int, int]] = Counter()
+        self._given: Counter[tuple[int, int]] = Counter()
+
+    def read(
+        self, store: Store, now: int, *, is_past: bool = False, sync: dict[str, Any] | None = None, capture: str = ""
+    ) -> NowState:
+        """Read the state at a moment.
+
+        :param now: milliseconds UTC
+        :param is_past: leave out what is only known of the present
+        :param sync: what the bridge says of the exchange with a team
+        :param capture: why nothing of what agents say is kept, when that is so
+        """
+        themes = store.themes()
+        sessions = [one for one in store.sessions.list() if one.ended_at is None]
+        events, branches = read_events(store)
+        traces = read_traces(store, now)
+        shown = sorted(sessions, key=lambda one: -one.heartbeat_at)[:MOST_AGENTS]
+        last = {(one.theme, one.session): one for one in reversed(events) if one.session is not None}
+        agents = [
+            AgentNow(
+                one,
+                branches.get((one.theme, one.name), ""),
+                traces.get((one.theme, one.name), (0,) * TRACE_CELLS),
+                format_last_word(last.get((one.theme, one.name))),
+            )
+            for one in shown
+        ]
+        hosts = [] if is_past else list_host_states(store, sessions)
+        notes = [*find_waiting(store, themes), *find_wrong(themes, sessions, hosts, sync, capture)]
+        facts = sum(sum(theme.facts.values()) for theme in themes)
+        return NowState(agents, len(sessions) - len(shown), self._read_days(store, themes, now), events, notes, facts)
+
+    def _read_days(self, store: Store, themes: Sequence[ThemeSummary], now: int) -> list[ThemeDay]:
+        since = now - DAY_HOURS * HOUR_MS
+        seq = store.journal.last_seq()
+        record = int(store.db.value("SELECT coalesce(max(id), 0) FROM injections"))
+        if store.path != self._path or seq < self._seq or record < self._record:
+            self._path = store.path
+            self._written.clear()
+            self._given.clear()
+            self._seq = find_first_row(store, "journal", "seq", since) - 1
+            self._record = find_first_row(store, "injections", "id", since) - 1
+        for counts, sql, known in (
+            (
+                self._written,
+                "SELECT theme_id, at / 3600000, count(*) FROM journal"
+                " WHERE seq > ? AND seq <= ? AND entity = 'fact' GROUP BY 1, 2",
+                (self._seq, seq),
+            ),
+            (
+                self._given,
+                "SELECT theme_id, at / 3600000, sum(tokens) FROM injections WHERE id > ? AND id <= ? GROUP BY 1, 2",
+                (self._record, record),
+            ),
+        ):
+            for theme_id, hour, many in store.db.rows(sql, known):
+                counts[theme_id, hour] += many
+        self._seq, self._record = seq, record
+        last_hour = now // HOUR_MS
+        hours = range(last_hour - DAY_HOURS + 1, last_hour + 1)
+        keys = [store.names.theme_or_none(theme.name) or 0 for theme in themes]
+        return [
+            ThemeDay(
+                theme,
+                tuple(self._written[key, hour] for hour in hours),
+                tuple(self._given[key, hour] for hour in hours),
+            )
+            for theme, key in zip(themes, keys, strict=True)
+        ]
+
+
+def find_first_row(store: Store, table: str, key: str, since: int) -> int:
+    """Return the first key of a row that is not older, in a table that grows with the time; there is no index of it."""
+    first, last = store.db.row(f"SELECT coalesce(min({key}), 1), coalesce(max({key}), 0) FROM {table}") or (1, 0)
+    low, high = int(first), int(last) + 1
+    while low < high:
+        middle = (low + high) // 2
+        row = store.db.row(f"SELECT at FROM {table} WHERE {key} >= ? ORDER BY {key} LIMIT 1", (middle,))
+        if row is None or row[0] >= since:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def read_events(store: Store) -> tuple[list[NowEvent], dict[tuple[str, str], str]]:
+    """Return what was written and given last, newest first, and the branch that each session wrote from last."""
+    folds = ChangeFolds(store).newest(MOST_EVENTS, entities=MEMORY)
+    named = change_names(store, [fold.lead for fold in folds])
+    branches: dict[tuple[str, str], str] = {}
+    for fold in folds:
+        lead = fold.lead
+        if lead.actor.kind == "session" and lead.origin.branch:
+            branches.setdefault((lead.theme, lead.actor.name), to_printable(lead.origin.branch))
+    events = [written_event(fold, named) for fold in folds]
+    events += [given_event(record) for record in store.context_records.list(limit=MOST_EVENTS)]
+    return sorted(events, key=lambda one: -one.at), branches
+
+
+def written_event(fold: ChangeFold, named: dict[str, str]) -> NowEvent:
+    """Say what a change was."""
+    lead = fold.lead
+    verb = DONE.get(lead.op, "") if fold.size == 1 else ""
+    return NowEvent(
+        lead.at,
+        ("change", fold.first),
+        actor_name(lead.actor),
+        lead.actor.name if lead.actor.kind == "session" else None,
+        lead.theme,
+        verb or format_fold_verb(fold),
+        format_fold_subject(fold, change_subject(lead, named)),
+        find_fact_uid(lead),
+    )
+
+
+def find_fact_uid(change: Change) -> str | None:
+    """Return the fact that a change is about."""
+    return change.uid if change.entity == "fact" and change.op != "purge" else None
+
+
+def given_event(record: ContextRecord) -> NowEvent:
+    """Say what an agent was given."""
+    asked = f" for “{to_printable(record.why)}”" if record.why else ""
+    text = f"{pluralise(len(record.facts), 'fact')} in {pluralise(record.tokens, 'token')}{asked}"
+    who = record.title or record.session or "an agent"
+    return NowEvent(record.at, ("given", record.id), to_printable(who), record.session, record.theme, "was given", text)
+
+
+def format_last_word(event: NowEvent | None) -> str:
+    """Say what an agent did last."""
+    return "" if event is None else f"{event.verb} {event.text}"
+
+
+def read_traces(store: Store, now: int) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Return what each session wrote and was given in the last five minutes, by theme and name."""
+    since = now - TRACE_MS
+    found: dict[tuple[str, str], list[int]] = {}
+
+    def add(theme: str, session: str, at: int) -> None:
+        if since <= at <= now:
+            cell = min((at - since) * TRACE_CELLS // TRACE_MS, TRACE_CELLS - 1)
+            found.setdefault((theme, session), [0] * TRACE_CELLS)[cell] += 1
+
+    first = find_first_row(store, "journal", "seq", since)
+    rows = store.db.rows("SELECT theme_id, actor_id, min(at) FROM journal WHERE seq >= ? GROUP BY change", (first,))
+    for theme_id, actor_id, at in rows:
+        actor = store.names.actor_by_key(actor_id)
+        if actor.kind == "session":
+            add(store.names.theme_name(theme_id), actor.name, at)
+    first = find_first_row(store, "injections", "id", since)
+    sql = "SELECT i.theme_id, n.name, i.at FROM injections i JOIN sessions n ON n.id = i.session_id WHERE i.id >= ?"
+    for theme_id, name, at in store.db.rows(sql, (first,)):
+        add(store.names.theme_name(theme_id), name, at)
+    return {key: tuple(cells) for key, cells in found.items()}
+
+
+def find_waiting(store: Store, themes: Iterable[ThemeSummary]) -> Iterable[NowNote]:
+    """Yield what waits for a person."""
+    held = display_formats.quarantined_count(themes)
+    if held:
+        yield NowNote(f"{pluralise(held, 'fact')} to review", "review")
+    conflicts = len(store.sync.conflicts())
+    if conflicts:
+        yield NowNote(f"{pluralise(conflicts, 'conflict')} with the team", "team")
+
+
+def find_wrong(
+    themes: Iterable[ThemeSummary],
+    sessions: Iterable[Session],
+    hosts: Iterable[HostState],
+    sync: dict[str, Any] | None,
+    capture: str,
+) -> Iterable[NowNote]:
+    """Yield what goes wrong."""
+    for theme in themes:
+        if theme.gauge.level is PressureLevel.CONSOLIDATE:
+            yield NowNote(f"{to_printable(theme.name)} is {theme.gauge.pct:.0f} % full", "pressure", is_wrong=True)
+    for host in hosts:
+        if host.is_silent:
+            yield NowNote(
+                f"{to_printable(host.host)} is silent: its hooks are installed, and not heard", "agents", True
+            )
+    gone = [one for one in sessions if one.status is SessionStatus.ORPHANED]
+    if gone:
+        yield NowNote(f"{pluralise(len(gone), 'session')} gone without an end", "agents", is_wrong=True)
+    if capture:
+        yield NowNote(f"capture {capture}", "turns", is_wrong=True)
+    state = (sync or {}).get("state")
+    if sync and sync.get("configured") and state not in SYNC_CALM:
+        why = f": {to_printable(str(sync['error']))}" if sync.get("error") else ""
+        yield NowNote(f"sync {to_printable(str(state))}{why}", "team", is_wrong=True)

@@ -1,0 +1,294 @@
+"""Now: who is at work, how full each memory is, what is written and given, what waits, and what goes wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from hermes_memory_store.model import PressureLevel, Session
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.now_state import TRACE_CELLS, AgentNow, NowEvent, NowNote, NowReader, NowState, ThemeDay
+from hermes_memory_tui.system import bridge_client, palettes
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.display_formats import format_age, format_sparkline, pluralise
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.session_actions import INKS
+from hermes_memory_tui.widgets.gauge_panel import bar_segments
+from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.text_panel import Line, labelled_value
+
+GAUGE = 10
+"""Cells of a gauge."""
+
+SYNC_S = 10.0
+"""How often the bridge is asked about the sync."""
+
+REST_S = 1.0
+"""How soon after it was read the memory is read again: ten agents write more often than a person looks."""
+
+
+class NowView(BaseView[NowState]):
+    """Agents, memories and what needs attention beside the stream of what happens."""
+
+    NAME = "now"
+    TITLE_OF_LIST = "written and given"
+    BINDING_GROUP_TITLE = "Now"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide"), (180, "-vast")]
+    TICK_S = 5.0
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("ago", 4, right=True),
+        GridColumn("", 1),
+        GridColumn("who", 22, least=50),
+        GridColumn("what", 11),
+        GridColumn("text"),
+        GridColumn("theme", 12, least=76),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "sources", "Sources", id="now.sources", tooltip="What can be imported or connected here"),
+    ]
+
+    def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
+        self.agents = Grid(
+            (
+                GridColumn("", 2),
+                GridColumn("agent"),
+                GridColumn("branch", 14, least=88),
+                GridColumn("5 min", TRACE_CELLS + 5, least=62),
+                GridColumn("last word", least=40),
+                GridColumn("seen", 4, right=True),
+            ),
+            id="grid-agents",
+        )
+        self.memories = Grid(
+            (
+                GridColumn("", 1),
+                GridColumn("memory"),
+                GridColumn("", GAUGE, least=40),
+                GridColumn("full", 5, right=True),
+                GridColumn("24 h", 24, least=62),
+                GridColumn("written", 7, right=True),
+                GridColumn("given", 7, right=True, least=50),
+            ),
+            id="grid-memories",
+        )
+        self.attention = Grid((GridColumn("", 1), GridColumn("")), id="grid-attention")
+        self.said = Static("", id="now-sentence", markup=False)
+        self.grid.is_newest_first = True
+        self._reader = NowReader()
+        self._sync: dict[str, Any] | None = None
+        self._asked_at = self._read_at = 0.0
+        self._moves = True
+
+    def compose(self) -> ComposeResult:
+        yield self.title_bar
+        yield self.strip
+        yield self.said
+        with Horizontal(id="body"):
+            with Vertical(id="now-left"):
+                yield self.agents
+                yield self.memories
+                yield self.attention
+            with Vertical(id="list"):
+                yield self.grid
+            yield self.pages
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        # Nothing moves over ssh, or where the person asked for that: the trace is a number then.
+        self._moves = self.app.animation_level != "none" and "SSH_CONNECTION" not in os.environ
+        self.agents.border_title, self.memories.border_title = "at work", "memories"
+        self.attention.border_title = "needs you"
+
+    def _check_for_changes(self) -> None:
+        if self._epoch >= 0 and self.app._loop is not None and self.app._loop.time() - self._read_at < REST_S:
+            self._update_title_error()
+            return
+        super()._check_for_changes()
+
+    def reload(self) -> None:
+        self._read_at = 0.0 if self.app._loop is None else self.app._loop.time()
+        super().reload()
+
+    def ask_outside_store(self) -> None:
+        if self._read_at - self._asked_at >= SYNC_S or not self._asked_at:
+            self._asked_at = self._read_at or 1.0
+            self._sync = bridge_client.request_sync(self.memory.path, "status")
+
+    def load(self, store: Store) -> NowState:
+        past = self.memory.is_past
+        sync = None if past else self._sync
+        capture = "" if past else self.memory.find_capture_stop()
+        reader = NowReader() if past else self._reader
+        return reader.read(store, self.memory.now(), is_past=past, sync=sync, capture=capture)
+
+    def draw(self, data: NowState) -> None:
+        now = self.memory.now()
+        hues = palettes.theme_hues(day.theme.name for day in data.days)
+        self.said.update(data.sentence())
+        self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
+        self.agents.border_subtitle = f"and {data.more_agents:,} more" if data.more_agents else ""
+        self.agents.show([agent_row(one, now, self._moves) for one in data.agents])
+        self.memories.show([day_row(day, hues[day.theme.name]) for day in data.days])
+        self.attention.empty = ("Nothing waits, and nothing is wrong.",)
+        self.attention.show([note_row(note) for note in data.notes])
+        self.grid.empty = ("Nothing has been written yet.",)
+        self.grid.show([event_row(event, hues.get(event.theme, 0), now) for event in data.events])
+        self._fit_panels(data)
+
+    def _fit_panels(self, data: NowState) -> None:
+        for grid, rows in ((self.agents, data.agents), (self.memories, data.days), (self.attention, data.notes)):
+            grid.styles.height = max(len(rows), 0 if rows else len(grid.empty)) + 3
+        self.set_class(not data.notes, "-calm")
+
+    def title_place(self) -> str:
+        return "now"
+
+    # What stands beside the list
+
+    @property
+    def event(self) -> NowEvent | None:
+        """The event under the cursor."""
+        events = self.data.events if self.data is not None else []
+        return next((one for one in events if one.key == self.grid.key), None)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        event = self.event
+        if event is None:
+            return "event", [Content.styled("nothing selected", "$dim")]
+        now = self.memory.now()
+        return f"{event.verb}", [
+            Content(event.text),
+            Content(""),
+            labelled_value("by" if event.key[0] == "change" else "to", event.who),
+            labelled_value("when", f"{display_formats.format_moment(event.at, now)}"),
+            labelled_value("theme", to_printable(event.theme)),
+            Content(""),
+            Content.styled("enter: open it", "$dim"),
+        ]
+
+    # Going where it can be acted on
+
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
+        if self.data is None:
+            return
+        if message.list is self.agents:
+            self._open_agent(
+                next((one.session for one in self.data.agents if one.session.uid == self.agents.key), None)
+            )
+        elif message.list is self.memories:
+            self._open_theme(self.memories.key)
+        elif message.list is self.attention:
+            note = next((one for one in self.data.notes if one.text == self.attention.key), None)
+            if note is not None:
+                self.inspector.open_view(note.view)
+        else:
+            super().on_line_list_opened(message)
+
+    def open(self, key: object) -> None:
+        event = self.event
+        if event is None:
+            return
+        kind, number = event.key
+        if event.uid is not None:
+            main = self.inspector.main
+            self.inspector.open_view("facts")
+            main.go_to_fact(event.uid)
+        elif kind == "change":
+            view = self.inspector.open_view("journal")
+            if view is not None:
+                view.show_line(f"#{number}")
+        elif event.session is not None and self.data is not None:
+            found = [one.session for one in self.data.agents if one.session.name == event.session]
+            self._open_agent(next(iter(found), None))
+
+    def _open_agent(self, session: Session | None) -> None:
+        from hermes_memory_tui.views.session_view import SessionView
+
+        if session is None:
+            self.inspector.open_view("agents")
+        else:
+            self.app.push_screen(SessionView(self.memory, session))
+
+    def _open_theme(self, name: object) -> None:
+        if isinstance(name, str):
+            main = self.inspector.main
+            self.inspector.open_view("facts")
+            main.go_to_scope(name, None)
+
+    def action_sources(self) -> None:
+        self.inspector.open_view("start")
+
+
+def agent_row(agent: AgentNow, now: int, moves: bool) -> GridRow:
+    """Return an agent as a row: its trace where things may move, else only how much there was."""
+    session, ink = agent.session, INKS.get(agent.session.status, "dim")
+    trace = "".join("·" if not many else format_sparkline([many], 8, 1) for many in agent.trace)
+    called = pluralise(agent.calls, "call")
+    return GridRow(
+        session.uid,
+        (
+            GridCell(display_formats.SESSION_SHAPES[session.status], ink),
+            GridCell(to_printable(session.title), bold=True, name=True),
+            GridCell(agent.branch or "–", "dim", name=True),
+            GridCell(f"{trace} {agent.calls}" if moves else called, ink if agent.calls else "dim", value=agent.calls),
+            GridCell(agent.word, "dim"),
+            GridCell(format_age(session.heartbeat_at, now), "dim", value=now - session.heartbeat_at),
+        ),
+    )
+
+
+def day_row(day: ThemeDay, hue: int) -> GridRow:
+    """Return a theme with its gauge, and its day: what was written each hour."""
+    gauge = day.theme.gauge
+    full, part, rest = bar_segments(gauge.pct, GAUGE)
+    ink = gauge.level.value
+    alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else ""
+    top = max(*day.written, 1)
+    day_line = "".join("·" if not many else format_sparkline([many], top, 1) for many in day.written)
+    given = sum(day.given)
+    return GridRow(
+        day.theme.name,
+        (
+            GridCell("■", f"mark-{hue}"),
+            GridCell(to_printable(day.theme.name), bold=True, name=True),
+            GridCell("", parts=((full, "", ink), (part, ink, "track"), (rest, "", "track"))),
+            GridCell(f"{gauge.pct:.0f}%{alarm}", ink, value=gauge.pct),
+            GridCell(day_line, "accent"),
+            GridCell(str(sum(day.written)), value=sum(day.written)),
+            GridCell(display_formats.abbreviate_number(given), "dim", value=given),
+        ),
+    )
+
+
+def note_row(note: NowNote) -> GridRow:
+    """Return what needs a person as a row: `!` is wrong, `?` waits."""
+    ink = "error" if note.is_wrong else "warning"
+    return GridRow(note.text, (GridCell("!" if note.is_wrong else "?", ink, bold=True), GridCell(note.text)))
+
+
+def event_row(event: NowEvent, hue: int, now: int) -> GridRow:
+    """Return something that was written or given as a row."""
+    is_given = event.key[0] == "given"
+    return GridRow(
+        event.key,
+        (
+            GridCell(format_age(event.at, now), "dim", value=now - event.at),
+            GridCell("■", f"mark-{hue}"),
+            GridCell(event.who, "accent" if event.who == "you" else "", name=True),
+            GridCell(event.verb, "dim" if is_given else "success"),
+            GridCell(event.text, "dim" if is_given else ""),
+            GridCell(to_printable(event.theme), "dim"),
+        ),
+    )
