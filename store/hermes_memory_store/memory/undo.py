@@ -262,7 +262,7 @@ class Undo:
         mutation = Mutation(conn, self._names, self._journal, actor)
         withdrawn = {row.uid for row in rows if (row.after or {}).get("tier") == Tier.WITHDRAWN}
         reversal = Reversal(mutation, first, newest, withdrawn, sparing=sparing)
-        undone = [(row, numbers) for row, numbers in merge_rows(rows) if reversal.reverse(row)]
+        undone = reverse_rows(reversal, merge_rows(rows))
         if not mutation.entries:
             why = "; ".join(reversal.left)
             said = f"change {first} ({rows[-1].op}) cannot be undone" + (f": {why}" if why else "")
@@ -318,6 +318,32 @@ class Undo:
             things += more - seen
             seen |= more
         return sorted((change for change, holds in changes.items() if holds), reverse=True)
+
+
+def reverse_rows(reversal: Reversal, merged: list[tuple[Change, list[int]]]) -> list[tuple[Change, list[int]]]:
+    """Revert the merged rows of one change, newest first; return those that were reverted.
+
+    What is in the way of one thing may be another of the same change: it is tried again once that is back. A scope that
+    the change opened goes last, when its facts have left it.
+
+    :raises UndoConflict: something else is in the way
+    """
+    undone: list[tuple[Change, list[int]]] = []
+    waiting = sorted(merged, key=lambda one: one[0].entity == "scope" and one[0].before is None)
+    while waiting:
+        refused: list[tuple[Change, list[int]]] = []
+        conflict: errors.UndoConflict | None = None
+        for row, numbers in waiting:
+            try:
+                if reversal.reverse(row):
+                    undone.append((row, numbers))
+            except errors.UndoConflict as error:
+                conflict = conflict or error
+                refused.append((row, numbers))
+        if conflict is not None and len(refused) == len(waiting):
+            raise conflict
+        waiting = refused
+    return undone
 
 
 def refuse_purged(rows: Sequence[Change]) -> None:

@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -54,6 +55,31 @@ class Journal:
         self._db = db
         self._names = names
         self._clock = clock
+        self._is_joining = False
+        self._joined: int | None = None
+        """Number of the change that what is recorded now belongs to, once there is a first row of it."""
+
+    @contextmanager
+    def join_changes(self) -> Iterator[sqlite3.Connection]:
+        """Record everything within as one change, which one undo takes back: all or none.
+
+        >>> with store.journal.join_changes():
+        ...     port = store.facts.write("ops", "V[port]: 5432").fact
+        ...     pinned = store.facts.pin(port.uid)
+        >>> len({row.change for row in store.journal.changes()})
+        1
+
+        Undos within it stay changes of their own: each says what it undoes.
+        """
+        with self._db.write_transaction() as conn:
+            if self._is_joining:
+                yield conn
+                return
+            self._is_joining, self._joined = True, None
+            try:
+                yield conn
+            finally:
+                self._is_joining = False
 
     def now(self, conn: sqlite3.Connection) -> Millis:
         """Return the current time, never before the newest row: a clock set back must not reorder events."""
@@ -79,7 +105,13 @@ class Journal:
         :param origin: where it comes from; the one it is attributed to unless given
         """
         seq, _, link = conn.execute(JOURNAL_HEAD).fetchone() or (0, 0, FIRST_HASH)
-        change = seq + 1
+        first = change = seq + 1
+        if self._is_joining and undoes is None:
+            if self._joined is not None and self._joined < first:  # else a savepoint took its rows back
+                change = self._joined
+            self._joined = change
+        elif undoes is not None:
+            self._joined = None  # rows of one change stand one after the other
         rows, names = [], self._names
         origin = origin or names.origins.current()
         noise = os.urandom(8 * len(entries))
@@ -102,7 +134,7 @@ class Journal:
         else:
             conn.executemany(APPEND, rows)
         names.origins.end_write()
-        return tuple(range(change, seq + 1))
+        return tuple(range(first, seq + 1))
 
     def last_seq(self) -> int:
         """Return the sequence number of the newest row, 0 when there is none."""
