@@ -39,6 +39,7 @@ from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversat
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+    from hermes_memory_tui.basket.pending_changes import Basket
     from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.past_screen import TravelProgress
@@ -120,6 +121,14 @@ class Inspector(TypeAhead):
             tooltip="Find the facts that an agent's words came from",
             show=False,
         ),
+        Binding(
+            "B",
+            "basket",
+            "Basket",
+            id="app.basket",
+            tooltip="Show the gathered changes and what would come of them",
+            show=False,
+        ),
         Binding("F", "pause", "Pause", id="app.pause", tooltip="Pause or continue following changes", show=False),
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
         Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
@@ -173,6 +182,7 @@ class Inspector(TypeAhead):
         """What the person had before them when this app failed."""
         self.typed: dict[str, str] = {}
         """What was typed into dialogs when the app before this one failed, by their names."""
+        self._basket: Basket | None = None
         self._time: TimeTravel | None = None
         self.paused_at: int | None = None
         """The newest row of the journal when following was paused; None while changes are followed."""
@@ -349,6 +359,51 @@ class Inspector(TypeAhead):
             return ""
         new = self.memory.newest_seq() - self.paused_at
         return f"paused, {new:,} new" if new > 0 else "paused"
+
+    # The basket
+
+    @property
+    def basket(self) -> Basket:
+        """The changes that were gathered for this memory and are not done yet."""
+        if self._basket is None:
+            from hermes_memory_tui.basket.pending_changes import Basket
+
+            main = self.present_main
+            self._basket = Basket(main.kept, main.file)
+        return self._basket
+
+    def _known_basket(self) -> Basket | None:
+        """Return the basket, unless there is nothing in it that was ever asked for: its code is not loaded then."""
+        if self._basket is None and self.memory is not None and self.present_main.kept.basket(self.present_main.file):
+            return self.basket
+        return self._basket
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether changes go into the basket now."""
+        return self._basket is not None and self._basket.is_gathering
+
+    @property
+    def basket_note(self) -> str:
+        """What the title says of the basket; empty when there is nothing to say."""
+        basket = self._known_basket()
+        return "" if basket is None else basket.note
+
+    @property
+    def basket_version(self) -> int:
+        """Number that rises with what is in the basket; 0 when it was never used."""
+        return 0 if self._basket is None else self._basket.version
+
+    def action_basket(self) -> None:
+        """Show the gathered changes and what would come of them."""
+        from hermes_memory_tui.views.gathered.basket_view import BasketView
+
+        if self.memory is None or isinstance(self.screen, Modal | BasketView):
+            return
+        if self.is_past:
+            self.notify("The basket is of the present; esc returns to it.", severity="warning", timeout=4)
+            return
+        self.push_screen(BasketView(self.memory, self.basket))
 
     def action_explain(self) -> None:
         """Find out what an agent's words came from."""

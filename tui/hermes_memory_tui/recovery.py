@@ -25,6 +25,7 @@ from hermes_memory_tui.system.crash_report import unwrap_worker_error, write_cra
 from hermes_memory_tui.views.base_view import BaseView
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.basket.pending_changes import Basket
     from hermes_memory_tui.screens.fact_editor import Editor
 
 
@@ -36,6 +37,14 @@ class RecoverableApp(Protocol):
     memory: Memory | None
     work: OpenWork | None
     typed: dict[str, str]
+
+    @property
+    def is_gathering(self) -> bool:
+        """Whether changes go into the basket now."""
+
+    @property
+    def basket(self) -> Basket:
+        """The gathered changes."""
 
     @property
     def screen_stack(self) -> Sequence[Screen[Any]]:
@@ -120,6 +129,7 @@ def capture_work(app: RecoverableApp) -> OpenWork:
         fact=fact.uid if fact is not None else None,
         view=view.NAME if view is not None else None,
         view_line=view.line if view is not None else "",
+        is_gathering=app.is_gathering,
         editor=None if editor is None or editor.unsaved_text is None else to_unsaved_text(editor),
         typed=tuple(dialog_texts(app.screen_stack)),
     )
@@ -145,6 +155,8 @@ async def restore_work(app: RecoverableApp, work: OpenWork) -> None:
     """Restore what the person had open."""
     main = app.main
     app.typed = dict(work.typed)
+    if work.is_gathering:
+        app.basket.is_gathering = True
     if work.theme is not None:
         main.go_to_scope(work.theme, work.scope)
     if work.line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -147,7 +148,7 @@ def preview_text(preview: Preview) -> Content:
         lines += [
             Content(""),
             Content.styled("side effects", "bold"),
-            *(side_effect_line(change, preview) for change in preview.others[:MAX_SIDE_EFFECTS]),
+            *(side_effect_line(change, preview.names) for change in preview.others[:MAX_SIDE_EFFECTS]),
         ]
         rest = len(preview.others) - MAX_SIDE_EFFECTS
         if rest > 0:
@@ -203,9 +204,9 @@ def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
     return lines
 
 
-def side_effect_line(change: Change, preview: Preview) -> Content:
-    """Return the line on a side effect: a change of something that was not selected."""
-    name = preview.names.get(change.uid, f"{change.entity} {short_uid(change.uid)}")
+def side_effect_line(change: Change, names: Mapping[str, str]) -> Content:
+    """Return the line on a side effect: a change of something that was not selected. :param names: by uid"""
+    name = names.get(change.uid, f"{change.entity} {short_uid(change.uid)}")
     doing = {"supersede": "superseded", "cool": "cooled", "archive": "archived", "merge": "merged", "open": "opened"}
     return Content.assemble(
         ("  ↷ ", "$warning"), f"{to_printable(name)} ", (doing.get(change.op, change.op), "$warning")

@@ -34,6 +34,13 @@ class BulkAction:
     run: Callable[[Store, list[str]], object]
     final: bool = False
     """Whether it cannot be undone."""
+    scope: str | None = None
+    """The scope that it moves to."""
+
+    @property
+    def name(self) -> str:
+        """The verb alone: `move`."""
+        return self.word.partition(" ")[0]
 
 
 ARCHIVE = BulkAction("archive", "archived", lambda store, uids: store.facts.archive(uids))
@@ -48,7 +55,9 @@ PURGE = BulkAction("purge", "purged", lambda store, uids: store.purge.execute_fa
 def move_to_scope(label: str | None) -> BulkAction:
     """Return the action that moves facts to a scope of their theme, or out of any scope when None."""
     where = "no scope" if label is None else f"scope {label!r}"
-    return BulkAction(f"move to {where}", f"moved to {where}", lambda store, uids: store.facts.move(uids, label))
+    return BulkAction(
+        f"move to {where}", f"moved to {where}", lambda store, uids: store.facts.move(uids, label), scope=label
+    )
 
 
 @dataclass(frozen=True, slots=True)

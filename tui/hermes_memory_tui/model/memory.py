@@ -536,6 +536,10 @@ class Memory:
         """Return what an action on these facts would change. May take a second: call it from a worker thread."""
         return bulk_actions.preview_bulk_action(self._store, act, facts)
 
+    def dry_run(self, look: Callable[[Store], T]) -> T:
+        """Run a write on the writing connection that takes itself back. May wait for a lock: call it from a worker thread."""
+        return look(self._store)
+
     def preview_scope(self, theme: str, label: str) -> Preview:
         """Return what purging a whole scope would erase."""
         plan = self._store.purge.preview(theme, scope=label)

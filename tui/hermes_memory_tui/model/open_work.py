@@ -38,6 +38,8 @@ class OpenWork:
     view: str | None = None
     view_line: str = ""
     """The line over the view's list."""
+    is_gathering: bool = False
+    """Whether changes went into the basket."""
     editor: UnsavedText | None = None
     typed: tuple[tuple[str, str], ...] = ()
     """Lines of dialogs, each with the dialog's name."""

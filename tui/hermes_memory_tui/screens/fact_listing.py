@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -301,6 +301,7 @@ class ListingScreen(MainPanes):
     def _is_paused(self) -> bool:
         app: Any = self.app
         self.title_bar.paused = app.pause_note
+        self.show_basket()
         return bool(self.title_bar.paused)
 
     def on_following_toggled(self) -> None:
@@ -522,6 +523,12 @@ class ListingScreen(MainPanes):
                 "or connect an agent: hermes-memory-bridge connect HOST",
             )
         self.table.empty = empty
+
+    def on_screen_resume(self) -> None:
+        self.show_basket()
+
+    def show_pending(self, pending: Mapping[str, str]) -> None:
+        self.table.show_pending(pending)
 
     def _redraw_ages(self) -> None:
         if self.memory.is_closed:

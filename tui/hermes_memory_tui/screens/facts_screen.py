@@ -15,6 +15,7 @@ from textual.content import Content
 from hermes_memory_store.errors import ArgumentError, FactConflict, StoreError, UnknownFact
 from hermes_memory_store.model import Fact, Gauge, Scope, Tier
 from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.dialogs.gather_mixin import SHOWN_BY, gather_binding
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
 from hermes_memory_tui.model.memory import ActionResult, Memory, Overview
@@ -53,6 +54,7 @@ class MainScreen(ListingScreen):
         Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move to the cold tier (search only)"),
         Binding("m", "move", "Move", id="fact.move", tooltip="Move to another scope of the theme"),
         Binding("P", "purge", "Purge", id="fact.purge", tooltip="Purge the selected facts, or the scope in the tree"),
+        gather_binding("fact"),
         Binding("x", "export", "Export", id="fact.export", tooltip="Export the marked or listed facts"),
         Binding("r", "restore", "Restore", id="fact.restore", tooltip="Restore to the hot tier"),
         Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Redo", show=False),
@@ -248,6 +250,9 @@ class MainScreen(ListingScreen):
             facts, act = facts_and_act()
             return self.memory.run_action(act, facts)
 
+        if self.is_gathering and choose(()) is not bulk_actions.PURGE:
+            self._gather_chosen(facts_and_act)
+            return
         if len(keys) == 1 and choose(()) is not bulk_actions.PURGE:
             self.write(one, self.table.action_unmark)
             return
@@ -260,12 +265,23 @@ class MainScreen(ListingScreen):
 
         self.preview_then_write(preview, lambda: self.memory.run_action(looked[0][1], looked[0][0]), self._after_action)
 
+    def _gather_chosen(self, load: Callable[[], tuple[list[Fact], BulkAction]]) -> None:
+        """Put an action into the basket."""
+        from hermes_memory_tui.basket.pending_changes import to_fact_subject
+
+        def gather() -> str:
+            facts, act = load()
+            return self.basket.gather(act.name, [to_fact_subject(fact) for fact in facts], act.scope)
+
+        self.gather(gather, self.table.action_unmark)
+
     def _after_action(self) -> None:
         self.table.action_unmark()
         self._forget_erased()
 
     def action_undo(self) -> None:
-        self.write(self.memory.undo)
+        if not self.take_back_gathered():
+            self.write(self.memory.undo)
 
     def action_redo(self) -> None:
         self.write(self.memory.redo)
@@ -337,12 +353,16 @@ class MainScreen(ListingScreen):
 
     def action_close_scope(self) -> None:
         scope = self._scope()
-        if scope is not None:
+        if scope is not None and self.is_gathering:
+            self.gather_scopes("close", [scope])
+        elif scope is not None:
             self.write(lambda: self.memory.close_scope(scope.theme, scope.label))
 
     def action_reopen_scope(self) -> None:
         scope = self._scope()
-        if scope is not None:
+        if scope is not None and self.is_gathering:
+            self.gather_scopes("reopen", [scope])
+        elif scope is not None:
             self.write(lambda: self.memory.reopen_scope(scope.theme, scope.label))
 
     def _scope(self) -> Scope | None:
@@ -385,9 +405,8 @@ class MainScreen(ListingScreen):
             self.notify("Superseded by a newer fact; restore it first with r.", severity="warning", timeout=5)
             return
         gauge = self._gauge_of(fact.theme)
-        self.open_editor(
-            FactEditor(fact, self.memory.content_limit(fact.theme), self._draft(fact.uid), self._save_edit, gauge)
-        )
+        text = self._draft(fact.uid) or (self.basket.pending_edit(fact.uid) if self.is_gathering else None)
+        self.open_editor(FactEditor(fact, self.memory.content_limit(fact.theme), text, self._save_edit, gauge))
 
     def action_new(self) -> None:
         """Write a new fact in the selected theme; with several and none selected, ask which."""
@@ -441,7 +460,7 @@ class MainScreen(ListingScreen):
     def _offer_drafts(self) -> None:
         """Notify the person of drafts that were left unsaved at the last exit."""
         found = []
-        for key in self.kept.drafts(self._file):
+        for key in self.kept.drafts(self.file):
             try:
                 found.append(
                     "a new fact (n)" if key == "new" else f"{display_formats.fact_name(self.memory.fact(key))} (e)"
@@ -457,13 +476,13 @@ class MainScreen(ListingScreen):
 
     def _rescue(self, key: str) -> None:
         """Offer the text typed for a fact that no longer exists as a new fact, after the one already offered there."""
-        drafts = self.kept.drafts(self._file)
-        self.kept.set_draft(self._file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
-        self.kept.set_draft(self._file, key, None)
+        drafts = self.kept.drafts(self.file)
+        self.kept.set_draft(self.file, "new", "\n".join(text for text in (drafts.get("new"), drafts[key]) if text))
+        self.kept.set_draft(self.file, key, None)
 
     def _forget_erased(self) -> None:
         """Delete the drafts of facts that were erased here, since drafts repeat their content."""
-        for key in [*self.drafts, *self.kept.drafts(self._file)]:
+        for key in [*self.drafts, *self.kept.drafts(self.file)]:
             if key == "new":
                 continue
             try:
@@ -475,15 +494,16 @@ class MainScreen(ListingScreen):
                 return
 
     @property
-    def _file(self) -> str:
+    def file(self) -> str:
+        """The memory file, as drafts and gathered changes are saved under."""
         return str(self.memory.path.absolute())
 
     def _draft(self, key: str) -> str | None:
-        return self.drafts.get(key) or self.kept.drafts(self._file).get(key)
+        return self.drafts.get(key) or self.kept.drafts(self.file).get(key)
 
     def keep_draft(self, key: str, text: str | None) -> None:
         """Save unsaved text as a draft; delete the draft when None, because the text was saved or discarded."""
-        self.kept.set_draft(self._file, key, text)
+        self.kept.set_draft(self.file, key, text)
 
     def open_editor(self, editor: Editor) -> None:
         """Open an editor whose unsaved text is never lost."""
@@ -502,11 +522,21 @@ class MainScreen(ListingScreen):
     def _save_edit(self, editor: Editor) -> None:
         base, text = editor.base, editor.area.text
         if base is not None:
+            edit = self._gather_edit if self.is_gathering else self.memory.edit_fact
             self.write_text(
-                lambda agreed: self.memory.edit_fact(base, text, confirmed=agreed),
+                lambda agreed: edit(base, text, confirmed=agreed),
                 lambda: editor.dismiss(None),
                 partial(self._not_saved, editor),
             )
+
+    def _gather_edit(self, base: Fact, text: str, *, confirmed: bool = False) -> ActionResult:
+        from hermes_memory_tui.basket.basket_run import preview_edit
+        from hermes_memory_tui.basket.pending_changes import to_fact_subject
+
+        content = self.memory.dry_run(lambda store: preview_edit(store, base, text, confirmed=confirmed))
+        if content == base.content:
+            return ActionResult(f"{display_formats.fact_name(base)} unchanged", back="")
+        return ActionResult(self.basket.gather("edit", [to_fact_subject(base)], content), back=SHOWN_BY)
 
     def _save_new(self, editor: Editor) -> None:
         from hermes_memory_tui.screens.fact_editor import NewFactEditor

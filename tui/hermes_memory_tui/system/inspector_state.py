@@ -1,4 +1,4 @@
-"""`InspectorState`: what the inspector saves between runs: search history, saved views, table layout and drafts.
+"""`InspectorState`: what the inspector saves between runs: search history, views, table layout, drafts, gathered changes.
 
 One small JSON file, 0600, replaced atomically, so that a crash leaves the old one. It never blocks the
 inspector: an unreadable file counts as empty, a failed write is reported once.
@@ -95,6 +95,22 @@ class InspectorState:
         """Return the drafts of one memory file, by the fact they belong to."""
         said = self._said.get("drafts")
         return text_entries(said.get(of)) if isinstance(said, dict) else {}
+
+    def basket(self, of: str) -> list[Any]:
+        """Return the gathered changes for one memory file, as they were saved."""
+        said = self._said.get("baskets")
+        return list_or_empty(said.get(of)) if isinstance(said, dict) else []
+
+    def set_basket(self, of: str, changes: list[Any]) -> None:
+        """Save the gathered changes for one memory file."""
+
+        def put(said: dict[str, Any]) -> None:
+            baskets = said["baskets"] if isinstance(said.get("baskets"), dict) else {}
+            said["baskets"] = {other: kept for other, kept in baskets.items() if other != of}
+            if changes:
+                said["baskets"][of] = changes
+
+        self._change(put)
 
     def add_line(self, line: str) -> None:
         """Add a line to the search history; a repeated line becomes the newest."""

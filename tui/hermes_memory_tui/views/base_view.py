@@ -1,6 +1,6 @@
 """`BaseView`: what all views share: title, strip, and a list with a text, both updated while others write.
 
-A view reads in a thread (`load`) and draws the result (`draw`). It changes the memory through `WriteMixin`.
+A view reads in a thread (`load`) and draws the result (`draw`). It changes the memory through `GatherMixin`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from textual.timer import Timer
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
 from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
-from hermes_memory_tui.dialogs.write_mixin import WriteMixin
 from hermes_memory_tui.model.memory import Memory, Overview
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.list_tools import ListTools
 from hermes_memory_tui.widgets.key_line import KeyLine
-from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn
+from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import Line, TextPanel
 from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
@@ -64,7 +64,7 @@ class InspectorApp(Protocol):
         """Open a view of the catalogue, and return it; None for the facts."""
 
 
-class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
+class BaseView(GatherMixin, SelectionGuard, ListTools, Generic[T]):
     """Base class of a view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"
@@ -149,6 +149,7 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
         self._update_title_error()
         self.title_bar.capture_stop = self.memory.find_capture_stop()
         self.title_bar.paused = self.inspector.pause_note
+        self.show_basket()
         if self.title_bar.paused and self.data is not None:
             return
         if self._epoch != self.memory.epoch or self._trouble is not None:
@@ -214,6 +215,11 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
 
     def ask_outside_store(self) -> None:
         """Fetch data from outside the store; called in a thread before `load`, and may take any time."""
+
+    def pending_cell(self, uid: str, text: str = "") -> GridCell | None:
+        """Return a cell with what waits in the basket for a fact or scope, and a text after it; None when nothing waits."""
+        waits = self.pending.get(uid)
+        return None if waits is None else GridCell(f"→ {waits}  {text}".rstrip(), "warning", bold=True)
 
     def load(self, store: Store) -> T:
         """Read the data of the view; called in a thread, on a read-only connection."""
@@ -292,7 +298,8 @@ class BaseView(WriteMixin, SelectionGuard, ListTools, Generic[T]):
         self.reload()
 
     def action_undo(self) -> None:
-        self.write(self.memory.undo)
+        if not self.take_back_gathered():
+            self.write(self.memory.undo)
 
     def action_redo(self) -> None:
         self.write(self.memory.redo)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from hermes_memory_store.model import ContextBlock, Fact, ThemeSummary
 from hermes_memory_store.quick.start_choice import StartCandidate
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.gather_mixin import gather_binding
 from hermes_memory_tui.dialogs.memory_test_dialog import CaseDraft, MemoryTestMixin, to_test_binding
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction
@@ -67,6 +68,7 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         Binding("p", "pin", "Pin", id="told.pin", tooltip="Pin or unpin the fact; pinned facts come first"),
         Binding("W", "cool", "Cool", id="told.cool", tooltip="Move to the cold tier: searchable, not in the context"),
         Binding("a", "archive", "Archive", id="told.archive", tooltip="Archive the fact"),
+        gather_binding("told"),
         to_test_binding("told"),
     ]
 
@@ -112,7 +114,7 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
                     (
                         GridCell("● in" if is_included else "○ out", "hot" if is_included else "dim"),
                         GridCell(to_printable(fact.notation), ink),
-                        GridCell(reason_lines.format_reason_names(one.parts), "dim"),
+                        self.pending_cell(fact.uid) or GridCell(reason_lines.format_reason_names(one.parts), "dim"),
                         GridCell(f"{one.value:.1f}", "dim", value=one.value),
                         GridCell(str(one.cost), ink, value=one.cost),
                         GridCell(str(total) if is_included else "·", "dim", value=total if is_included else -1),
@@ -181,6 +183,10 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
     def action_archive(self) -> None:
         self._act(bulk_actions.ARCHIVE)
 
+    def show_pending(self, pending: Mapping[str, str]) -> None:
+        if self.data is not None:
+            self.draw(self.data)
+
     def _selected_facts(self) -> list[Fact]:
         """Return the marked facts, else the one under the cursor."""
         wanted = set(self.grid.selected_keys)
@@ -189,7 +195,9 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
     def _act(self, action: BulkAction) -> None:
         """Do something to the facts selected; to several only after a preview."""
         facts = self._selected_facts()
-        if len(facts) == 1:
+        if facts and self.is_gathering:
+            self.gather_facts(action.name, facts, self.grid.action_unmark)
+        elif len(facts) == 1:
             self.write(lambda: self.memory.run_action(action, facts))
         elif facts:
             self.preview_then_write(

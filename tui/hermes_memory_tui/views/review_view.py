@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +16,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.gather_mixin import gather_binding
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
@@ -60,6 +61,7 @@ class ReviewView(BaseView[ReviewQueue]):
         Binding(
             "d", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
         ),
+        gather_binding("review"),
         Binding("A", "always", "Always", id="review.always", tooltip="Always trust this source in this theme"),
         Binding("N", "never", "Never", id="review.never", tooltip="Always reject suspicious writes of this source"),
         Binding("R", "rules", "Rules", id="review.rules", tooltip="Remove a source rule"),
@@ -103,7 +105,8 @@ class ReviewView(BaseView[ReviewQueue]):
                         GridCell(display_formats.format_age(one.at, now), "dim", value=now - one.at),
                         GridCell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
                         GridCell(to_printable(one.source or display_formats.actor_name(one.fact.actor))),
-                        GridCell(to_printable(one.fact.notation), bold=True),
+                        self.pending_cell(one.fact.uid, to_printable(one.fact.notation))
+                        or GridCell(to_printable(one.fact.notation), bold=True),
                         GridCell(to_printable(explain_rule(one.why)), "warning"),
                     ),
                 )
@@ -200,11 +203,18 @@ class ReviewView(BaseView[ReviewQueue]):
     def action_refuse(self) -> None:
         self._settle(lambda store, uids: store.facts.refuse(uids), "rejected")
 
+    def show_pending(self, pending: Mapping[str, str]) -> None:
+        if self.data is not None:
+            self.draw(self.data)
+
     def _settle(self, act: Callable[[Store, list[str]], object], said: str) -> None:
         """Decide on the marked facts, else on the one under the cursor, in one change."""
         uids = self.grid.selected_keys
         found = [one.fact for one in self.data.waiting if one.fact.uid in uids] if self.data is not None else []
         if not found:
+            return
+        if self.is_gathering:
+            self.gather_facts("approve" if said == "approved" else "reject", found, self.grid.action_unmark)
             return
         what = display_formats.fact_name(found[0])
         if len(found) > 1:

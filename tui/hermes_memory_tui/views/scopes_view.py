@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from hermes_memory_store.memory.sessions import SILENT_TURNS
 from hermes_memory_store.model import Fact, FactFilter, Scope, ScopeStatus, ThemeSummary, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_tui.dialogs.gather_mixin import gather_binding
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
@@ -32,6 +33,9 @@ ALIKE = 0.75
 
 NEWEST = 8
 """Facts of a scope that are shown beside it."""
+
+NAME_COLUMN = 3
+"""The column of the name, after which stands what waits in the basket."""
 
 INKS = {ScopeStatus.OPEN: "hot", ScopeStatus.COOLING: "warning", ScopeStatus.CLOSED: "dim"}
 
@@ -79,6 +83,7 @@ class ScopesView(BaseView[ScopesData]):
         ),
         Binding("e", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
         Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Merge into another scope"),
+        gather_binding("scopes"),
         Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Purge its facts (cannot be undone)"),
     ]
 
@@ -95,7 +100,17 @@ class ScopesView(BaseView[ScopesData]):
     def draw(self, data: ScopesData) -> None:
         self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")
         self.grid.set_subtitle(display_formats.pluralise(len(data.scopes), "scope"))
-        self.grid.show(data.rows)
+        rows = list(data.rows)
+        for place, row in enumerate(rows) if self.pending else ():
+            waits = self.pending.get(str(row.key))
+            if waits is not None:
+                name = GridCell(f"{row.cells[NAME_COLUMN].text}  → {waits}", "warning", bold=True)
+                rows[place] = replace(row, cells=(*row.cells[:NAME_COLUMN], name, *row.cells[NAME_COLUMN + 1 :]))
+        self.grid.show(rows)
+
+    def show_pending(self, pending: Mapping[str, str]) -> None:
+        if self.data is not None:
+            self.draw(self.data)
 
     @property
     def scope(self) -> Scope | None:
@@ -159,7 +174,9 @@ class ScopesView(BaseView[ScopesData]):
     def _act_on_scopes(self, word: str, act: Callable[[str, str], ActionResult]) -> None:
         """Do something to the scopes selected; to several in one change, once the person has seen which."""
         scopes = self.selected_scopes
-        if len(scopes) == 1:
+        if scopes and self.is_gathering:
+            self.gather_scopes(word, scopes, then=self.grid.action_unmark)
+        elif len(scopes) == 1:
             self.write(lambda: act(scopes[0].theme, scopes[0].label))
         elif scopes:
             lines = [scope_line(scope) for scope in scopes]
@@ -218,6 +235,9 @@ class ScopesView(BaseView[ScopesData]):
         self.ask_then(picker, partial(self._confirm_merge, scopes))
 
     def _confirm_merge(self, scopes: Sequence[Scope], into: str) -> None:
+        if self.is_gathering:
+            self.gather_scopes("merge", scopes, into, self.grid.action_unmark)
+            return
         lines: list[Line] = [
             *(scope_line(scope) for scope in scopes),
             Content.assemble("All move to ", (to_printable(into), "bold"), "."),

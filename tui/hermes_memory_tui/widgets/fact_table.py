@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
@@ -70,6 +71,8 @@ class FactTable(MarkedList):
         """The hue of each theme, when facts of several are shown; else rows need not say whose they are."""
         self.marks = SearchHighlighter()
         """The words that stand out in the rows, because they were searched for."""
+        self.pending: Mapping[str, str] = {}
+        """What waits in the basket for each fact, in words, by uid."""
         self.empty: Sequence[str] = ()
         """What is said where the facts would be."""
 
@@ -175,6 +178,12 @@ class FactTable(MarkedList):
         self.refresh()
         self.set_timer(FLASH_S, lambda: self._end_flash(marks))
 
+    def show_pending(self, pending: Mapping[str, str]) -> None:
+        """Show other changes that wait for the facts."""
+        self.pending = pending
+        self._drawn.clear()
+        self.refresh()
+
     def _end_flash(self, marks: dict[int, str]) -> None:
         for key in marks:
             self._flashing.pop(key, None)
@@ -228,8 +237,15 @@ class FactTable(MarkedList):
             Segment(kind, dim),
             *self._highlighted_width(to_printable(fact.target), target_width, dim if away else self.ink(bold=True)),
             Segment("  ", plain),
-            *self._highlighted_width(to_printable(fact.content), content_width, plain),
         ]
+        waits = self.pending.get(fact.uid)
+        if waits is not None:
+            said = fit_text(f"→ {waits}", min(content_width, cell_len(waits) + 2))
+            segments.append(Segment(said, self.ink("warning", bold=True)))
+            content_width -= cell_len(said)
+            segments.append(Segment("  "[:content_width], plain))
+            content_width = max(0, content_width - 2)
+        segments += self._highlighted_width(to_printable(fact.content), content_width, plain)
         for column, cells in after:
             text = column.text(fact, now)
             segments.append(Segment(" " + column.fit_cell(text, cells), dim))

@@ -46,6 +46,9 @@ class TitleBar(Widget):
     paused: reactive[str] = reactive("")
     """That changes are not followed, and how many there were since; empty while they are."""
 
+    basket: reactive[str] = reactive("")
+    """How many changes were gathered and wait to be done; empty while there are none."""
+
     trouble: reactive[str] = reactive("")
     """What is wrong with the store; shown instead of everything that could be out of date."""
 
@@ -65,6 +68,8 @@ class TitleBar(Widget):
             left.append(("  read-only", "$warning"))
         if self.paused:
             left.append((f"  {self.paused}", "bold $warning"))
+        if self.basket and not self.past:
+            left.append((f"  {self.basket}", "bold $warning"))
         if self.capture_stop and not self.past:
             left.append((f"  capture {self.capture_stop}", "bold $warning"))
         right = [(f"! {self.trouble} ", "bold $error")] if self.trouble else self._facts()

@@ -1,0 +1,248 @@
+"""The basket: changes are gathered, seen with what would come of them, and done as one or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_memory_store.model import Tier
+from hermes_memory_store.store import Store
+from hermes_memory_tui.views.gathered.basket_view import BasketView
+from tests.tui.inspector.driving import (
+    beside,
+    facts_of,
+    fill,
+    frozen,
+    inspecting,
+    main_screen,
+    opened,
+    rows_of,
+    said,
+    scopes_of,
+    screen_text,
+    targets,
+    to_row,
+    type_text,
+    until,
+    view_of,
+)
+
+
+@pytest.fixture
+def path(path: Path) -> Path:
+    """Three facts in two scopes."""
+    fill(path, "D[cache]: redis", "V[port]: 5432", theme="ops", scope="release")
+    fill(path, "C[style]: short sentences", theme="ops", scope="docs")
+    return path
+
+
+async def gather(pilot: Pilot[int], target: str, *keys: str) -> None:
+    """Press keys on a fact while gathering, and wait until that is in the basket."""
+    await until(pilot, lambda: target in targets(pilot), f"a row about {target}")
+    await pilot.press("g", *("j" * targets(pilot).index(target)))
+    count = said(pilot).count("basket")
+    await pilot.press(*keys)
+    await until(pilot, lambda: said(pilot).count("basket") > count, "gathering")
+
+
+async def basket_view(pilot: Pilot[int]) -> BasketView:
+    """Open the basket, and wait until it was tried."""
+    await pilot.press("B")
+    await until(pilot, lambda: isinstance(pilot.app.screen, BasketView), "the basket opening")
+    view = view_of(pilot)
+    assert isinstance(view, BasketView)
+    await until(pilot, lambda: view.data is not None, "the basket being tried")
+    await pilot.pause()
+    return view
+
+
+async def test_changes_are_gathered_seen_and_done_as_one_that_one_undo_takes_back(path: Path) -> None:
+    before = facts_of(path)
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "p")
+        await gather(pilot, "port", "a")
+        await gather(pilot, "style", "W")
+        assert facts_of(path) == before  # nothing is done yet
+        assert "basket: 3 changes, gathering" in screen_text(pilot)
+        assert "→ archive" in screen_text(pilot)
+
+        view = await basket_view(pilot)
+        assert [row.split("  ")[1] for row in rows_of(view)] == ["pin", "archive", "cool"]
+        await until(pilot, lambda: "leaves" in beside(pilot))
+        assert "− V[port]: 5432  leaves" in beside(pilot)
+        assert facts_of(path) == before
+
+        await pilot.press("enter")
+        await until(pilot, lambda: "3 changes done as one" in said(pilot))
+        after = facts_of(path)
+        assert (after["cache"].pinned, after["port"].tier, after["style"].tier) == (True, Tier.ARCHIVED, Tier.COLD)
+        await until(pilot, lambda: "basket" not in screen_text(pilot).splitlines()[0], "the title")
+        assert pilot.app.screen is main_screen(pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "undone" in said(pilot))
+        assert {name: (one.tier, one.pinned) for name, one in facts_of(path).items()} == {
+            name: (one.tier, one.pinned) for name, one in before.items()
+        }
+
+
+async def test_the_same_key_and_undo_take_out_what_was_gathered(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "p")
+        await gather(pilot, "cache", "p")
+        assert "basket: gathering" in screen_text(pilot)
+        await gather(pilot, "cache", "W")
+        await pilot.press("u")
+        await until(pilot, lambda: "cool of D[cache] taken out" in said(pilot))
+        assert not facts_of(path)["cache"].pinned
+
+
+async def test_a_fact_changed_meanwhile_is_decided_again_and_never_overwritten(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "a")
+        await gather(pilot, "port", "a")
+        with Store.open(path, clock=frozen) as store:
+            store.facts.edit(facts_of(path)["cache"].uid, "valkey")
+        view = await basket_view(pilot)
+        await until(pilot, lambda: any("changed by" in row for row in rows_of(view)), "the change of others")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Nothing was done" in said(pilot))
+        assert {one.tier for one in facts_of(path).values()} == {Tier.HOT}
+        await until(pilot, lambda: "valkey" in beside(pilot), "theirs beside")
+        assert "redis" in beside(pilot)
+
+        await pilot.press("t")
+        await until(pilot, lambda: len(rows_of(view)) == 1, "theirs being taken")
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 change done" in said(pilot))
+        assert facts_of(path)["cache"].tier is Tier.HOT
+        assert facts_of(path)["port"].tier is Tier.ARCHIVED
+
+
+async def test_mine_is_done_all_the_same_and_what_is_skipped_stays(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "a")
+        await gather(pilot, "port", "a")
+        for target, content in (("cache", "valkey"), ("port", "5433")):
+            with Store.open(path, clock=frozen) as store:
+                store.facts.edit(facts_of(path)[target].uid, content)
+        view = await basket_view(pilot)
+        await until(pilot, lambda: sum("changed by" in row for row in rows_of(view)) == 2, "the changes of others")
+        await to_row(pilot, "└  D[cache]")
+        await pilot.press("m")
+        await until(pilot, lambda: sum("changed by" in row for row in rows_of(view)) == 1, "mine being taken")
+        await to_row(pilot, "└  V[port]")
+        await pilot.press("w")
+        await until(pilot, lambda: not any("changed by" in row for row in rows_of(view)), "skipping")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "1 change done" in said(pilot))
+        assert facts_of(path)["cache"].tier is Tier.ARCHIVED
+        assert facts_of(path)["port"].tier is Tier.HOT
+        assert "basket: 1 change" in screen_text(pilot)
+
+
+async def test_one_refused_change_keeps_all_from_being_done(path: Path) -> None:
+    fill(path, "D[cache]: none", theme="ops", scope="docs")
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "port", "a")
+        await until(pilot, lambda: "cache" in targets(pilot))
+        await pilot.press("g", *("j" * targets(pilot).index("cache")), "m")
+        await until(pilot, lambda: "move to a scope" in screen_text(pilot))
+        await type_text(pilot, "release")
+        await pilot.press("enter")
+        await until(pilot, lambda: "gathered: move to release" in said(pilot))
+        view = await basket_view(pilot)
+        await until(pilot, lambda: "refused" in "".join(rows_of(view)))
+        await pilot.press("enter")
+        await until(pilot, lambda: "would be refused, so nothing was done" in said(pilot))
+        assert facts_of(path)["port"].tier is Tier.HOT
+        await until(pilot, lambda: "scope 'release' already has" in beside(pilot), "why, beside it")
+        await pilot.press("d")
+        await until(pilot, lambda: len(rows_of(view)) == 1, "it being taken out")
+        await pilot.press("enter")
+        await until(pilot, lambda: facts_of(path)["port"].tier is Tier.ARCHIVED, "the rest")
+
+
+async def test_what_was_gathered_is_there_after_the_inspector_ended(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "a")
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "basket: 1 change" in screen_text(pilot), "the basket of before")
+        assert "gathering" not in screen_text(pilot).splitlines()[0]
+        await basket_view(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED, "the change")
+
+
+async def test_scopes_are_gathered_too(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await pilot.press("b")
+        await to_row(pilot, "docs")
+        await pilot.press("m")
+        await type_text(pilot, "release")
+        await pilot.press("enter")
+        await until(pilot, lambda: any("→ merge into release" in row for row in rows_of(view)), "the row saying so")
+        await pilot.press("G", "c")
+        await until(pilot, lambda: any("→ close" in row for row in rows_of(view)), "the row saying so")
+        await basket_view(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "2 changes done" in said(pilot))
+        assert pilot.app.screen is view  # back to where it was opened
+        assert list(scopes_of(path)) == ["release"]
+        await pilot.press("u")
+        await until(pilot, lambda: set(scopes_of(path)) == {"release", "docs"}, "both being back")
+
+
+async def test_an_edit_waits_and_a_secret_does_not(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await until(pilot, lambda: "cache" in targets(pilot))
+        await pilot.press("g", *("j" * targets(pilot).index("cache")), "e")
+        await pilot.press("ctrl+a")
+        await type_text(pilot, "!")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "gathered: edit of D[cache]" in said(pilot))
+        assert facts_of(path)["cache"].content == "redis"
+        await basket_view(pilot)
+        await until(pilot, lambda: "becomes" in beside(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "!" in facts_of(path)["cache"].content, "the edit")
+
+
+async def test_an_empty_basket_the_past_and_a_memory_that_is_only_read_say_so(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("B")
+        await until(pilot, lambda: "The basket is empty" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "The basket is empty: b in" in said(pilot))
+        await pilot.press("escape", "left_square_bracket")
+        await until(pilot, lambda: pilot.app.is_past, "the past")  # type: ignore[attr-defined]
+        await pilot.press("b", "B")
+        await until(pilot, lambda: "The basket is of the present" in said(pilot))
+        assert "This is the past" in said(pilot)
+    async with inspecting(path, read_only=True) as pilot:
+        await pilot.press("b")
+        await until(pilot, lambda: "read-only: there is nothing to gather" in said(pilot))
+
+
+async def test_a_purged_fact_is_taken_out(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "p")
+        with Store.open(path, clock=frozen) as store:
+            store.purge.execute_facts([facts_of(path)["cache"].uid])
+        view = await basket_view(pilot)
+        await to_row(pilot, "└  D[cache]")
+        assert "purged" in rows_of(view)[1]
+        await pilot.press("m")
+        await until(pilot, lambda: "there no more; t takes it out" in said(pilot))
+        await pilot.press("t")
+        await until(pilot, lambda: not rows_of(view), "the basket being empty")

@@ -1,0 +1,301 @@
+"""`Basket`: changes that were gathered and not done yet, each with the facts or scopes as they were then.
+
+It is saved at every change, so that neither a crash nor leaving the inspector loses it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, field, replace
+from typing import Any, Protocol
+
+from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.model import Fact, Scope
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.model import bulk_actions
+from hermes_memory_tui.model.bulk_actions import MAX_DRY_RUN, BulkAction
+from hermes_memory_tui.text import display_formats
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A fact or a scope, as it was when its change was gathered or decided again."""
+
+    entity: str
+    """`fact` or `scope`."""
+    uid: str
+    theme: str
+    name: str
+    state: dict[str, Any] = field(default_factory=dict)
+    """What somebody may change meanwhile: content, tier, pin and scope; label and status."""
+    waits: bool = False
+    """Whether it was put off: it stays in the basket when the rest is done."""
+
+
+def to_fact_subject(fact: Fact) -> Subject:
+    """Return a fact as it is."""
+    state = {"content": fact.content, "tier": fact.tier.value, "pinned": fact.pinned, "scope": fact.scope}
+    return Subject("fact", fact.uid, fact.theme, display_formats.fact_name(fact), state)
+
+
+def to_scope_subject(scope: Scope) -> Subject:
+    """Return a scope as it is."""
+    state = {"label": scope.label, "status": scope.status.value}
+    return Subject("scope", scope.uid, scope.theme, to_printable(scope.label), state)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAction:
+    """What may be gathered."""
+
+    group: str
+    """Of the actions of one group only the last counts for a fact: a fact that is archived after all is not cooled."""
+    run: Callable[[Store, Sequence[Subject], str | None], object]
+
+
+def run_bulk(action: BulkAction) -> PendingAction:
+    """Return an action on the tier of facts."""
+    return PendingAction("tier", lambda store, subjects, _: action.run(store, [one.uid for one in subjects]))
+
+
+def run_each(group: str, run: Callable[[Store, Subject, str | None], object]) -> PendingAction:
+    """Return an action that is done to one fact or scope after the other."""
+    return PendingAction(group, lambda store, subjects, value: [run(store, one, value) for one in subjects])
+
+
+ACTIONS: Mapping[str, PendingAction] = {
+    **{
+        action.word: run_bulk(action)
+        for action in (
+            bulk_actions.PIN,
+            bulk_actions.UNPIN,
+            bulk_actions.WARM,
+            bulk_actions.COOL,
+            bulk_actions.ARCHIVE,
+            bulk_actions.RESTORE,
+        )
+    },
+    "approve": PendingAction("tier", lambda store, subjects, _: store.facts.approve([one.uid for one in subjects])),
+    "reject": PendingAction("tier", lambda store, subjects, _: store.facts.refuse([one.uid for one in subjects])),
+    "edit": run_each("content", lambda store, one, value: store.facts.edit(one.uid, value or "")),
+    "move": PendingAction(
+        "place", lambda store, subjects, value: store.facts.move([one.uid for one in subjects], value)
+    ),
+    "merge": run_each(
+        "place", lambda store, one, value: store.scopes.merge(one.theme, one.state["label"], value or "")
+    ),
+    "close": run_each("status", lambda store, one, _: store.scopes.close(one.theme, one.state["label"])),
+    "reopen": run_each("status", lambda store, one, _: store.scopes.reopen(one.theme, one.state["label"])),
+}
+"""By the word that names each."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChange:
+    """One gathered change of some facts or scopes."""
+
+    number: int
+    action: str
+    subjects: tuple[Subject, ...]
+    value: str | None = None
+    """The new content, or the scope to move to or to merge into; None is no scope."""
+
+    @property
+    def words(self) -> str:
+        """What it does: `move to launch`."""
+        match self.action:
+            case "move":
+                return "move to no scope" if self.value is None else f"move to {to_printable(self.value)}"
+            case "merge":
+                return f"merge into {to_printable(self.value or '')}"
+        return self.action
+
+    @property
+    def name(self) -> str:
+        """What it is done to."""
+        if len(self.subjects) == 1:
+            one = self.subjects[0]
+            return one.name if one.entity == "fact" else f"scope {one.name}"
+        return display_formats.pluralise(len(self.subjects), self.subjects[0].entity)
+
+
+class KeptBaskets(Protocol):
+    """Where baskets are saved."""
+
+    trouble: str
+
+    def basket(self, of: str) -> list[Any]:
+        """Return the saved changes for one memory file."""
+
+    def set_basket(self, of: str, changes: list[Any]) -> None:
+        """Save the changes for one memory file."""
+
+
+class Basket:
+    """The gathered changes for one memory file. May be used from any thread."""
+
+    def __init__(self, kept: KeptBaskets, file: str) -> None:
+        self._kept = kept
+        self._file = file
+        self._lock = threading.Lock()
+        self.is_gathering = False
+        """Whether changes are gathered now, instead of done."""
+        self.trouble = ""
+        """Why the last change of it could not be saved; empty when it was."""
+        self.changes: tuple[PendingChange, ...] = tuple(parse_changes(kept.basket(file)))
+        """In the order they will be done."""
+        self.version = len(self.changes)
+        """Rises with every change of what is in it."""
+        self.pending = describe_pending(self.changes)
+        """What waits for each fact or scope, in words, by uid."""
+
+    @property
+    def note(self) -> str:
+        """What the title says of it; empty when there is nothing to say."""
+        if not self.changes:
+            return "basket: gathering" if self.is_gathering else ""
+        note = f"basket: {display_formats.pluralise(len(self.changes), 'change')}"
+        return f"{note}, gathering" if self.is_gathering else note
+
+    def gather(self, action: str, subjects: Sequence[Subject], value: str | None = None) -> str:
+        """Add a change, and return what to say of it. The very same change again takes it out.
+
+        :raises ArgumentError: the basket would hold too many facts
+        """
+        if not subjects:
+            return "selection no longer exists"
+        with self._lock:
+            what = PendingChange(0, action, tuple(subjects), value)
+            uids = {one.uid for one in subjects}
+            same = [one for one in self.changes if (one.action, one.value) == (action, value)]
+            if uids <= {one.uid for change in same for one in change.subjects}:
+                self._set(without_subjects(self.changes, uids, lambda change: change in same))
+                return f"{what.words} of {what.name} taken out of the basket"
+            group = ACTIONS[action].group
+            kept = without_subjects(self.changes, uids, lambda change: ACTIONS[change.action].group == group)
+            if sum(len(one.subjects) for one in kept) + len(subjects) > MAX_DRY_RUN:
+                raise ArgumentError(
+                    f"the basket holds at most {MAX_DRY_RUN:,} facts, which are previewed together; do what is in it first"
+                )
+            number = max((one.number for one in kept), default=0) + 1
+            self._set([*kept, replace(what, number=number)])
+        return f"gathered: {what.words} of {what.name}"
+
+    def take_back(self) -> str | None:
+        """Take out the change that was gathered last; return what to say, or None when the basket is empty."""
+        with self._lock:
+            if not self.changes:
+                return None
+            *kept, last = self.changes
+            self._set(kept)
+        return f"{last.words} of {last.name} taken out of the basket"
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Take changes out."""
+        gone = set(numbers)
+        with self._lock:
+            self._set([one for one in self.changes if one.number not in gone])
+
+    def decide(self, number: int, uid: str, present: Subject | None) -> None:
+        """Decide again what becomes of one fact of a change: it takes it as it is now, or leaves it as it is.
+
+        :param present: the fact as the person saw it; None takes it out of the change
+        """
+        with self._lock:
+            changes = without_subjects(
+                self.changes, () if present is not None else (uid,), lambda change: change.number == number
+            )
+            if present is not None:
+                changes = [
+                    replace(change, subjects=tuple(present if one.uid == uid else one for one in change.subjects))
+                    if change.number == number
+                    else change
+                    for change in changes
+                ]
+            self._set(changes)
+
+    def put_off(self, number: int, uid: str) -> None:
+        """Leave one fact of a change in the basket when the rest is done, or no longer."""
+        found = (one for change in self.changes if change.number == number for one in change.subjects if one.uid == uid)
+        for one in found:
+            self.decide(number, uid, replace(one, waits=not one.waits))
+
+    def finish(self) -> None:
+        """Empty it, but for what was put off."""
+        with self._lock:
+            done = {one.uid for change in self.changes for one in change.subjects if not one.waits}
+            kept = [
+                replace(change, subjects=tuple(one for one in change.subjects if one.waits)) for change in self.changes
+            ]
+            self._set([change for change in kept if change.subjects] if done else self.changes)
+            self.is_gathering = False
+
+    def pending_edit(self, uid: str) -> str | None:
+        """Return the content that waits to replace that of a fact."""
+        edits = (one for one in self.changes if one.action == "edit" and one.subjects[0].uid == uid)
+        return next((one.value for one in edits), None)
+
+    def _set(self, changes: Iterable[PendingChange]) -> None:
+        self.changes = tuple(changes)
+        self.pending = describe_pending(self.changes)
+        self.version += 1
+        self._kept.set_basket(self._file, [asdict(one) for one in self.changes])
+        self.trouble = self._kept.trouble
+
+
+def without_subjects(
+    changes: Iterable[PendingChange], uids: Iterable[str], concerns: Callable[[PendingChange], bool]
+) -> list[PendingChange]:
+    """Return the changes, without some facts in those concerned; what is empty then goes."""
+    gone, kept = set(uids), []
+    for change in changes:
+        if concerns(change):
+            change = replace(change, subjects=tuple(one for one in change.subjects if one.uid not in gone))
+        if change.subjects:
+            kept.append(change)
+    return kept
+
+
+def describe_pending(changes: Iterable[PendingChange]) -> dict[str, str]:
+    """Return what waits for each fact or scope, in words, by uid."""
+    found: dict[str, list[str]] = {}
+    for change in changes:
+        for one in change.subjects:
+            found.setdefault(one.uid, []).append(change.words)
+    return {uid: ", ".join(words) for uid, words in found.items()}
+
+
+def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
+    """Parse saved changes; one that is damaged is left out, since what it would do is not known."""
+    found = []
+    for one in saved:
+        try:
+            subjects = tuple(Subject(**subject) for subject in one["subjects"])
+            change = PendingChange(one["number"], one["action"], subjects, one["value"])
+        except (KeyError, TypeError):
+            continue
+        if is_sound(change):
+            found.append(change)
+    return found
+
+
+def is_sound(change: PendingChange) -> bool:
+    """Check whether a saved change is one that could have been gathered."""
+    wanted = {"fact": {"content", "tier", "pinned", "scope"}, "scope": {"label", "status"}}
+    entity = "scope" if change.action in ("merge", "close", "reopen") else "fact"
+    return (
+        isinstance(change.number, int)
+        and change.action in ACTIONS
+        and (change.value is None or isinstance(change.value, str))
+        and bool(change.subjects)
+        and all(
+            one.entity == entity
+            and all(isinstance(text, str) for text in (one.uid, one.theme, one.name))
+            and isinstance(one.state, dict)
+            and set(one.state) == wanted[entity]
+            for one in change.subjects
+        )
+    )

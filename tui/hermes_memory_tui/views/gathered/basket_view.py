@@ -1,0 +1,407 @@
+"""The basket: the gathered changes, the context that would result, and its cost. Done as one change, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
+from hermes_memory_tui.basket.basket_run import (
+    BasketOutcome,
+    ChangeOutcome,
+    OutdatedSubject,
+    ThemeContext,
+    apply_basket,
+    preview_basket,
+)
+from hermes_memory_tui.basket.pending_changes import Basket, PendingChange, Subject
+from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, preview_gauge_line, side_effect_line
+from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
+from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
+
+SIGNS = {"added": ("+", "$success", "enters"), "removed": ("−", "$error", "leaves"), "moved": ("↕", "$dim", "moves")}
+"""Sign, colour and word of a line of the context that is not as before."""
+
+RowKey = tuple[int, str]
+"""The number of a change, and the uid of one of its facts, which must be decided again or was put off; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class BasketData:
+    """The changes and what would come of them."""
+
+    changes: tuple[PendingChange, ...]
+    outcome: BasketOutcome | None
+    """None where nothing can be tried, because the memory is open read-only."""
+
+
+class BasketView(BaseView[BasketData]):
+    """One row per change; below it the facts that somebody changed meanwhile."""
+
+    CSS_PATH = "../../screens/view.tcss"  # Textual looks from the folder of the class
+    NAME = "basket"
+    TITLE_OF_LIST = "basket"
+    BINDING_GROUP_TITLE = "Basket"
+    WRITES = BaseView.WRITES | {"do_all", "remove", "take_theirs", "take_mine", "put_off", "empty"}
+    COLUMNS: ClassVar[Sequence[GridColumn]] = (
+        GridColumn("", 2),
+        GridColumn("change", 22),
+        GridColumn("of"),
+        GridColumn("result", 26, least=60),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "enter,ctrl+s", "do_all", "Do all", id="basket.do", tooltip="Do all changes as one, or none", priority=True
+        ),
+        Binding("d,delete", "remove", "Remove", id="basket.remove", tooltip="Take the change out of the basket"),
+        Binding("m", "take_mine", "Mine", id="basket.mine", tooltip="Changed meanwhile: do the change all the same"),
+        Binding("t", "take_theirs", "Theirs", id="basket.theirs", tooltip="Changed meanwhile: leave the fact as it is"),
+        Binding("w", "put_off", "Skip", id="basket.skip", tooltip="Leave this one in the basket when the rest is done"),
+        Binding("X", "empty", "Empty", id="basket.empty", tooltip="Take everything out of the basket", show=False),
+        Binding(
+            "l,right", "show_result", "Result", id="basket.result", tooltip="Show what would come of it", show=False
+        ),
+    ]
+
+    def __init__(self, memory: Memory, basket: Basket) -> None:
+        super().__init__(memory)
+        self._gathered = basket
+        self.grid.can_sort = False
+
+    def title_place(self) -> str:
+        return "basket"
+
+    def load(self, store: Store) -> BasketData:
+        changes = self._gathered.changes
+        if self.memory.read_only or self.memory.is_past:
+            return BasketData(changes, None)
+        return BasketData(changes, self.memory.dry_run(partial(preview_basket, changes=changes)))
+
+    def draw(self, data: BasketData) -> None:
+        self.grid.empty = (
+            "The basket is empty.",
+            "",
+            "b in Facts, Scopes, Context or Review gathers what you do",
+            "instead of doing it; here it is seen and done as one.",
+        )
+        rows = []
+        outcomes = data.outcome.changes if data.outcome is not None else []
+        for place, change in enumerate(data.changes):
+            rows += change_rows(change, outcomes[place] if outcomes else None)
+        self.grid.set_subtitle(summary(data))
+        self.grid.show(rows)
+
+    def text(self, key: object) -> tuple[str, Sequence[Line]]:
+        if self.data is None or not self.data.changes:
+            return "result", [Content.styled("Nothing would change.", "$dim")]
+        outcome = self.data.outcome
+        if outcome is None:
+            return "result", [Content.styled("The memory is open read-only: nothing can be done.", "$warning")]
+        lines: list[Line] = []
+        found = self._find(key)
+        if found is not None:
+            lines += selection_lines(*found)
+        for before, after in outcome.contexts:
+            lines += context_lines(before, after)
+        if outcome.others:
+            lines += [
+                heading_line("side effects"),
+                *(side_effect_line(one, outcome.names) for one in outcome.others[:MAX_SIDE_EFFECTS]),
+            ]
+            rest = len(outcome.others) - MAX_SIDE_EFFECTS
+            if rest > 0:
+                lines.append(Content.styled(f"  and {rest:,} more", "$dim"))
+            lines.append(Content(""))
+        if found is not None and len(found[0].change.subjects) > 1:
+            lines += [
+                heading_line("facts of this change" if found[0].change.subjects[0].entity == "fact" else "scopes")
+            ]
+            lines += [Content(f"  {to_printable(one.name)}  ") + brief(one) for one in found[0].change.subjects]
+        return "result", lines
+
+    def _find(self, key: object) -> tuple[ChangeOutcome, OutdatedSubject | None] | None:
+        """Return the change of a row, and what is to be decided in it."""
+        if self.data is None or self.data.outcome is None or not isinstance(key, tuple):
+            return None
+        number, uid = key
+        for one in self.data.outcome.changes:
+            if one.change.number == number:
+                return one, next((other for other in one.outdated if other.gathered.uid == uid), None)
+        return None
+
+    # What a person does
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "do_all" and self.focused is not self.grid and self.focused is not self.pages:
+            return False  # enter in the filter line is its own
+        if action == "gather":
+            return False
+        return super().check_action(action, parameters)
+
+    def action_do_all(self) -> None:
+        """Do all changes as one, or none."""
+        if self.data is None or not self._gathered.changes:
+            self.notify("The basket is empty: b in Facts or Scopes gathers changes.", timeout=4)
+            return
+        outcome, changes = self.data.outcome, self._gathered.changes
+        if outcome is None or self.data.changes != changes:
+            self.reload()
+            return
+        undecided = next((one for one in outcome.changes if one.outdated), None)
+        if undecided is not None:
+            self._go_to((undecided.change.number, undecided.outdated[0].gathered.uid))
+            what = display_formats.pluralise(outcome.undecided, "fact")
+            self.notify(
+                f"{what} changed meanwhile: m does yours, t leaves theirs, w skips. Nothing was done.",
+                severity="warning",
+                timeout=8,
+            )
+            return
+        if outcome.refused is not None:
+            self._go_to((outcome.refused.change.number, ""))
+            said = f"{outcome.refused.change.words} would be refused, so nothing was done: {outcome.refused.refused}"
+            self.notify(said, severity="error", timeout=8, markup=False)
+            return
+        done = [one for one in changes if not all(subject.waits for subject in one.subjects)]
+        if not done:
+            self.notify("All of it is skipped; w takes one up again.", severity="warning", timeout=4)
+            return
+        what = display_formats.pluralise(len(done), "change")
+        self.write(
+            lambda: self.memory.run_write(partial(apply_basket, changes=changes), f"{what} done as one"),
+            self._finish,
+        )
+
+    def _finish(self) -> None:
+        self._gathered.finish()
+        if not self._gathered.changes:
+            self.action_back()
+        self.show_basket()
+
+    def action_remove(self) -> None:
+        """Take the changes selected out of the basket; a fact to be decided, out of its change."""
+        for key in self.grid.selected_keys:
+            number, uid = key
+            if uid:
+                self._gathered.decide(number, uid, None)
+            else:
+                self._gathered.remove([number])
+        self.grid.action_unmark()
+        self._show_changed()
+
+    def action_take_theirs(self) -> None:
+        found = self._undecided()
+        if found is not None:
+            self._gathered.decide(found[0].change.number, found[1].gathered.uid, None)
+            self._show_changed()
+
+    def action_take_mine(self) -> None:
+        found = self._undecided()
+        if found is None:
+            return
+        if found[1].present is None:
+            self.notify(f"{found[1].gathered.name} is there no more; t takes it out.", severity="warning", markup=False)
+            return
+        self._gathered.decide(found[0].change.number, found[1].gathered.uid, found[1].present)
+        self._show_changed()
+
+    def action_put_off(self) -> None:
+        """Leave the fact or the whole change in the basket when the rest is done, or no longer."""
+        if not isinstance(self.grid.key, tuple):
+            return
+        number, uid = self.grid.key
+        for change in self._gathered.changes:
+            if change.number == number:
+                for one in change.subjects:
+                    if not uid or one.uid == uid:
+                        self._gathered.put_off(number, one.uid)
+        self._show_changed()
+
+    def action_empty(self) -> None:
+        if self._gathered.changes:
+            what = display_formats.pluralise(len(self._gathered.changes), "change")
+            lines = [Content(f"{what} will be forgotten. The memory stays as it is.")]
+            self.ask_then(Question("empty the basket", lines), self._forget_all)
+
+    def _forget_all(self, _: str) -> None:
+        self._gathered.remove([one.number for one in self._gathered.changes])
+        self._show_changed()
+
+    def action_undo(self) -> None:
+        self.write(self.memory.undo)  # what was done last, not what was gathered: `d` takes that out
+
+    def action_show_result(self) -> None:
+        self.add_class("-show-text")
+        self.pages.focus()
+
+    def action_back(self) -> None:
+        """Go back from the result to the list, or to where the basket was opened."""
+        if self.focused is self.pages or self.has_class("-show-text"):
+            super().action_back()
+        elif not self.clear_list():
+            self.app.pop_screen()
+
+    def _undecided(self) -> tuple[ChangeOutcome, OutdatedSubject] | None:
+        found = self._find(self.grid.key)
+        if found is None or found[1] is None:
+            self.notify("Nobody changed this meanwhile: there is nothing to decide.", timeout=4)
+            return None
+        return found[0], found[1]
+
+    def _go_to(self, key: RowKey) -> None:
+        self.grid.go_to(key)
+        self.grid.focus()
+
+    def _show_changed(self) -> None:
+        if self._gathered.trouble:
+            self.notify(f"Not saved: {self._gathered.trouble}.", severity="warning", timeout=5, markup=False)
+        self.show_basket()
+        self.reload()
+
+
+def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[GridRow]:
+    """Return the row of a change, and one for each of its facts that is to be decided or was put off."""
+    waiting = [one for one in change.subjects if one.waits]
+    sign, ink, result = "●", "hot", ""
+    if outcome is None:
+        sign, ink = "○", "dim"
+    elif outcome.refused is not None:
+        sign, ink, result = "✕", "error", f"refused: {to_printable(str(outcome.refused))}"
+    elif outcome.outdated:
+        sign, ink, result = "≠", "warning", f"decide again: {len(outcome.outdated)}"
+    elif len(waiting) == len(change.subjects):
+        sign, ink, result = "…", "dim", "skipped"
+    elif not outcome.rows:
+        sign, ink, result = "=", "dim", "is so already"
+    rows = [
+        GridRow(
+            (change.number, ""),
+            (
+                GridCell(sign, ink, bold=True),
+                GridCell(change.words, bold=True),
+                GridCell(to_printable(change.name), name=True),
+                GridCell(result, ink),
+            ),
+        )
+    ]
+    for one in outcome.outdated if outcome is not None else ():
+        result = "purged or undone" if one.present is None else f"changed by {to_printable(one.by)}"
+        rows.append(subject_row(change, one.gathered, "≠", result))
+    if len(waiting) < len(change.subjects):
+        rows += [subject_row(change, one, "…", "skipped") for one in waiting]
+    return rows
+
+
+def subject_row(change: PendingChange, one: Subject, sign: str, result: str) -> GridRow:
+    """Return the row of one fact of a change."""
+    cells = (GridCell(sign, "warning"), GridCell("  └"), GridCell(to_printable(one.name)), GridCell(result, "warning"))
+    return GridRow((change.number, one.uid), cells)
+
+
+def summary(data: BasketData) -> str:
+    """Return what would come of the basket, in one line."""
+    parts = [display_formats.pluralise(len(data.changes), "change")]
+    outcome = data.outcome
+    if outcome is None or not data.changes:
+        return parts[0]
+    if outcome.undecided:
+        parts.append(f"{outcome.undecided} to decide again")
+    for before, after in outcome.contexts[:1]:
+        came, left = count_differences(compare_lines(before.lines, after.lines))
+        parts.append(f"context {before.tokens} → {after.tokens} tokens, {came} in, {left} out")
+        parts.append(f"gauge {before.gauge.pct:.0f} → {after.gauge.pct:.0f} %")
+    if len(outcome.contexts) > 1:
+        parts.append(f"and {display_formats.pluralise(len(outcome.contexts) - 1, 'theme')}")
+    return " · ".join(parts)
+
+
+def count_differences(lines: Sequence[LineDifference]) -> tuple[int, int]:
+    """Return how many lines come and how many go."""
+    return sum(line.before is None for line in lines), sum(line.after is None for line in lines)
+
+
+def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
+    """Return how the context of a theme and its cost would change."""
+    change = after.tokens - before.tokens
+    sign = "±0" if not change else f"{change:+,}".replace("-", "−")
+    lines: list[Line] = [
+        heading_line(
+            f"context of {to_printable(after.gauge.theme)}", f"{before.tokens:,} → {after.tokens:,} tokens ({sign})"
+        ),
+    ]
+    differences = compare_lines(before.lines, after.lines)
+    same = 0
+    for one in differences:
+        kind = "added" if one.before is None else "removed" if one.after is None else "moved" if one.moved else ""
+        if kind:
+            shape, ink, word = SIGNS[kind]
+            lines.append(
+                Content.assemble((f"{shape} ", f"bold {ink}"), (to_printable(one.text), ink), (f"  {word}", "$dim"))
+            )
+        same += not kind
+    lines.append(Content.styled(f"  {display_formats.pluralise(same, 'line')} as before", "$dim"))
+    return [*lines, preview_gauge_line("now", before.gauge), preview_gauge_line("after", after.gauge), Content("")]
+
+
+def selection_lines(outcome: ChangeOutcome, undecided: OutdatedSubject | None) -> list[Line]:
+    """Return what the selected change does, and what is to be decided in it."""
+    change = outcome.change
+    lines: list[Line] = [heading_line(change.words, to_printable(change.name))]
+    if outcome.refused is not None:
+        lines.append(Content.styled(f"would be refused: {to_printable(str(outcome.refused))}", "$error"))
+    if undecided is not None:
+        lines += decision_lines(change, undecided)
+    elif change.action == "edit":
+        lines += [
+            labelled_value("is", to_printable(str(change.subjects[0].state["content"]))),
+            labelled_value("becomes", to_printable(change.value or "")),
+        ]
+    elif len(change.subjects) == 1:
+        lines.append(brief(change.subjects[0]))
+    return [*lines, Content("")]
+
+
+def decision_lines(change: PendingChange, one: OutdatedSubject) -> list[Line]:
+    """Return what somebody changed of a fact meanwhile."""
+    lines: list[Line] = []
+    if one.present is None:
+        lines.append(Content.styled(f"{to_printable(one.gathered.name)} is there no more.", "$warning"))
+        return [*lines, key_hint_line(("t", "take it out"), ("w", "skip"))]
+    lines.append(
+        Content.styled(f"{to_printable(one.gathered.name)} was changed by {to_printable(one.by)}:", "$warning")
+    )
+    for name, was, now in one.differences:
+        lines += [labelled_value(f"{name} was", show_value(was)), labelled_value("is now", show_value(now))]
+    if change.action == "edit":
+        lines.append(labelled_value("yours", to_printable(change.value or "")))
+    return [*lines, key_hint_line(("m", change.words), ("t", "leave it as it is now"), ("w", "skip"))]
+
+
+def show_value(value: object) -> str:
+    """Return a value of a fact or scope as a person reads it."""
+    return (
+        "none"
+        if value is None
+        else {True: "yes", False: "no"}[value]
+        if isinstance(value, bool)
+        else to_printable(str(value))
+    )
+
+
+def brief(one: Subject) -> Content:
+    """Return a fact or scope in a few words, as it was gathered."""
+    if one.entity == "scope":
+        return Content.styled(f"{one.theme}, {one.state['status']}", "$dim")
+    pinned = ", pinned" if one.state["pinned"] else ""
+    return Content.assemble(to_printable(str(one.state["content"])), (f"  {one.state['tier']}{pinned}", "$dim"))
