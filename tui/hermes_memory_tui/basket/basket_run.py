@@ -22,6 +22,9 @@ from hermes_memory_tui.basket.pending_changes import (
 from hermes_memory_tui.model.bulk_actions import MAX_SAMPLES, DryRunRollback, names_by_uid
 from hermes_memory_tui.text import display_formats
 
+COUNTS = ("[MEMORY ", "(+")
+"""How the lines of a context block begin that count its facts."""
+
 
 @dataclass(frozen=True, slots=True)
 class OutdatedSubject:
@@ -38,8 +41,9 @@ class OutdatedSubject:
         """What changed: its name, as it was and as it is."""
         if self.present is None:
             return []
-        now = self.present.state
-        return [(name, was, now[name]) for name, was in self.gathered.state.items() if now[name] != was]
+        then = {**self.gathered.state, "theme": self.gathered.theme}
+        now = {**self.present.state, "theme": self.present.theme}
+        return [(name, was, now[name]) for name, was in then.items() if now[name] != was]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class ThemeContext:
     """The context block of a theme and its cost."""
 
     lines: tuple[str, ...]
+    """Without those that only count: how full the tier is, how many facts are left out."""
     tokens: int
     gauge: Gauge
 
@@ -92,13 +97,13 @@ def preview_basket(store: Store, changes: Sequence[PendingChange]) -> BasketOutc
 
     :raises FileError: when the store cannot be written just now
     """
-    themes = list(dict.fromkeys(one.theme for change in changes for one in change.subjects))
     chosen = {one.uid for change in changes for one in change.subjects}
     found = BasketOutcome([], [], [], {})
     if not changes:
         return found
     try:
         with store.intake.hold_secrets(), store.journal.join_changes() as conn:
+            themes = list(dict.fromkeys(one.theme for one in load_present(store, changes).values()))
             before = [load_context(store, theme) for theme in themes]
             since = store.journal.last_seq()
             outcomes = run_changes(store, conn, changes)
@@ -198,7 +203,7 @@ def load_present(store: Store, changes: Sequence[PendingChange]) -> dict[str, Su
 
 def is_current(gathered: Subject, present: Subject | None) -> bool:
     """Check whether a fact or a scope is as it was when its change was gathered."""
-    return present is not None and present.state == gathered.state
+    return present is not None and (present.theme, present.state) == (gathered.theme, gathered.state)
 
 
 def is_done(
@@ -228,4 +233,5 @@ def find_last_author(store: Store, one: Subject) -> str:
 def load_context(store: Store, theme: str) -> ThemeContext:
     """Load what an agent of a theme is given at its start, as the running transaction has it."""
     block = store.injection.status(theme, record=False, situation=store.injection.present_situation())
-    return ThemeContext(tuple(block.text.split("\n")), block.tokens, store.tiers.gauge(theme))
+    lines = tuple(line for line in block.text.split("\n") if not line.startswith(COUNTS))
+    return ThemeContext(lines, block.tokens, store.tiers.gauge(theme))

@@ -6,7 +6,7 @@ It is saved at every change, so that neither a crash nor leaving the inspector l
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Scope
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_store.uids import parse_uid
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import MAX_DRY_RUN, BulkAction
 from hermes_memory_tui.text import display_formats
@@ -91,6 +92,13 @@ ACTIONS: Mapping[str, PendingAction] = {
     "reopen": run_each("status", lambda store, one, _: store.scopes.reopen(one.theme, one.state["label"])),
 }
 """By the word that names each."""
+
+OF_SCOPES = ("merge", "close", "reopen")
+"""Those that are done to scopes; the others are done to facts."""
+
+FACT_STATE = ("content", "tier", "pinned", "scope")
+
+SCOPE_STATE = ("label", "status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,18 +292,29 @@ def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
 
 def is_sound(change: PendingChange) -> bool:
     """Check whether a saved change is one that could have been gathered."""
-    wanted = {"fact": {"content", "tier", "pinned", "scope"}, "scope": {"label", "status"}}
-    entity = "scope" if change.action in ("merge", "close", "reopen") else "fact"
+    texts = (change.action, *(text for one in change.subjects for text in (one.uid, one.theme, one.name)))
+    if not isinstance(change.number, int) or not all(isinstance(text, str) for text in texts):
+        return False
+    of_scopes, needs_value = change.action in OF_SCOPES, change.action in ("edit", "merge")
     return (
-        isinstance(change.number, int)
-        and change.action in ACTIONS
-        and (change.value is None or isinstance(change.value, str))
-        and bool(change.subjects)
-        and all(
-            one.entity == entity
-            and all(isinstance(text, str) for text in (one.uid, one.theme, one.name))
-            and isinstance(one.state, dict)
-            and set(one.state) == wanted[entity]
-            for one in change.subjects
-        )
+        change.action in ACTIONS
+        and isinstance(change.value, str if needs_value else str | None)
+        and (len(change.subjects) == 1 or (bool(change.subjects) and change.action != "edit"))
+        and all(is_sound_subject(one, SCOPE_STATE if of_scopes else FACT_STATE) for one in change.subjects)
+    )
+
+
+def is_sound_subject(one: Subject, state: Collection[str]) -> bool:
+    """Check whether a saved fact or scope is one. :param state: names of what is kept of it"""
+    try:
+        parse_uid(one.uid)
+    except ValueError:
+        return False
+    is_scope = state is SCOPE_STATE
+    return (
+        one.entity == ("scope" if is_scope else "fact")
+        and isinstance(one.waits, bool)
+        and isinstance(one.state, dict)
+        and set(one.state) == set(state)
+        and (not is_scope or isinstance(one.state["label"], str))
     )

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
 
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, Scope
 from hermes_memory_tui.dialogs.write_mixin import WriteMixin
-from hermes_memory_tui.model.memory import ActionResult
 
 if TYPE_CHECKING:
     from hermes_memory_tui.basket.pending_changes import Basket
 
 SHOWN_BY = "B shows the basket."
+"""What is said with a change that was gathered in a dialog."""
 
 
 def gather_binding(owner: str) -> Binding:
@@ -78,21 +79,36 @@ class GatherMixin(WriteMixin):
     def gather(self, act: Callable[[], str], then: Callable[[], object] | None) -> None:
         """Run in a thread what puts a change into the basket and returns what to say.
 
+        Row and title show it; it is said in the log only, since a message for each would cover the list.
+
         :param then: called when it is in it
         """
 
-        def show() -> None:
+        def run() -> None:
+            try:
+                said = act()
+            except StoreError as error:
+                self.app.call_from_thread(self.show_error, error)
+            else:
+                self.app.call_from_thread(show, said)
+
+        def show(said: str) -> None:
+            app: Any = self.app
+            app.remember(f"{said}.", "information")
             if then is not None:
                 then()
+            if self.basket.trouble:
+                self.notify(f"Not saved: {self.basket.trouble}.", severity="warning", timeout=5, markup=False)
             self.show_basket()
 
-        self.write(lambda: ActionResult(act(), back=SHOWN_BY), show)
+        if not self.refuse_in_past():
+            self.run_worker(run, thread=True, group="gathering")
 
     def take_back_gathered(self) -> bool:
         """Take out what was gathered last, where that is what was done last here; return whether it was."""
         said = self.basket.take_back() if self.is_gathering else None
         if said is not None:
-            self.notify(f"{said}.", timeout=4, markup=False)
+            self.notify(f"{said}.", timeout=2, markup=False)
             self.show_basket()
         return said is not None
 

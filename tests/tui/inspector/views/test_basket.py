@@ -42,9 +42,9 @@ async def gather(pilot: Pilot[int], target: str, *keys: str) -> None:
     """Press keys on a fact while gathering, and wait until that is in the basket."""
     await until(pilot, lambda: target in targets(pilot), f"a row about {target}")
     await pilot.press("g", *("j" * targets(pilot).index(target)))
-    count = said(pilot).count("basket")
+    count = len(said(pilot))
     await pilot.press(*keys)
-    await until(pilot, lambda: said(pilot).count("basket") > count, "gathering")
+    await until(pilot, lambda: len(said(pilot)) > count, "gathering")
 
 
 async def basket_view(pilot: Pilot[int]) -> BasketView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
@@ -32,6 +33,9 @@ from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_li
 
 SIGNS = {"added": ("+", "$success", "enters"), "removed": ("−", "$error", "leaves"), "moved": ("↕", "$dim", "moves")}
 """Sign, colour and word of a line of the context that is not as before."""
+
+REST = 4
+"""After others wrote it is not tried again before this many times what the last time took: they wait for it."""
 
 RowKey = tuple[int, str]
 """The number of a change, and the uid of one of its facts, which must be decided again or was put off; else empty."""
@@ -77,6 +81,7 @@ class BasketView(BaseView[BasketData]):
     def __init__(self, memory: Memory, basket: Basket) -> None:
         super().__init__(memory)
         self._gathered = basket
+        self._rests_until = 0.0
         self.grid.can_sort = False
 
     def title_place(self) -> str:
@@ -86,7 +91,14 @@ class BasketView(BaseView[BasketData]):
         changes = self._gathered.changes
         if self.memory.read_only or self.memory.is_past:
             return BasketData(changes, None)
-        return BasketData(changes, self.memory.dry_run(partial(preview_basket, changes=changes)))
+        began = time.monotonic()
+        outcome = self.memory.dry_run(partial(preview_basket, changes=changes))
+        self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
+        return BasketData(changes, outcome)
+
+    def _check_for_changes(self) -> None:
+        if time.monotonic() >= self._rests_until:
+            super()._check_for_changes()
 
     def draw(self, data: BasketData) -> None:
         self.grid.empty = (
@@ -284,6 +296,8 @@ def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[Gr
         sign, ink, result = "…", "dim", "skipped"
     elif not outcome.rows:
         sign, ink, result = "=", "dim", "is so already"
+    else:
+        result = "ready"
     rows = [
         GridRow(
             (change.number, ""),
