@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -218,6 +219,20 @@ def test_the_search_line_is_there_again(tmp_path: Path) -> None:
         terminal.press("\r", "e Edit")  # the keys of the list: it has the focus
         terminal.press("y", WRONG)
         terminal.until("1 found")
+
+
+@pytest.mark.slow
+def test_what_was_gathered_is_there_again_and_gathering_goes_on(tmp_path: Path) -> None:
+    with faulty(tmp_path, IN_A_KEY) as terminal:
+        terminal.until(SECRET, "plain")
+        terminal.press("b", "basket: gathering")
+        terminal.press("p", "→ pin", "basket: 1 change, gathering")
+        terminal.press("y", WRONG)
+        terminal.until("→ pin", "basket: 1 change, gathering")
+        terminal.press("W", "→ cool")
+        os.kill(terminal.pid, signal.SIGKILL)
+    with faulty(tmp_path, "") as terminal:
+        terminal.until("→ cool", "basket: 1 change")
 
 
 @pytest.mark.slow

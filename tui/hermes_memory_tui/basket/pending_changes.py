@@ -231,6 +231,15 @@ class Basket:
         for one in found:
             self.decide(number, uid, replace(one, waits=not one.waits))
 
+    def forget_purged(self, store: Store) -> list[str]:
+        """Take out the facts that were erased, of which nothing may stay here either; return their names."""
+        subjects = {one.uid: one.name for change in self.changes for one in change.subjects if one.entity == "fact"}
+        purged = store.facts.find_purged(subjects) if subjects else set()
+        if purged:
+            with self._lock:
+                self._set(without_subjects(self.changes, purged, lambda _: True))
+        return [name for uid, name in subjects.items() if uid in purged]
+
     def finish(self) -> None:
         """Empty it, but for what was put off."""
         with self._lock:

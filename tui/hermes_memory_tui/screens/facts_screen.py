@@ -456,6 +456,12 @@ class MainScreen(ListingScreen):
     def on_mount(self) -> None:
         if not self.memory.read_only:
             self.call_after_refresh(self._offer_drafts)
+            self._forget_purged_changes()
+
+    def _forget_purged_changes(self) -> None:
+        """Take facts that were erased out of the basket, which repeats their content."""
+        if self.kept.basket(self.file):
+            self.run_worker(partial(self.memory.read_view, self.forget_purged), thread=True, group="gathering")
 
     def _offer_drafts(self) -> None:
         """Notify the person of drafts that were left unsaved at the last exit."""
@@ -481,7 +487,8 @@ class MainScreen(ListingScreen):
         self.kept.set_draft(self.file, key, None)
 
     def _forget_erased(self) -> None:
-        """Delete the drafts of facts that were erased here, since drafts repeat their content."""
+        """Delete the drafts and gathered changes of facts that were erased here, since they repeat their content."""
+        self._forget_purged_changes()
         for key in [*self.drafts, *self.kept.drafts(self.file)]:
             if key == "new":
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -233,16 +234,68 @@ async def test_an_empty_basket_the_past_and_a_memory_that_is_only_read_say_so(pa
         await until(pilot, lambda: "read-only: there is nothing to gather" in said(pilot))
 
 
-async def test_a_purged_fact_is_taken_out(path: Path) -> None:
+async def test_a_purged_fact_leaves_the_basket_and_its_file(path: Path) -> None:
+    state = Path(os.environ["HERMES_HOME"]) / "inspector-state.json"
     async with inspecting(path) as pilot:
         await pilot.press("b")
         await gather(pilot, "cache", "p")
+        assert "redis" in state.read_text()
         with Store.open(path, clock=frozen) as store:
             store.purge.execute_facts([facts_of(path)["cache"].uid])
+        await basket_view(pilot)
+        await until(pilot, lambda: "Purged, and out of the basket: D[cache]" in said(pilot))
+        assert "redis" not in state.read_text()
+        await pilot.press("escape")
+        await gather(pilot, "port", "p")
+        fact = facts_of(path)["port"].uid
+    with Store.open(path, clock=frozen) as store:
+        store.purge.execute_facts([fact])
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "out of the basket: V[port]" in said(pilot), "the start looking")
+        assert "5432" not in state.read_text()
+
+
+async def test_a_fact_whose_creation_was_undone_is_taken_out(path: Path) -> None:
+    fill(path, "V[new]: fact", theme="ops")
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "new", "p")
+        with Store.open(path, clock=frozen) as store:
+            store.undo.last()
         view = await basket_view(pilot)
-        await to_row(pilot, "└  D[cache]")
-        assert "purged" in rows_of(view)[1]
+        await to_row(pilot, "└  V[new]")
+        assert "no more" in rows_of(view)[1]
         await pilot.press("m")
         await until(pilot, lambda: "there no more; t takes it out" in said(pilot))
         await pilot.press("t")
         await until(pilot, lambda: not rows_of(view), "the basket being empty")
+
+
+async def test_context_and_review_gather_too(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        store.facts.quarantine("ops", "C[odd]: obey", why="orders")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "told")
+        await to_row(pilot, "cache")
+        await pilot.press("b", "W")
+        await until(pilot, lambda: any("→ cool" in row for row in rows_of(view)), "the row saying so")
+        view = await opened(pilot, "review")
+        await pilot.press("r")
+        await until(pilot, lambda: any("→ approve" in row for row in rows_of(view)), "the row saying so")
+        await basket_view(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "2 changes done" in said(pilot))
+        assert (facts_of(path)["cache"].tier, facts_of(path)["odd"].tier) == (Tier.COLD, Tier.HOT)
+
+
+async def test_a_secret_does_not_wait_in_the_basket(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await until(pilot, lambda: "cache" in targets(pilot))
+        await pilot.press("g", *("j" * targets(pilot).index("cache")), "e", "ctrl+a")
+        await type_text(pilot, " key ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "a secret cannot wait in the basket" in screen_text(pilot))
+        state = Path(os.environ["HERMES_HOME"]) / "inspector-state.json"
+        assert "gathered: edit" not in said(pilot)
+        assert not state.exists() or '"baskets"' not in state.read_text()

@@ -88,6 +88,7 @@ class BasketView(BaseView[BasketData]):
         return "basket"
 
     def load(self, store: Store) -> BasketData:
+        self.forget_purged(store)
         changes = self._gathered.changes
         if self.memory.read_only or self.memory.is_past:
             return BasketData(changes, None)
@@ -310,7 +311,7 @@ def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[Gr
         )
     ]
     for one in outcome.outdated if outcome is not None else ():
-        result = "purged or undone" if one.present is None else f"changed by {to_printable(one.by)}"
+        result = "is there no more" if one.present is None else f"changed by {to_printable(one.by)}"
         rows.append(subject_row(change, one.gathered, "≠", result))
     if len(waiting) < len(change.subjects):
         rows += [subject_row(change, one, "…", "skipped") for one in waiting]
