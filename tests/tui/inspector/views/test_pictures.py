@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.diagnostics.file_holders import Holder
-from hermes_memory_store.model import Millis
+from hermes_memory_store.model import Actor, Millis
 from hermes_memory_store.store import Store
-from tests.tui.inspector.driving import NOW, VIEWS, inspecting, opened, to_row
+from tests.tui.inspector.driving import NOW, VIEWS, facts_of, inspecting, opened, screen_text, to_row, until
 from tests.tui.inspector.test_pictures import at_rest, drawn
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -86,6 +86,11 @@ async def compare(
         await pilot.press(*keys)
         await at_rest(pilot)
         svg = drawn(pilot)
+    check(name, svg)
+
+
+def check(name: str, svg: str) -> None:
+    """Compare what was drawn with the picture that is kept."""
     kept = PICTURES / f"{name}.svg"
     if os.environ.get("UPDATE_PICTURES"):
         kept.parent.mkdir(exist_ok=True)
@@ -104,3 +109,22 @@ async def test_a_view_looks_as_it_did(name: str, size: str, path: Path) -> None:
 async def test_what_lies_behind_a_view_looks_as_it_did(name: str, size: str, path: Path) -> None:
     view, row, keys = MORE[name]
     await compare(f"{name}_{size}", path, SIZES[size], view, row, keys)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_basket_looks_as_it_did(size: str, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / ".hermes"))
+    async with inspecting(path, "ops", size=SIZES[size]) as pilot:
+        memory = pilot.app.memory  # type: ignore[attr-defined]
+        memory.shown_path = Path("~/memory.db")
+        await pilot.press("b", "g", "a", "j", "p", "j", "W")
+        await until(pilot, lambda: "3 changes" in screen_text(pilot))
+        with Store.open(path, clock=lambda: NOW) as store:
+            (fact,) = [one for one in facts_of(path).values() if one.target == "cache"]
+            store.facts.edit(fact.uid, "valkey", actor=Actor("session", "hermes"))
+        pilot.app.clear_notifications()
+        await pilot.press("B")
+        await until(pilot, lambda: "changed by" in screen_text(pilot))
+        await to_row(pilot, "└  D[cache]")
+        await at_rest(pilot)
+        check(f"basket_{size}", drawn(pilot))

@@ -164,13 +164,15 @@ class BasketView(BaseView[BasketData]):
 
     def action_do_all(self) -> None:
         """Do all changes as one, or none."""
-        if self.data is None or not self._gathered.changes:
+        changes = self._gathered.changes
+        if not changes:
             self.notify("The basket is empty: b in Facts or Scopes gathers changes.", timeout=4)
             return
-        outcome, changes = self.data.outcome, self._gathered.changes
-        if outcome is None or self.data.changes != changes:
+        if self.data is None or self.data.changes != changes or self.data.outcome is None:
+            self.notify("What would come of it is not shown yet; enter does it then.", timeout=4)
             self.reload()
             return
+        outcome = self.data.outcome
         undecided = next((one for one in outcome.changes if one.outdated), None)
         if undecided is not None:
             self._go_to((undecided.change.number, undecided.outdated[0].gathered.uid))
@@ -253,6 +255,9 @@ class BasketView(BaseView[BasketData]):
 
     def action_undo(self) -> None:
         self.write(self.memory.undo)  # what was done last, not what was gathered: `d` takes that out
+
+    def action_sort(self) -> None:
+        self.notify("Changes stand in the order in which they will be done.", timeout=4)
 
     def action_show_result(self) -> None:
         self.add_class("-show-text")
