@@ -214,14 +214,18 @@ def side_effect_line(change: Change, names: Mapping[str, str]) -> Content:
 
 
 def preview_gauge_line(word: str, gauge: Gauge) -> Content:
-    """Format a gauge as one line."""
+    """Format a gauge and its theme as one line."""
+    return Content.assemble(gauge_line(word, gauge), (f"  {to_printable(gauge.theme)}", "$dim"))
+
+
+def gauge_line(word: str, gauge: Gauge, bar: int = BAR) -> Content:
+    """Format a gauge as one line. :param bar: its cells"""
     return Content.assemble(
         (f"{word:<6}", "$dim"),
-        *styled_bar_parts(gauge.pct, BAR, gauge.level.value),
+        *styled_bar_parts(gauge.pct, bar, gauge.level.value),
         f" {gauge.pct:.0f}%",
         (
             f"  {display_formats.pluralise(gauge.facts, 'hot fact')}, {display_formats.pluralise(gauge.tokens, 'token')}",
             "$dim",
         ),
-        (f"  {to_printable(gauge.theme)}", "$dim"),
     )

@@ -299,3 +299,20 @@ async def test_a_secret_does_not_wait_in_the_basket(path: Path) -> None:
         state = Path(os.environ["HERMES_HOME"]) / "inspector-state.json"
         assert "gathered: edit" not in said(pilot)
         assert not state.exists() or '"baskets"' not in state.read_text()
+
+
+async def test_the_past_is_entered_from_the_basket_and_left_again(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "a")
+        view = await basket_view(pilot)
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: pilot.app.is_past, "the past")  # type: ignore[attr-defined]
+        await pilot.pause()
+        assert pilot.app.screen is not view  # what would come of it is no matter of the past
+        await pilot.press("escape")
+        await until(pilot, lambda: not pilot.app.is_past, "the present")  # type: ignore[attr-defined]
+        assert "basket: 1 change, gathering" in screen_text(pilot)
+        await basket_view(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED, "the change")

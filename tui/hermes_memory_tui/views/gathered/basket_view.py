@@ -22,7 +22,7 @@ from hermes_memory_tui.basket.basket_run import (
     preview_basket,
 )
 from hermes_memory_tui.basket.pending_changes import Basket, PendingChange, Subject
-from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, preview_gauge_line, side_effect_line
+from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, gauge_line, side_effect_line
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.text import display_formats
@@ -33,6 +33,12 @@ from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_li
 
 SIGNS = {"added": ("+", "$success", "enters"), "removed": ("−", "$error", "leaves"), "moved": ("↕", "$dim", "moves")}
 """Sign, colour and word of a line of the context that is not as before."""
+
+BAR = 16
+"""Cells of a gauge."""
+
+LABEL = 13
+"""Cells of a label: `content was` and a gap."""
 
 REST = 4
 """After others wrote it is not tried again before this many times what the last time took: they wait for it."""
@@ -83,9 +89,6 @@ class BasketView(BaseView[BasketData]):
         self._gathered = basket
         self._rests_until = 0.0
         self.grid.can_sort = False
-
-    def title_place(self) -> str:
-        return "basket"
 
     def load(self, store: Store) -> BasketData:
         self.forget_purged(store)
@@ -331,15 +334,14 @@ def subject_row(change: PendingChange, one: Subject, sign: str, result: str) -> 
 
 def summary(data: BasketData) -> str:
     """Return what would come of the basket, in one line."""
-    parts = [display_formats.pluralise(len(data.changes), "change")]
     outcome = data.outcome
     if outcome is None or not data.changes:
-        return parts[0]
-    if outcome.undecided:
-        parts.append(f"{outcome.undecided} to decide again")
+        return display_formats.pluralise(len(data.changes), "change")
+    parts = [f"{outcome.undecided} to decide again"] if outcome.undecided else []
     for before, after in outcome.contexts[:1]:
         came, left = count_differences(compare_lines(before.lines, after.lines))
-        parts.append(f"context {before.tokens} → {after.tokens} tokens, {came} in, {left} out")
+        moves = ", ".join(f"{number} {way}" for number, way in ((came, "in"), (left, "out")) if number)
+        parts.append(f"context {before.tokens} → {after.tokens} tokens" + (f", {moves}" if moves else ""))
         parts.append(f"gauge {before.gauge.pct:.0f} → {after.gauge.pct:.0f} %")
     if len(outcome.contexts) > 1:
         parts.append(f"and {display_formats.pluralise(len(outcome.contexts) - 1, 'theme')}")
@@ -371,7 +373,7 @@ def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
             )
         same += not kind
     lines.append(Content.styled(f"  {display_formats.pluralise(same, 'line')} as before", "$dim"))
-    return [*lines, preview_gauge_line("now", before.gauge), preview_gauge_line("after", after.gauge), Content("")]
+    return [*lines, gauge_line("now", before.gauge, BAR), gauge_line("after", after.gauge, BAR), Content("")]
 
 
 def selection_lines(outcome: ChangeOutcome, undecided: OutdatedSubject | None) -> list[Line]:
@@ -402,9 +404,12 @@ def decision_lines(change: PendingChange, one: OutdatedSubject) -> list[Line]:
         Content.styled(f"{to_printable(one.gathered.name)} was changed by {to_printable(one.by)}:", "$warning")
     )
     for name, was, now in one.differences:
-        lines += [labelled_value(f"{name} was", show_value(was)), labelled_value("is now", show_value(now))]
+        lines += [
+            labelled_value(f"{name} was", show_value(was), LABEL),
+            labelled_value("is now", show_value(now), LABEL),
+        ]
     if change.action == "edit":
-        lines.append(labelled_value("yours", to_printable(change.value or "")))
+        lines.append(labelled_value("yours", to_printable(change.value or ""), LABEL))
     return [*lines, key_hint_line(("m", change.words), ("t", "leave it as it is now"), ("w", "skip"))]
 
 
