@@ -69,7 +69,7 @@ def run_inspector(
     gc.disable()
     from hermes_memory_store.errors import StoreError
     from hermes_memory_themes import ThemeError
-    from hermes_memory_tui.system import inspector_settings, palettes
+    from hermes_memory_tui.system import inspector_settings, inspector_state, palettes
 
     leave_at = None if leave_after_s is None else time.monotonic() + leave_after_s
     recovery: RecoveryState | None = None
@@ -81,7 +81,8 @@ def run_inspector(
             from hermes_memory_tui.keymap_actions import binding_ids
 
             inspector_settings.reject_unknown_actions(wishes, binding_ids())
-        look = palettes.initial_look(os.environ, wishes.look)
+        kept = inspector_state.InspectorState(inspector_settings.inspector_folder() / inspector_state.FILE_NAME)
+        look = palettes.initial_look(os.environ, wishes.look, kept.look)
         while True:
             app = make_app(db_path, theme, read_only, look, wishes, recovery)
             failure = run_app(app, leave_at)

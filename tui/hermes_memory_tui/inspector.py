@@ -7,6 +7,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from inspect import isawaitable
 from pathlib import Path, PurePath
 from sqlite3 import ProgrammingError
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,7 +18,6 @@ from textual._compositor import CompositorUpdate
 from textual._context import active_message_pump
 from textual.app import ScreenStackError
 from textual.binding import Binding, BindingType
-from textual.command import Provider
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.errors import NoWidget
@@ -26,6 +26,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
+from hermes_memory_store.errors import StoreError
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from hermes_memory_tui.basket.pending_changes import Basket
+    from hermes_memory_tui.commands.command import CommandChoice
+    from hermes_memory_tui.commands.command_line import PreparedLine
+    from hermes_memory_tui.commands.command_registry import CommandRegistry
     from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.past_screen import TravelProgress
@@ -47,13 +51,6 @@ if TYPE_CHECKING:
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
     from hermes_memory_tui.system.terminal import TerminalDriver
     from hermes_memory_tui.views.base_view import BaseView
-
-
-def load_palette_provider() -> type[Provider]:
-    """Import the palette provider when the palette is opened."""
-    from hermes_memory_tui.palette_commands import BindingCommands
-
-    return BindingCommands
 
 
 def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
@@ -79,15 +76,25 @@ class Inspector(TypeAhead):
 
     TITLE = "hermes-memory-tui"
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["screens/app.tcss", "screens/main.tcss"]
-    ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {load_palette_provider}
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", "Next pane", id="app.next", tooltip="Next pane", show=False),
         Binding(
             "shift+tab", "app.focus_previous", "Previous pane", id="app.previous", tooltip="Previous pane", show=False
         ),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?", tooltip="All keys"),
-        Binding("ctrl+p,colon", "command_palette", "Commands", id="app.palette", tooltip="Command palette"),
+        Binding(
+            "ctrl+p", "palette", "Commands", id="app.palette", tooltip="Find a command, a scope, a theme or a look"
+        ),
+        Binding(
+            "colon",
+            "command_line",
+            "Command line",
+            id="app.command",
+            key_display=":",
+            tooltip="Type a command, such as close, scope, facts or at",
+            show=False,
+        ),
         *(
             Binding(
                 entry.key,
@@ -166,7 +173,7 @@ class Inspector(TypeAhead):
             self.set_keymap(settings.keys)
             if settings.reduced_motion:
                 self.animation_level = "none"
-        self.theme = look
+        self.theme = self.look = look
         self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
         self.memory = memory
         self._theme_name = theme
@@ -367,7 +374,6 @@ class Inspector(TypeAhead):
         """The changes that were gathered for this memory and are not done yet."""
         if self._basket is None:
             from hermes_memory_tui.basket.pending_changes import Basket
-
             main = self.present_main
             self._basket = Basket(main.kept, main.file)
         return self._basket
@@ -549,11 +555,57 @@ class Inspector(TypeAhead):
         past = self._time.screen if self._time is not None else None
         return past if past is not None and past in self.screen_stack else self.present_main
 
-    def action_command_palette(self) -> None:
-        from hermes_memory_tui.dialogs.command_palette import SafeCommandPalette
+    # Commands
 
-        if not isinstance(self.screen, SafeCommandPalette):
-            self.push_screen(SafeCommandPalette(id="--command-palette"))
+    def action_palette(self) -> None:
+        """Find a command by its words, and run it."""
+        from hermes_memory_tui.commands.command_palette import CommandPalette
+
+        registry = self._command_registry()
+        if registry is not None:
+            recent = self.present_main.kept.commands
+            palette = CommandPalette(list(registry.choices()), recent, self._preview_look)
+            self.push_screen(palette, self._run_command)
+
+    def action_command_line(self, start: str = "") -> None:
+        """Take a command as text."""
+        from hermes_memory_tui.commands.command_line import CommandLine
+
+        registry = self._command_registry()
+        if registry is not None:
+            self.push_screen(CommandLine(registry, self.present_main.kept.commands, start), self._run_command)
+
+    def _command_registry(self) -> CommandRegistry | None:
+        """Return what can be done on this screen; nothing before there is a memory, or while a dialog asks something."""
+        from hermes_memory_tui.commands.command_registry import CommandRegistry
+
+        if isinstance(self.screen, Modal) or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
+            return None
+        return CommandRegistry(self, self.screen)
+
+    async def _run_command(self, chosen: PreparedLine | CommandChoice | None) -> None:
+        """Run a command that was chosen; it is remembered first, since it may quit."""
+        if chosen is None:
+            return
+        self.present_main.kept.add_command(chosen.line)
+        try:
+            done = chosen.run()
+            if isawaitable(done):
+                await done
+        except StoreError as error:  # what it was about is gone meanwhile
+            self.notify(str(error), severity="error", timeout=8, markup=False)
+
+    def _preview_look(self, name: str) -> None:
+        """Show the colours of a look; with an empty name, those that were chosen."""
+        self.theme = name or self.look
+
+    def keep_look(self, name: str) -> None:
+        """Change the colours, also for the next start."""
+        self.theme = self.look = name
+        kept = self.present_main.kept
+        kept.set_look(name)
+        if kept.trouble:
+            self.notify(f"This look is not kept: {kept.trouble}.", severity="warning", timeout=6, markup=False)
 
     def action_help(self) -> None:
         from hermes_memory_tui.screens.help_screen import HelpScreen

@@ -13,7 +13,7 @@ from textual.binding import Binding
 import hermes_memory_tui
 from hermes_memory_tui.inspector import Inspector
 
-PACKAGES = ("screens", "views", "dialogs", "widgets")
+PACKAGES = ("screens", "views", "dialogs", "commands", "widgets")
 
 
 def all_bindings() -> Iterator[tuple[type, Binding]]:

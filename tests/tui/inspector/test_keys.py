@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
-from textual.command import CommandPalette
 from textual.widgets import Input
 
 from hermes_memory_tui import keymap_actions
+from hermes_memory_tui.commands.command_palette import CommandPalette
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.screens import facts_screen

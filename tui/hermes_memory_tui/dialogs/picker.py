@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.fuzzy import Matcher
 from textual.widgets import Input
 
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.widgets.key_line import KeyLine
+from hermes_memory_tui.widgets.lists.grid_rows import rank_rows
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.lists.pick_list import Choice, PickList
 from hermes_memory_tui.widgets.text_panel import to_border_title
@@ -102,10 +102,7 @@ class Picker(Modal[str | None]):
 
     def _show(self) -> None:
         said = self.line.value.strip()
-        matcher = Matcher(said)
-        scored = [(matcher.match(choice.says), choice) for choice in self._choices] if said else []
-        found = [choice for score, choice in sorted(scored, key=lambda one: -one[0]) if score > 0]
-        shown = found if said else list(self._choices)
+        shown = rank_rows(self._choices, said)
         if said and self._new and all(choice.says != said for choice in self._choices):
             shown.append(Choice(NEW, said, self._new))
         rows = {choice.key: row for row, choice in enumerate(shown)}

@@ -318,20 +318,36 @@ class MainScreen(ListingScreen):
         from hermes_memory_tui.dialogs.question import Question
         from hermes_memory_tui.model import fact_export
 
-        keys: Sequence[int] = list(self.table.marked) or self.table.keys[:]
+        keys = self._export_keys()
         if not keys:
             return
-
-        def write(file: str | None) -> None:
-            if file is not None:
-                # Asked above whether a file that is there may be replaced.
-                replace = bool(fact_export.export_name_problem(file))
-                self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
-
         what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
         says = [Content.styled(".jsonl keeps everything, .md is readable text", "$dim")]
         dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
-        self.app.push_screen(dialog, write)
+        self.app.push_screen(dialog, lambda file: self._export_to(file, keys) if file is not None else None)
+
+    def _export_keys(self) -> Sequence[int]:
+        return list(self.table.marked) or self.table.keys[:]
+
+    def find_export_problem(self, file: str) -> str:
+        """Return what is wrong with the name of a file to write the facts to; it is replaced only where `x` asks first."""
+        from hermes_memory_tui.model import fact_export
+
+        problem = fact_export.export_name_problem(file)
+        if problem.endswith("?"):
+            return f"{file} exists; choose another name, or x asks whether to replace it"
+        return problem if self._export_keys() else "no facts are listed"
+
+    def export_to(self, file: str) -> None:
+        """Write the marked facts, else all listed ones, to a file."""
+        self._export_to(file, self._export_keys())
+
+    def _export_to(self, file: str, keys: Sequence[int]) -> None:
+        from hermes_memory_tui.model import fact_export
+
+        # Asked before whether a file that is there may be replaced.
+        replace = bool(fact_export.export_name_problem(file))
+        self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
 
     def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
         def progress(done: int) -> None:

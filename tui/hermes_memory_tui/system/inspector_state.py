@@ -82,6 +82,17 @@ class InspectorState:
         said = self._said.get("home")
         return said if isinstance(said, str) else ""
 
+    @property
+    def commands(self) -> list[str]:
+        """The commands that were chosen or typed, as lines, oldest first."""
+        return [line for line in list_or_empty(self._said.get("commands")) if isinstance(line, str)]
+
+    @property
+    def look(self) -> str | None:
+        """The look that was chosen, or None."""
+        said = self._said.get("look")
+        return said if isinstance(said, str) else None
+
     def grid_layout(self, view: str) -> GridLayout:
         """Return how the list of a view was left."""
         grids = self._said.get("grids")
@@ -114,11 +125,21 @@ class InspectorState:
 
     def add_line(self, line: str) -> None:
         """Add a line to the search history; a repeated line becomes the newest."""
-        if line and (not self.lines or self.lines[-1] != line):
-            lines = [other for other in self.lines if other != line] + [line[:LONGEST]]
+        self._add_to("lines", line)
+
+    def add_command(self, line: str) -> None:
+        """Add a line to the commands; a repeated line becomes the newest."""
+        self._add_to("commands", line)
+
+    def _add_to(self, history: str, line: str) -> None:
+        if line and list_or_empty(self._said.get(history))[-1:] != [line]:
             # This run remembers it even where nothing may be written.
-            self._said["lines"] = lines[-MAX_LINES:]
-            self._change(lambda said: said.update(lines=append_line(said.get("lines"), line)))
+            self._said[history] = append_line(self._said.get(history), line)
+            self._change(lambda said: said.update({history: append_line(said.get(history), line)}))
+
+    def set_look(self, name: str) -> None:
+        """Save the look."""
+        self._change(lambda said: said.update(look=name))
 
     def save_view(self, name: str, line: str) -> None:
         """Save a search line under a name, replacing any of that name."""

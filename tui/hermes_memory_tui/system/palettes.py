@@ -148,13 +148,15 @@ VARIABLE = "HERMES_MEMORY_LOOK"
 """Environment variable that names the look to begin with: one of ours or one of Textual's."""
 
 
-def initial_look(environ: Mapping[str, str], wished: str | None = None) -> str:
+def initial_look(environ: Mapping[str, str], wished: str | None = None, kept: str | None = None) -> str:
     """Return the initial look: the environment variable's, else `wished`, else greys where colour is not wanted.
 
+    :param kept: the look that was chosen in an earlier run; ignored where it no longer exists
     :raises ArgumentError: when there is no such look; the message lists the available ones
     """
-    name = environ.get(VARIABLE) or wished or (NO_COLOUR.name if environ.get("NO_COLOR") else DEFAULT_LOOK)
     names = [*(look.name for look in LOOKS), *BUILTIN_THEMES]
+    usual = NO_COLOUR.name if environ.get("NO_COLOR") else kept if kept in names else DEFAULT_LOOK
+    name = environ.get(VARIABLE) or wished or usual
     if name not in names:
         raise ArgumentError(f"{VARIABLE}: there is no look {name!r}; choose one of {', '.join(names)}", name)
     return name

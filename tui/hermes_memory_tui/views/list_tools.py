@@ -148,11 +148,18 @@ class ListTools(Screen[None]):
         """Ask for a file name, and write what is shown to it."""
         lines = [Content(f"{self.grid.row_count:,} rows as they are shown. .md is a table, .csv and .jsonl are data.")]
         dialog = Question(
-            "export list", lines, type_in="file", start=f"hermes-memory-{self.NAME}.md", check=find_export_problem
+            "export list", lines, type_in="file", start=f"hermes-memory-{self.NAME}.md", check=self.find_export_problem
         )
-        self.app.push_screen(dialog, lambda name: self._export(name) if name is not None else None)
+        self.app.push_screen(dialog, lambda name: self.export_to(name) if name is not None else None)
 
-    def _export(self, name: str) -> None:
+    def find_export_problem(self, name: str) -> str | None:
+        """Return what is wrong with the name of a file to write the list to, or None."""
+        if Path(name).suffix not in EXPORTS:
+            return f"the name ends with {', '.join(EXPORTS[:-1])} or {EXPORTS[-1]}"
+        return file_name_problem(name)
+
+    def export_to(self, name: str) -> None:
+        """Write what is shown to a file; its suffix says how."""
         path = Path(name).expanduser()
         try:
             with open(path, "x", encoding="utf-8", newline="", opener=filesystem.open_private) as file:
@@ -165,13 +172,6 @@ class ListTools(Screen[None]):
                 ActionResult(f"{self.grid.row_count:,} rows written to {path.absolute()}", back="")
             )
             self.notify(f"{done.said}.", timeout=5, markup=False)
-
-
-def find_export_problem(name: str) -> str | None:
-    """Return what is wrong with the name of a file to write a list to, or None."""
-    if Path(name).suffix not in EXPORTS:
-        return f"the name ends with {', '.join(EXPORTS[:-1])} or {EXPORTS[-1]}"
-    return file_name_problem(name)
 
 
 def file_name_problem(name: str) -> str | None:

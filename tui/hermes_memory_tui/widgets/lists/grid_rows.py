@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, TypeVar
 
 from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_tui.text.highlight import merge_match_spans
@@ -101,12 +102,23 @@ def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) ->
     return found
 
 
-def rank_rows(rows: Sequence[GridRow], wanted: str) -> list[GridRow]:
+class Searchable(Protocol):
+    """What a filter can look through."""
+
+    @property
+    def words(self) -> str:
+        """Texts, one a line, case and accents folded."""
+
+
+S = TypeVar("S", bound=Searchable)
+
+
+def rank_rows(rows: Sequence[S], wanted: str) -> list[S]:
     """Return the rows that match a filter, the best first; rows that match as well keep their order."""
     words = fold_accents(wanted).split()
     excluded = [word[1:] for word in words if word[0] == "!" and len(word) > 1]
     scores = [score_word(word) for word in words if word[0] != "!"]
-    found: list[tuple[int, GridRow]] = []
+    found: list[tuple[int, S]] = []
     for row in rows:
         text = row.words
         if any(word in text for word in excluded):

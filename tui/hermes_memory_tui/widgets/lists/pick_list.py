@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rich.segment import Segment
 
+from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.lists.line_list import LineList
@@ -22,6 +23,11 @@ class Choice:
     """What it is called on the screen."""
     beside: str = ""
     """What else is known of it, in passing."""
+
+    @property
+    def words(self) -> str:
+        """What a filter looks for."""
+        return fold_accents(self.says)
 
 
 class PickList(LineList):
