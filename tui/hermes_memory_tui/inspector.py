@@ -7,6 +7,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from inspect import isawaitable
 from pathlib import Path, PurePath
 from sqlite3 import ProgrammingError
@@ -18,9 +19,11 @@ from textual._compositor import CompositorUpdate
 from textual._context import active_message_pump
 from textual.app import ScreenStackError
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.errors import NoWidget
+from textual.notifications import Notification, Notify
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -69,6 +72,13 @@ TIME_KEYS = (
     ("at", "@", "name_moment", "Go to time", "moment", "Show the memory as of any time or change"),
 )
 """Keys that move through time, from anywhere."""
+
+
+MOST_HELD = 3
+"""Toasts that wait for a dialog to close; what was before them is in the message log."""
+
+NOTICES = {"error": ("✗", "$error"), "warning": ("!", "$warning"), "information": ("·", "$dim")}
+"""The shape and the colour of a message in the frame of a dialog, by severity."""
 
 
 class Inspector(TypeAhead):
@@ -175,6 +185,7 @@ class Inspector(TypeAhead):
                 self.animation_level = "none"
         self.theme = self.look = look
         self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
+        self._held_toasts: deque[Notification] = deque(maxlen=MOST_HELD)
         self.memory = memory
         self._theme_name = theme
         self._old = old
@@ -301,6 +312,28 @@ class Inspector(TypeAhead):
     def remember(self, message: str, severity: str) -> None:
         """Add a message to the log without showing it. May be called from any thread."""
         self.toasts.append(ToastMessage(time.time(), message, severity))
+
+    def _on_notify(self, event: Notify) -> None:
+        """Let a dialog say it in its frame; the toast waits until it hides nothing that is asked."""
+        if isinstance(self.screen, Modal):
+            event.prevent_default()
+            self._held_toasts.append(event.notification)
+            self._show_held_toasts()
+
+    def _refresh_notifications(self) -> None:
+        if isinstance(self.screen, Modal):
+            self._show_held_toasts()
+            return
+        while self._held_toasts:
+            self._notifications.add(replace(self._held_toasts.popleft(), raised_at=time.time()))
+        super()._refresh_notifications()
+
+    def _show_held_toasts(self) -> None:
+        if self._held_toasts and isinstance(self.screen, Modal):
+            last = self._held_toasts[-1]
+            said = Content.from_markup(last.message).plain if last.markup else last.message
+            shape, ink = NOTICES[last.severity]
+            self.screen.show_notice(f"{shape} {' '.join(said.split())}", ink)
 
     # Failing
 

@@ -60,7 +60,7 @@ class CommandLine(Modal[PreparedLine | None]):
         """What the last completion left in the line; None once something else was typed."""
         self.line = Input(id="command-line", compact=True, max_length=2_000, select_on_focus=False)
         self.list = PickList(id="command-list")
-        self.list.can_focus = False
+        self.list.can_focus, self.list.is_steered = False, True
         self._said = Static("", id="command-said", markup=False)
 
     def compose(self) -> ComposeResult:
@@ -112,6 +112,9 @@ class CommandLine(Modal[PreparedLine | None]):
     def _say(self, text: str, ink: str) -> None:
         self._said.update(Content.styled(text, ink))
         self._said.display = bool(text)
+
+    def show_notice(self, text: str, ink: str) -> None:
+        self._say(text, ink)
 
     def _put(self, text: str) -> None:
         self.line.value = text

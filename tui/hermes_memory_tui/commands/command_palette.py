@@ -63,7 +63,7 @@ class CommandPalette(Modal[CommandChoice | None]):
         self.line = Input(placeholder="type to find a command, scope, theme or look", id="palette-line", compact=True)
         self.line.max_length = 200
         self.list = PaletteList(id="palette-list")
-        self.list.can_focus = False
+        self.list.can_focus, self.list.is_steered = False, True
 
     def compose(self) -> ComposeResult:
         with Vertical(id="palette"):

@@ -6,9 +6,10 @@ screen beneath.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from textual.await_complete import AwaitComplete
+from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 
 from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
@@ -19,6 +20,15 @@ class Modal(SelectionGuard, ModalScreen[ScreenResultType]):
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def show_notice(self, text: str, ink: str) -> None:
+        """Say in one line of the frame what a toast would say: one over the dialog would hide what is asked.
+
+        :param ink: a colour of the look
+        """
+        for frame in self.children:
+            if frame.styles.border_bottom[0]:
+                frame.border_subtitle = cast("Any", Content.styled(text, ink))
 
     # What was typed into its line outlives a failure of the app
 

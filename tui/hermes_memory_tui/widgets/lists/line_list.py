@@ -60,6 +60,9 @@ class LineList(ScrollView, can_focus=True):
         Binding("G,end", "last", "Last", id="list.last", tooltip="To the last line", show=False),
     ]
 
+    is_steered = False
+    """Whether the keys of a line above move the cursor, which shows as if the list had the focus."""
+
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row the cursor is on."""
 
@@ -207,8 +210,9 @@ class LineList(ScrollView, can_focus=True):
 
     def _under_cursor(self, segments: list[Segment]) -> list[Segment]:
         # What has a background of its own (a bar) keeps it: its colour is what it says.
-        cursor = "block-cursor" if self.has_focus else "block-cursor-blurred"
-        style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=self.has_focus)
+        is_led = self.has_focus or self.is_steered
+        cursor = "block-cursor" if is_led else "block-cursor-blurred"
+        style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=is_led)
         found = style + Style(bold=True, underline=True)
         plain = self.ink().bgcolor
 
