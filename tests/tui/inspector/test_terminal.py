@@ -311,3 +311,38 @@ def test_without_a_terminal_to_type_on_it_says_so(tmp_path: Path) -> None:
     read_until(handle, b"needs a terminal")
     assert os.waitstatus_to_exitcode(os.waitpid(leader, 0)[1]) == 1
     os.close(handle)
+
+
+def leave_while_it_ends(folder: Path, keys: bytes, after_s: float) -> bool:
+    """Let the terminal go once the inspector gives it back; return whether the process ended."""
+    fill(folder / "memory.db", "V[port]: mndtry")
+    env = os.environ | {"TERM": "xterm-256color", "HOME": str(folder), "HERMES_HOME": str(folder)}
+    leader, handle = pty.fork()
+    if not leader:
+        os.execve(sys.executable, [sys.executable, "-c", FAULT, "--db", str(folder / "memory.db")], env)
+    fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    process = psutil.Process(leader)
+    try:
+        read_until(handle, b"mndtry")
+        os.write(handle, keys)
+        read_until(handle, b"\x1b[?1049l")  # the exit has begun: its screen is the shell's again
+        time.sleep(after_s)  # the moment itself
+    finally:
+        os.close(handle)
+    try:
+        process.wait(ENDS_S)
+    except psutil.TimeoutExpired:
+        process.kill()
+        os.waitpid(leader, 0)
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_it_ends_when_its_terminal_goes_while_it_ends(tmp_path: Path) -> None:
+    for number in range(MOMENTS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        after_s = random.Random(SEED + number).choice((0.0, 0.005, 0.02, 0.05, 0.1, 0.2))
+        assert leave_while_it_ends(folder, (b"q", b":q\r")[number % 2], after_s), f"moment {number}, after {after_s} s"
+        assert beside(folder) == []
