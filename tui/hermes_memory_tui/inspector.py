@@ -6,8 +6,9 @@ import importlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path, PurePath
 from sqlite3 import ProgrammingError
@@ -18,7 +19,7 @@ from textual import events
 from textual._compositor import CompositorUpdate
 from textual._context import active_message_pump
 from textual.app import ScreenStackError
-from textual.binding import Binding, BindingType
+from textual.binding import Binding, BindingsMap, BindingType
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
@@ -29,7 +30,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
@@ -44,9 +45,10 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from hermes_memory_tui.basket.pending_changes import Basket
-    from hermes_memory_tui.commands.command import CommandChoice
+    from hermes_memory_tui.commands.command import Command, CommandChoice
     from hermes_memory_tui.commands.command_line import PreparedLine
     from hermes_memory_tui.commands.command_registry import CommandRegistry
+    from hermes_memory_tui.commands.custom_command import CustomCommand
     from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.past_screen import TravelProgress
@@ -176,6 +178,8 @@ class Inspector(TypeAhead):
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
         super().__init__()
+        self._custom: dict[str, CustomCommand] = {}
+        """The person's own commands, by word."""
         for one in palettes.LOOKS:
             self.register_theme(one)
         if settings is not None:
@@ -183,6 +187,8 @@ class Inspector(TypeAhead):
             self.set_keymap(settings.keys)
             if settings.reduced_motion:
                 self.animation_level = "none"
+            if settings.commands:
+                self._add_custom_commands(settings)
         self.theme = self.look = look
         self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
         self._held_toasts: deque[Notification] = deque(maxlen=MOST_HELD)
@@ -614,7 +620,7 @@ class Inspector(TypeAhead):
 
         if isinstance(self.screen, Modal) or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
             return None
-        return CommandRegistry(self, self.screen)
+        return CommandRegistry(self, self.screen, self._custom_commands())
 
     async def _run_command(self, chosen: PreparedLine | CommandChoice | None) -> None:
         """Run a command that was chosen; it is remembered first, since it may quit."""
@@ -627,6 +633,47 @@ class Inspector(TypeAhead):
                 await done
         except StoreError as error:  # what it was about is gone meanwhile
             self.notify(str(error), severity="error", timeout=8, markup=False)
+
+    def _add_custom_commands(self, settings: InspectorSettings) -> None:
+        from hermes_memory_tui.commands.custom_command import parse_custom_commands
+
+        self._custom = {one.word: one for one in parse_custom_commands(settings.commands, settings.path)}
+        bound = BindingsMap([one.binding for one in self._custom.values() if one.key])
+        self._bindings = BindingsMap.merge([self._bindings, bound])
+
+    def action_custom(self, word: str) -> None:
+        """Run a command of the person's own on what is selected."""
+        try:
+            self._prepare_custom(self._custom[word], self.screen, "")()
+        except ArgumentError as error:
+            self.notify(f"{self._custom[word].name}: {error.message}.", severity="warning", timeout=5, markup=False)
+
+    def _prepare_custom(self, command: CustomCommand, screen: Screen[Any], _text: str) -> Callable[[], object]:
+        """Return what asks whether to run a command on what is selected, and runs it.
+
+        :raises ArgumentError: it makes no sense here
+        """
+        from hermes_memory_tui.commands.program_panel import ProgramPanel, run_question
+        from hermes_memory_tui.commands.selected_values import selected_values
+
+        if self.is_past:
+            raise ArgumentError("this is the past: what is shown here may be gone; esc returns to the present", command)
+        if isinstance(screen, Modal) or not hasattr(screen, "memory"):
+            raise ArgumentError(f"no {command.on} is selected here", command)
+        calls = [command.to_call(values) for values in selected_values(screen, command.on)]
+
+        def decide(answer: str | None) -> None:
+            if answer is not None:
+                self.push_screen(ProgramPanel(command, calls))
+
+        return lambda: self.push_screen(run_question(command, calls), decide)
+
+    def _custom_commands(self) -> Iterator[Command]:
+        from hermes_memory_tui.commands.command import Command
+
+        for one in self._custom.values():
+            key = self.get_key_display(one.binding) if one.key else ""
+            yield Command(one.word, one.name, one.tooltip, partial(self._prepare_custom, one, self.screen), "own", key)
 
     def _preview_look(self, name: str) -> None:
         """Show the colours of a look; with an empty name, those that were chosen."""

@@ -20,7 +20,7 @@ from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.system.inspector_settings import suggestion
 
-NAVIGATION = ("list", "pages", "detail", "app.next", "app.previous", "app.palette", "app.command")
+NAVIGATION = ("list", "pages", "detail", "app.next", "app.previous", "app.palette", "app.command", "own")
 """Beginnings of the ids of bindings that only move, or lead here: the palette lists none of them."""
 
 GROUPS = ("recent", "here", "anywhere", "view", "own", "scope", "theme", "look")

@@ -36,6 +36,7 @@ GROUPS = {
     "view": "All views",
     "views": "Views",
     "app": "Global",
+    "own": "Your commands",
 }
 """Titles of the groups, by the first part of a binding's id, in the order they are shown."""
 

@@ -10,6 +10,12 @@ notices = true
 
 [accents]
 marketing = "#c4a7e7"
+
+[[command]]
+name = "Deploy notes"
+key = "ctrl+t"
+on = "scope"
+run = ["notes", "--scope={scope}"]
 """
 
 from __future__ import annotations
@@ -26,8 +32,7 @@ from hermes_memory_store.frozen import dataclass
 
 FILE_NAME = "inspector.toml"
 
-TOPICS = ("look", "reduced_motion", "home", "notices", "keys", "accents")
-
+TOPICS = ("look", "reduced_motion", "home", "notices", "keys", "accents", "command")
 
 HOMES = ("now", "facts")
 
@@ -46,6 +51,8 @@ class InspectorSettings:
     """Keys by the id of the action, as `?` and the palette name it."""
     accents: dict[str, str] = field(default_factory=dict)
     """The colour of a theme's mark, by the theme's name."""
+    commands: tuple[Any, ...] = ()
+    """The tables of the person's own commands; `commands.custom_command` reads them."""
     path: Path | None = None
 
 
@@ -97,7 +104,10 @@ def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorS
     keys, accents = text_table(document, "keys", path), text_table(document, "accents", path)
     for theme, colour in accents.items():
         reject_invalid_colour(theme, colour, path)
-    return InspectorSettings(look, still, home, notices, keys, accents, path)
+    commands = document.get("command", [])
+    if not isinstance(commands, list):
+        raise ArgumentError(f"{path}: each command of your own begins with [[command]]", commands)
+    return InspectorSettings(look, still, home, notices, keys, accents, tuple(commands), path)
 
 
 def text_table(document: dict[str, Any], name: str, path: Path) -> dict[str, str]:
