@@ -258,22 +258,37 @@ def test_an_editor_that_ends_with_an_error_gives_the_screen_back(
         window.until_shown("qwx")
 
 
-def read_typed(pieces: list[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the driver makes of bytes, each typed once the one before has arrived: names of keys, and what is pasted."""
+def read_typed(
+    pieces: list[bytes], monkeypatch: pytest.MonkeyPatch, *, apart_s: float | None = None, is_slow: bool = False
+) -> list[str]:
+    """What the driver makes of bytes: names of keys, and what is pasted.
+
+    :param apart_s: the time between two pieces; else each is typed once the one before has arrived
+    :param is_slow: whether the line is known to be slow
+    """
     monkeypatch.setattr(constants, "ESCAPE_DELAY", int(ESCAPE_MS) / 1000)
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
     seen: list[str] = []
     driver: Any = TerminalDriver.__new__(TerminalDriver)
     driver._debug, driver.fileno, driver.exit_event = False, theirs, threading.Event()
+    driver._has_slow_input = is_slow
     driver.process_message = lambda event: seen.append(event.key if isinstance(event, events.Key) else event.text)
     reader = threading.Thread(target=driver.run_input_thread)
     reader.start()
     deadline = time.monotonic() + PATIENCE_S
     for number, piece in enumerate(pieces, 1):
         os.write(ours, piece)
+        if apart_s is not None:
+            time.sleep(apart_s)
+            continue
         while len(seen) < number and time.monotonic() < deadline:
             time.sleep(0.001)
+    if apart_s is not None:
+        os.write(ours, b"x")
+        while "x" not in seen and time.monotonic() < deadline:
+            time.sleep(0.001)
+        seen.remove("x")
     driver.exit_event.set()
     reader.join()
     os.close(ours)
@@ -283,6 +298,25 @@ def read_typed(pieces: list[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str
 
 def test_escape_and_then_a_key_is_not_alt_and_that_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_typed([b"\x1b", b"j", b"\x1b", b"\x1b[A"], monkeypatch) == ["escape", "j", "escape", "up"]
+
+
+@pytest.mark.parametrize("gap_s", [0.0, 0.01, 0.06])
+@pytest.mark.parametrize("pieces", [[b"\x1b", b"[B"], [b"\x1b[", b"B"], [b"\x1b", b"OB"]])
+def test_on_a_slow_line_an_arrow_in_pieces_is_an_arrow(
+    pieces: list[bytes], gap_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert read_typed(pieces, monkeypatch, apart_s=gap_s, is_slow=True) == ["down"]
+
+
+def test_a_line_whose_keys_come_in_pieces_is_slow_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = read_typed([b"\x1b", b"[B", b"\x1b", b"[B"], monkeypatch, apart_s=0.06)
+    assert typed == ["escape", "left_square_bracket", "B", "down"]
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_escape_and_a_key_soon_after_it_are_two_keys(is_slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = read_typed([b"\x1b", b"j", b"\x1b", b"\x1b[A", b"\x1b"], monkeypatch, apart_s=0.01, is_slow=is_slow)
+    assert typed == ["escape", "j", "escape", "up", "escape"]
 
 
 def test_what_joins_emoji_and_persian_words_is_typed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,11 @@ class LinePace:
         """Whether an answer is outstanding."""
         return bool(self.question and self._sent)
 
+    @property
+    def round_trip_s(self) -> float | None:
+        """The quickest answer so far; None while nothing has been answered."""
+        return self._round_trip_s
+
     def press(self) -> None:
         """Note that a key was pressed."""
         self._last_key_at = self._clock()
