@@ -413,6 +413,7 @@ class Inspector(TypeAhead):
         """The changes that were gathered for this memory and are not done yet."""
         if self._basket is None:
             from hermes_memory_tui.basket.pending_changes import Basket
+
             main = self.present_main
             self._basket = Basket(main.kept, main.file)
         return self._basket

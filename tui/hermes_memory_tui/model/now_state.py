@@ -274,7 +274,10 @@ def read_traces(store: Store, now: int) -> dict[tuple[str, str], tuple[int, ...]
             found.setdefault((theme, session), [0] * TRACE_CELLS)[cell] += 1
 
     first = find_first_row(store, "journal", "seq", since)
-    rows = store.db.rows("SELECT theme_id, actor_id, min(at) FROM journal WHERE seq >= ? GROUP BY change", (first,))
+    rows = store.db.rows(
+        "SELECT theme_id, actor_id, min(at) FROM journal WHERE seq >= ? AND entity != 'session' GROUP BY change",
+        (first,),
+    )
     for theme_id, actor_id, at in rows:
         actor = store.names.actor_by_key(actor_id)
         if actor.kind == "session":

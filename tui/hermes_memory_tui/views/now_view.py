@@ -100,9 +100,9 @@ class NowView(BaseView[NowState]):
                 yield self.agents
                 yield self.memories
                 yield self.attention
+                yield self.pages
             with Vertical(id="list"):
                 yield self.grid
-            yield self.pages
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:

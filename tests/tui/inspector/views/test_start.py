@@ -18,7 +18,6 @@ from tests.tui.inspector.driving import (
     fill,
     inspecting,
     main_screen,
-    opened,
     rows_of,
     said,
     screen_text,
@@ -41,6 +40,15 @@ def machine(home: Path) -> Path:
     return home
 
 
+async def open_sources(pilot: Pilot[int]) -> None:
+    """As a memory with facts has it: from *Now*."""
+    await pilot.press("0")
+    await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") in ("now", "start"))
+    if getattr(pilot.app.screen, "NAME", "") == "now":
+        await pilot.press("o")
+    await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "start" and view_of(pilot).data is not None)
+
+
 async def started(pilot: Pilot[int]) -> BaseView[object]:
     """The view, which opened by itself."""
     await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "start")
@@ -61,7 +69,7 @@ async def test_a_memory_with_facts_does_not(path: Path) -> None:
     async with inspecting(path, offers_start=True) as pilot:
         await until(pilot, lambda: "V[a]" in screen_text(pilot) or "1 fact" in screen_text(pilot))
         assert pilot.app.screen is main_screen(pilot)
-        await opened(pilot, "start")
+        await open_sources(pilot)
         await until(pilot, lambda: "This memory holds 1 fact" in beside(pilot))
 
 
@@ -123,7 +131,7 @@ async def test_r_looks_again_and_enter_copies_the_command_that_opens_an_older_fi
 async def test_reading_only_nothing_is_connected(path: Path, machine: Path) -> None:
     fill(path, "V[a]: 1")
     async with inspecting(path, read_only=True) as pilot:
-        await opened(pilot, "start")
+        await open_sources(pilot)
         await to_row(pilot, "Claude Code")
         await pilot.press("enter", "n")
         await until(pilot, lambda: "open read-only" in said(pilot))
