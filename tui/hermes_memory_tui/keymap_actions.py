@@ -12,6 +12,7 @@ from textual.binding import Binding
 
 import hermes_memory_tui
 from hermes_memory_tui.commands.custom_command import parse_custom_commands, reject_taken_keys
+from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.system.inspector_settings import InspectorSettings
 
@@ -39,7 +40,11 @@ def reject_clashes(settings: InspectorSettings) -> None:
     """
     dialogs = ("hermes_memory_tui.dialogs.", "hermes_memory_tui.commands.")
     own = parse_custom_commands(settings.commands, settings.path)
-    known = (one for owner, one in all_bindings() if not owner.__module__.startswith(dialogs))
+    known = (
+        one
+        for owner, one in all_bindings()
+        if not issubclass(owner, Modal) and not owner.__module__.startswith(dialogs)
+    )
     reject_taken_keys(own, known, settings.keys, settings.path)
 
 

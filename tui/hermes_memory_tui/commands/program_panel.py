@@ -30,7 +30,13 @@ class ProgramPanel(Modal[None]):
     CSS_PATH = "../screens/commands.tcss"
     BINDING_GROUP_TITLE = "Program"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "Stop", id="program.leave", tooltip="Stop the program, or close what it printed"),
+        Binding(
+            "escape,q",
+            "leave",
+            "Stop or close",
+            id="program.leave",
+            tooltip="Stop the program, or close what it printed",
+        ),
         Binding("y", "copy", "Copy", id="program.copy", tooltip="Copy what was printed"),
     ]
 
@@ -60,13 +66,13 @@ class ProgramPanel(Modal[None]):
             self._begun = number
             trouble = run.run()
             if trouble:
-                rest = f"; {pluralise(len(self._runs) - number, 'other')} not begun" if number < len(self._runs) else ""
-                self._finish(f"✗ {trouble}{rest}")
+                left = len(self._runs) - number
+                self._finish(f"✗ {trouble}", f"; {left} not begun" if left else "")
                 return
-        self._finish("✓ done")
+        self._finish("✓ done", "")
 
-    def _finish(self, end: str) -> None:
-        self.end = f"{end}, {time.monotonic() - self._since:.1f} s"
+    def _finish(self, end: str, rest: str) -> None:
+        self.end = f"{end} after {time.monotonic() - self._since:.1f} s{rest}"
         if self.is_running:  # else it was left, or the app ends
             self.app.call_later(self._show)
 

@@ -106,9 +106,9 @@ class ProgramRun:
                     if not selector.get_map() or now - ended > AFTER_S:
                         return ""
                 elif self._stopped.is_set():
-                    return f"stopped after {now - begin:.1f} s"
+                    return "stopped"
                 elif now - begin > self._limit_s:
-                    return f"stopped: it took longer than {self._limit_s:g} s"
+                    return f"stopped at its limit of {self._limit_s:g} s"
 
     def _take(self, text: str, is_error: bool) -> None:
         *lines, rest = (self._parts[is_error] + text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
