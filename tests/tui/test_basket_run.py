@@ -195,6 +195,15 @@ def test_what_is_so_already_need_not_be_decided(store: Store, basket: Basket) ->
     assert (outcome.undecided, outcome.changes[0].rows) == (0, 0)
 
 
+def test_what_was_gathered_while_others_were_done_stays(store: Store, basket: Basket) -> None:
+    basket.gather("cool", [fact(store, 0), fact(store, 1)])
+    changes = basket.changes
+    apply_basket(store, changes)
+    basket.gather("pin", [fact(store, 2)])
+    basket.finish(changes)
+    assert [(one.action, len(one.subjects)) for one in basket.changes] == [("pin", 1)]
+
+
 def test_the_last_of_two_actions_of_one_kind_counts(store: Store, basket: Basket) -> None:
     one, other = fact(store, 0), fact(store, 1)
     basket.gather("cool", [one, other])

@@ -18,6 +18,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import MAX_DRY_RUN, BulkAction
+from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.text import display_formats
 
 
@@ -155,6 +156,7 @@ class Basket:
         """Why the last change of it could not be saved; empty when it was."""
         self.changes: tuple[PendingChange, ...] = tuple(parse_changes(kept.basket(file)))
         """In the order they will be done."""
+        self._last_number = max((one.number for one in self.changes), default=0)
         self.version = len(self.changes)
         """Rises with every change of what is in it."""
         self.pending = describe_pending(self.changes)
@@ -188,8 +190,8 @@ class Basket:
                 raise ArgumentError(
                     f"the basket holds at most {MAX_DRY_RUN:,} facts, which are previewed together; do what is in it first"
                 )
-            number = max((one.number for one in kept), default=0) + 1
-            self._set([*kept, replace(what, number=number)])
+            self._last_number += 1
+            self._set([*kept, replace(what, number=self._last_number)])
         return f"gathered: {what.words} of {what.name}"
 
     def take_back(self) -> str | None:
@@ -231,23 +233,27 @@ class Basket:
         for one in found:
             self.decide(number, uid, replace(one, waits=not one.waits))
 
-    def forget_purged(self, store: Store) -> list[str]:
-        """Take out the facts that were erased, of which nothing may stay here either; return their names."""
+    def forget_purged_in(self, memory: Memory, say: Callable[[list[str]], object]) -> None:
+        """Take out the facts that were erased, of which nothing may stay here either.
+
+        :param say: called with their names, when there are any
+        """
         subjects = {one.uid: one.name for change in self.changes for one in change.subjects if one.entity == "fact"}
-        purged = store.facts.find_purged(subjects) if subjects else set()
+        purged = memory.read_view(lambda store: store.facts.find_purged(subjects)) if subjects else set()
         if purged:
             with self._lock:
                 self._set(without_subjects(self.changes, purged, lambda _: True))
-        return [name for uid, name in subjects.items() if uid in purged]
+            say([name for uid, name in subjects.items() if uid in purged])
 
-    def finish(self) -> None:
-        """Empty it, but for what was put off."""
+    def finish(self, done: Iterable[PendingChange]) -> None:
+        """Take out what was done, but for what was put off in it, and end gathering."""
+        gone = {(change.number, one.uid) for change in done for one in change.subjects if not one.waits}
         with self._lock:
-            done = {one.uid for change in self.changes for one in change.subjects if not one.waits}
-            kept = [
-                replace(change, subjects=tuple(one for one in change.subjects if one.waits)) for change in self.changes
-            ]
-            self._set([change for change in kept if change.subjects] if done else self.changes)
+            kept = (
+                replace(change, subjects=tuple(one for one in change.subjects if (change.number, one.uid) not in gone))
+                for change in self.changes
+            )
+            self._set(change for change in kept if change.subjects)
             self.is_gathering = False
 
     def pending_edit(self, uid: str) -> str | None:

@@ -12,7 +12,6 @@ from hermes_memory_store.model import Fact, Scope
 from hermes_memory_tui.dialogs.write_mixin import WriteMixin
 
 if TYPE_CHECKING:
-    from hermes_memory_store.store import Store
     from hermes_memory_tui.basket.pending_changes import Basket
 
 SHOWN_BY = "B shows the basket."
@@ -113,13 +112,11 @@ class GatherMixin(WriteMixin):
             self.show_basket()
         return said is not None
 
-    def forget_purged(self, store: Store) -> None:
-        """Take what was erased out of the basket, and say so. Call it in a thread."""
-        names = self.basket.forget_purged(store)
-        if names:
-            said = f"Purged, and out of the basket: {', '.join(names)}."
-            self.app.call_from_thread(self.notify, said, severity="warning", timeout=6, markup=False)
-            self.app.call_from_thread(self.show_basket)
+    def say_purged(self, names: Sequence[str]) -> None:
+        """Say that erased facts left the basket. May be called in a thread; waits for nothing."""
+        said = f"Purged, and out of the basket: {', '.join(names)}."
+        self.call_later(self.notify, said, severity="warning", timeout=6, markup=False)
+        self.call_later(self.show_basket)
 
     def show_basket(self) -> None:
         """Show in the title how many changes wait, and in the rows which."""

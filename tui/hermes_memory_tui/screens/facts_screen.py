@@ -477,7 +477,8 @@ class MainScreen(ListingScreen):
     def _forget_purged_changes(self) -> None:
         """Take facts that were erased out of the basket, which repeats their content."""
         if self.kept.basket(self.file):
-            self.run_worker(partial(self.memory.read_view, self.forget_purged), thread=True, group="gathering")
+            forget = partial(self.basket.forget_purged_in, self.memory, self.say_purged)
+            self.run_worker(forget, thread=True, group="gathering")
 
     def _offer_drafts(self) -> None:
         """Notify the person of drafts that were left unsaved at the last exit."""

@@ -23,6 +23,7 @@ from tests.tui.inspector.driving import (
     said,
     scopes_of,
     screen_text,
+    send,
     targets,
     to_row,
     type_text,
@@ -232,6 +233,31 @@ async def test_an_empty_basket_the_past_and_a_memory_that_is_only_read_say_so(pa
     async with inspecting(path, read_only=True) as pilot:
         await pilot.press("b")
         await until(pilot, lambda: "read-only: there is nothing to gather" in said(pilot))
+
+
+async def test_a_basket_of_before_is_shown_and_not_done_in_a_memory_that_is_only_read(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "a")
+    async with inspecting(path, read_only=True) as pilot:
+        view = await basket_view(pilot)
+        assert len(rows_of(view)) == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: "read-only: nothing can be done" in said(pilot))
+
+
+async def test_a_key_that_is_held_does_the_changes_once(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "a")
+        await basket_view(pilot)
+        for _ in range(4):
+            send(pilot, "ctrl+s")
+        await until(pilot, lambda: "1 change done as one" in said(pilot))
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot), "the facts")
+        await pilot.press("u")
+        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT, "undo")
+        assert said(pilot).count("done as one") == 1
 
 
 async def test_a_purged_fact_leaves_the_basket_and_its_file(path: Path) -> None:

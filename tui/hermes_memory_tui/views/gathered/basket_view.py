@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -63,7 +64,7 @@ class BasketView(BaseView[BasketData]):
     NAME = "basket"
     TITLE_OF_LIST = "basket"
     BINDING_GROUP_TITLE = "Basket"
-    WRITES = BaseView.WRITES | {"do_all", "remove", "take_theirs", "take_mine", "put_off", "empty"}
+    WRITES = BaseView.WRITES | {"remove", "take_theirs", "take_mine", "put_off", "empty"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("change", 22),
@@ -88,17 +89,23 @@ class BasketView(BaseView[BasketData]):
         super().__init__(memory)
         self._gathered = basket
         self._rests_until = 0.0
+        self._tried = BasketData(basket.changes, None)
+        """What came of the last try, for `load`."""
+        self._is_doing = False
+        """Whether the changes are being done now."""
         self.grid.can_sort = False
 
-    def load(self, store: Store) -> BasketData:
-        self.forget_purged(store)
-        changes = self._gathered.changes
-        if self.memory.read_only or self.memory.is_past:
-            return BasketData(changes, None)
-        began = time.monotonic()
-        outcome = self.memory.dry_run(partial(preview_basket, changes=changes))
+    def ask_outside_store(self) -> None:
+        """Try the changes: they are made and taken back on the writing connection, which may wait for its turn."""
+        if self.memory.read_only:
+            return
+        self._gathered.forget_purged_in(self.memory, self.say_purged)
+        changes, began = self._gathered.changes, time.monotonic()
+        self._tried = BasketData(changes, self.memory.dry_run(partial(preview_basket, changes=changes)))
         self._rests_until = time.monotonic() + REST * (time.monotonic() - began)
-        return BasketData(changes, outcome)
+
+    def load(self, store: Store) -> BasketData:
+        return self._tried
 
     def _check_for_changes(self) -> None:
         if time.monotonic() >= self._rests_until:
@@ -171,6 +178,9 @@ class BasketView(BaseView[BasketData]):
         if not changes:
             self.notify("The basket is empty: b in Facts or Scopes gathers changes.", timeout=4)
             return
+        if self.memory.read_only:
+            self.notify("The memory is open read-only: nothing can be done.", severity="warning", timeout=4)
+            return
         if self.data is None or self.data.changes != changes or self.data.outcome is None:
             self.notify("What would come of it is not shown yet; enter does it then.", timeout=4)
             self.reload()
@@ -195,17 +205,30 @@ class BasketView(BaseView[BasketData]):
         if not done:
             self.notify("All of it is skipped; w takes one up again.", severity="warning", timeout=4)
             return
-        what = display_formats.pluralise(len(done), "change")
-        self.write(
-            lambda: self.memory.run_write(partial(apply_basket, changes=changes), f"{what} done as one"),
-            self._finish,
-        )
+        self._do(changes, display_formats.pluralise(len(done), "change"))
 
-    def _finish(self) -> None:
-        self._gathered.finish()
-        if not self._gathered.changes:
-            self.action_back()
-        self.show_basket()
+    def _do(self, changes: tuple[PendingChange, ...], what: str) -> None:
+        """Do changes as one. :param what: how many they are, in words"""
+
+        def finish() -> None:
+            self._is_doing = False
+            self._gathered.finish(changes)
+            self.show_basket()
+            if not self._gathered.changes and self.is_current:
+                self.app.pop_screen()
+
+        def refuse(error: StoreError) -> None:
+            self._is_doing = False
+            self.show_error(error)
+            self.reload()
+
+        if not self._is_doing:
+            self._is_doing = True
+            self.write(
+                lambda: self.memory.run_grouped_write(partial(apply_basket, changes=changes), f"{what} done as one"),
+                finish,
+                refuse,
+            )
 
     def action_remove(self) -> None:
         """Take the changes selected out of the basket; a fact to be decided, out of its change."""
