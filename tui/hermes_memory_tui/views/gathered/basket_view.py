@@ -44,6 +44,9 @@ LABEL = 13
 REST = 4
 """After others wrote it is not tried again before this many times what the last time took: they wait for it."""
 
+SCOPE_LINE = "active scopes:"
+"""How the line of a context begins that names the scopes; it is no fact that comes or goes."""
+
 RowKey = tuple[int, str]
 """The number of a change, and the uid of one of its facts, which must be decided again or was put off; else empty."""
 
@@ -372,8 +375,9 @@ def summary(data: BasketData) -> str:
 
 
 def count_differences(lines: Sequence[LineDifference]) -> tuple[int, int]:
-    """Return how many lines come and how many go."""
-    return sum(line.before is None for line in lines), sum(line.after is None for line in lines)
+    """Return how many facts come and how many go."""
+    facts = [line for line in lines if not line.text.startswith(SCOPE_LINE)]
+    return sum(line.before is None for line in facts), sum(line.after is None for line in facts)
 
 
 def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
@@ -391,9 +395,8 @@ def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
         kind = "added" if one.before is None else "removed" if one.after is None else "moved" if one.moved else ""
         if kind:
             shape, ink, word = SIGNS[kind]
-            lines.append(
-                Content.assemble((f"{shape} ", f"bold {ink}"), (to_printable(one.text), ink), (f"  {word}", "$dim"))
-            )
+            word = "" if one.text.startswith(SCOPE_LINE) else f"  {word}"
+            lines.append(Content.assemble((f"{shape} ", f"bold {ink}"), (to_printable(one.text), ink), (word, "$dim")))
         same += not kind
     lines.append(Content.styled(f"  {display_formats.pluralise(same, 'line')} as before", "$dim"))
     return [*lines, gauge_line("now", before.gauge, BAR), gauge_line("after", after.gauge, BAR), Content("")]
