@@ -29,6 +29,8 @@ COMMANDS = {
     "fact": "memory.read_commands",
     "history": "memory.read_commands",
     "status": "memory.theme_commands",
+    "stats": "memory.now_commands",
+    "watch": "memory.now_commands",
     "themes": "memory.theme_commands",
     "theme": "memory.place_commands",
     "scopes": "memory.scope_commands",
