@@ -25,6 +25,9 @@ PREVIEW_S = 0.08
 MOST_RECENT = 5
 """Recently used commands that stand first."""
 
+SHARE, FRAME = 0.8, 4
+"""How much of the height the palette takes at most, and its lines that are no commands."""
+
 PLACES = ("scope", "theme", "look")
 """Groups that are listed once something is typed: there may be thousands."""
 
@@ -95,6 +98,16 @@ class CommandPalette(Modal[CommandChoice | None]):
             known = {choice.line for choice in self._lately}
             rest = [one for one in self._choices if one.group not in PLACES and one.line not in known]
             self.list.show([*self._lately, *rest], "")
+
+        self._fit()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take no more lines than are found: what is behind shows the colours of a look."""
+        room = int(self.app.size.height * SHARE) - FRAME
+        self.list.styles.height = max(1, min(self.list.row_count, room)) if room > FRAME else "1fr"
 
     def on_line_list_moved(self) -> None:
         if self._timer is not None:

@@ -12,7 +12,7 @@ from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.lists.grid_rows import find_word_spans
 from hermes_memory_tui.widgets.lists.line_list import LineList
 
-GROUP_WIDTH = 9
+GROUP_WIDTH = 10
 """Cells of the group at the left."""
 
 KEY_WIDTH = 9
