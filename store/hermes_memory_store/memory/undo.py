@@ -383,7 +383,9 @@ def is_newest_change(conn: sqlite3.Connection, first: int) -> bool:
 
     What is related to it need not be looked up then: an import of 50,000 facts relates all of them.
     """
-    sql = "SELECT undoes, change FROM journal WHERE seq >= ? AND (change = ? OR undoes IS NULL) ORDER BY seq DESC LIMIT 1"
+    sql = (
+        "SELECT undoes, change FROM journal WHERE seq >= ? AND (change = ? OR undoes IS NULL) ORDER BY seq DESC LIMIT 1"
+    )
     newest = conn.execute(sql, (first, first)).fetchone()
     return newest is not None and tuple(newest) == (None, first)
 
