@@ -22,7 +22,7 @@ class ViewEntry:
     """The title on a strip that is too narrow for all full titles; empty when it is short already."""
 
 
-NOW = ViewEntry("now", "0", "Now", "Who is at work, what is written and given, what needs you", "now_view:NowView")
+NOW = ViewEntry("now", "0", "Now", "Who is at work, what is written and given, what needs you", "now.now_view:NowView")
 
 CATALOG = (
     NOW,
@@ -51,7 +51,7 @@ CATALOG = (
     ViewEntry("team", "9", "Team", "Sync with a team database", "team_view:TeamView"),
 )
 
-START = ViewEntry("start", "", "Start", "Import sources and hosts found on this machine", "start_view:StartView")
+START = ViewEntry("start", "", "Start", "Import sources and hosts found on this machine", "now.start_view:StartView")
 """Not in the strip: *Now* shows it while the memory is empty."""
 
 VIEWS_BY_NAME = {entry.name: entry for entry in (*CATALOG, START)}

@@ -14,7 +14,7 @@ from hermes_memory_tui.model.now_state import HOUR_MS, TRACE_CELLS, NowReader
 from hermes_memory_tui.system.desktop_notices import format_notice
 from hermes_memory_tui.system.inspector_settings import InspectorSettings
 from hermes_memory_tui.system.palettes import DEFAULT_LOOK
-from hermes_memory_tui.views.now_view import NowView
+from hermes_memory_tui.views.now.now_view import NowView
 from hermes_memory_tui.widgets.view_strip import ViewStrip, WaitingChanged
 from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, until, view_of
 

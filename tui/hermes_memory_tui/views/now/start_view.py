@@ -36,6 +36,7 @@ class StartData:
 class StartView(BaseView[StartData]):
     """One row per discovered source."""
 
+    CSS_PATH = "../../screens/view.tcss"  # Textual looks from the folder of the class
     NAME = "start"
     TITLE_OF_LIST = "on this machine"
     BINDING_GROUP_TITLE = "Start"

@@ -41,6 +41,7 @@ REST_S = 1.0
 class NowView(BaseView[NowState]):
     """Agents, memories and what needs attention beside the stream of what happens."""
 
+    CSS_PATH = "../../screens/view.tcss"  # Textual looks from the folder of the class
     NAME = "now"
     TITLE_OF_LIST = "written and given"
     BINDING_GROUP_TITLE = "Now"
