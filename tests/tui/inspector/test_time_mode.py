@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
+from hermes_memory_tui.model.past_memory import step
 from hermes_memory_tui.screens import time_mode
 from hermes_memory_tui.screens.past_screen import PastScreen
 from tests.tui.inspector.driving import (
@@ -237,3 +238,18 @@ async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, copies: Path, m
         await until(pilot, lambda: not app.time._is_moving)
         assert not is_past(pilot)
         assert not list(copies.iterdir())
+
+
+async def test_to_leave_while_a_step_is_on_its_way_leaves(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, *(f"V[a{number}]: {number}" for number in range(5)))
+    async with inspecting(path) as pilot:
+        app: Any = pilot.app
+        for _ in range(5):
+            await pilot.press("left_square_bracket")
+            await until(pilot, lambda: app.is_past)
+            app.time.go(step(-1))
+            app.time.leave()
+            await until(pilot, lambda: not app.time._is_moving)
+            assert not app.is_past
+            assert app.screen is app.present_main

@@ -169,7 +169,10 @@ class TimeTravel:
         self._close_screens()
         self.screen = None
         self._show_in_views(self.present, "", name)
-        past.close()
+        if self._is_moving:  # its thread reads there: what it comes back with is closed then
+            self.cancel()
+        else:
+            past.close()
 
     def _set_views(self, memory: Memory, band: str) -> None:
         for view in self._app.views.values():
