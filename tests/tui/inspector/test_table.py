@@ -95,7 +95,7 @@ async def test_columns_are_chosen_and_kept(path: Path) -> None:
 
 
 async def test_the_head_is_there_only_where_there_is_room_and_clicks_find_their_row(path: Path) -> None:
-    async with inspecting(path, size=(100, 30)) as pilot:
+    async with inspecting(path, size=(50, 30)) as pilot:
         assert "content" not in screen_text(pilot)
         await pilot.resize_terminal(180, 30)
         await until(pilot, lambda: "content" in screen_text(pilot))
@@ -103,6 +103,15 @@ async def test_the_head_is_there_only_where_there_is_room_and_clicks_find_their_
         assert main_screen(pilot).table.cursor == 1
         await pilot.click("#facts", offset=(10, 1))
         assert main_screen(pilot).table.cursor == 1
+
+
+@pytest.mark.parametrize("width", [80, 89, 90, 100, 107, 108, 140])
+async def test_the_head_and_the_scope_are_there_beside_the_detail_too(path: Path, width: int) -> None:
+    async with inspecting(path, size=(width, 30)) as pilot:
+        await until(pilot, lambda: " content " in screen_text(pilot))
+        head, row = head_and_row(pilot)
+        assert " scope " in head
+        assert "launch" in row[head.index(" scope ") :]
 
 
 async def test_the_last_row_can_be_seen_below_the_head(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ BEFORE = ("tier", "type")
 """Columns before the target; the others stand after the content."""
 
 CONTENT_AT_LEAST = 24
-"""Cells of the content below which columns are left out, the first of them first."""
+"""Cells of the content below which columns are left out, the first of them first; a quarter of a narrow row is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,13 @@ def trailing_columns(names: Sequence[str], room: int, width: int) -> list[tuple[
     :param room: cells for the content and these columns
     :param width: cells of the whole row
     """
+    least = min(CONTENT_AT_LEAST, width // 4)
     chosen = [
         (column, max(12, min(24, width // 5)) if column.name == "scope" else column.width)
         for column in COLUMNS
         if column.name in names and column.name not in BEFORE
     ]
-    while chosen and room - sum(cells + 1 for _, cells in chosen) < CONTENT_AT_LEAST and len(chosen) > 1:
+    while chosen and room - sum(cells + 1 for _, cells in chosen) < least and len(chosen) > 1:
         chosen.pop(0)
     return chosen
 

@@ -38,7 +38,7 @@ FLASH_S = 1.2
 WORDS_FROM = 104
 """Cells from which types are written as words, not as symbols."""
 
-ROOM_FROM = 76
+ROOM_FROM = 56
 """Cells from which a row says its scope, and the columns have titles."""
 
 Load = Callable[[Sequence[int]], "list[Fact] | None"]
