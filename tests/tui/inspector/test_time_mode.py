@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from hermes_memory_tui.screens import time_mode
 from hermes_memory_tui.screens.past_screen import PastScreen
 from tests.tui.inspector.driving import (
     NOW,
+    PATIENCE_S,
     facts_of,
     fill,
     inspecting,
@@ -240,16 +242,25 @@ async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, copies: Path, m
         assert not list(copies.iterdir())
 
 
-async def test_to_leave_while_a_step_is_on_its_way_leaves(tmp_path: Path) -> None:
+async def test_to_leave_while_a_step_is_on_its_way_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.db"
     fill(path, *(f"V[a{number}]: {number}" for number in range(5)))
     async with inspecting(path) as pilot:
         app: Any = pilot.app
-        for _ in range(5):
-            await pilot.press("left_square_bracket")
-            await until(pilot, lambda: app.is_past)
-            app.time.go(step(-1))
-            app.time.leave()
-            await until(pilot, lambda: not app.time._is_moving)
-            assert not app.is_past
-            assert app.screen is app.present_main
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: app.is_past and not app.time._is_moving)
+        go_one_way, begun, may_go = app.time._go_one_way, threading.Event(), threading.Event()
+
+        def go_when_left(*args: Any) -> Any:
+            begun.set()
+            may_go.wait(PATIENCE_S)
+            return go_one_way(*args)
+
+        monkeypatch.setattr(app.time, "_go_one_way", go_when_left)
+        app.time.go(step(-1))
+        await until(pilot, begun.is_set)
+        app.time.leave()
+        may_go.set()
+        await until(pilot, lambda: not app.time._is_moving)
+        assert not app.is_past
+        assert app.screen is app.present_main

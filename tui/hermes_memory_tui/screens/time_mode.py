@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import deque
 from typing import Any
 
@@ -84,6 +85,10 @@ class TimeTravel:
                 band = "" if past is None else describe_moment(present, past)
         except StoreError as error:
             trouble = str(error)
+        except sqlite3.ProgrammingError:
+            if not self._is_cancelled:
+                raise
+            past = None  # who left has closed it
         self._app.call_from_thread(self._show, past, band, trouble)
 
     def _go_one_way(self, present: Store, past: PastMemory | None, way: Way) -> PastMemory | None:
@@ -169,10 +174,9 @@ class TimeTravel:
         self._close_screens()
         self.screen = None
         self._show_in_views(self.present, "", name)
-        if self._is_moving:  # its thread reads there: what it comes back with is closed then
+        if self._is_moving:
             self.cancel()
-        else:
-            past.close()
+        past.close()
 
     def _set_views(self, memory: Memory, band: str) -> None:
         for view in self._app.views.values():

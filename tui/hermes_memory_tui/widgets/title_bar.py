@@ -31,8 +31,8 @@ class TitleBar(Widget):
     last: reactive[str] = reactive("")
     """What changed last, by whom, how long ago."""
 
-    agents: reactive[int] = reactive(0)
-    """Sessions that are connected."""
+    agents: reactive[int | None] = reactive(None)
+    """Sessions that are connected; None before that is known."""
 
     read_only: reactive[bool] = reactive(False)
     """Whether the memory is open read-only."""
@@ -87,10 +87,11 @@ class TitleBar(Widget):
             parts.append((f"{self.last}   ", "$dim"))
         if self.writing:
             parts.append(("◌ writing   ", "$warning"))
-        word = "agent" if self.agents == 1 else "agents"
-        parts.append(
-            (f"● {self.agents} {word} " if self.agents else "○ no agent ", "$success" if self.agents else "$dim")
-        )
+        if self.agents is not None:
+            word = "agent" if self.agents == 1 else "agents"
+            parts.append(
+                (f"● {self.agents} {word} " if self.agents else "○ no agent ", "$success" if self.agents else "$dim")
+            )
         return parts
 
 
