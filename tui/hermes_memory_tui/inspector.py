@@ -231,6 +231,8 @@ class Inspector(TypeAhead):
         return driver if hasattr(driver, "give_up") else None
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        if getattr(screen, "is_unread", False):
+            return  # a view is first drawn with what it shows
         terminal = self._terminal
         if terminal is None or not isinstance(renderable, CompositorUpdate):
             super()._display(screen, renderable)

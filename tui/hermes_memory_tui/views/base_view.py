@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 LOOK_S = 0.25
 """How often a view looks whether the memory has changed."""
 
+FIRST_S = 0.1
+"""How long a view that opens waits for its data before it is drawn without: what was open before is seen meanwhile."""
+
 TEXT_S = 0.06
 """How long the cursor must rest before the text beside the list is made."""
 
@@ -97,6 +100,19 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, Generic[T]):
         self._again = False
         self._text_timer: Timer | None = None
         self._trouble: StoreError | None = None
+        self._is_new = True
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it has only just opened, and has nothing to show yet that would be true."""
+        return self._is_new and self.data is None and self._trouble is None
+
+    def _end_first_wait(self) -> None:
+        if self.is_unread:
+            self.grid.empty = ("reading …",)
+            self.grid.refresh()
+        self._is_new = False
+        self.refresh()
 
     @property
     def inspector(self) -> InspectorApp:
@@ -126,6 +142,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, Generic[T]):
     def on_mount(self) -> None:
         self.grid.border_title = self.TITLE_OF_LIST
         self.restore_layout()
+        self.set_timer(FIRST_S, self._end_first_wait)
         self.set_interval(LOOK_S, self._check_for_changes)
         if self.TICK_S:
             self.set_interval(self.TICK_S, self._tick)
@@ -203,11 +220,15 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, Generic[T]):
     def _show_loaded(self, overview: Overview, data: T) -> None:
         if not self.is_mounted:
             return
-        self.data = data
+        is_first, self.data = self.data is None, data
         self.show_read_error(None)
         self.show_overview(overview)
         self.draw(data)
-        self.show_text_soon()
+        if is_first:
+            self.show_text()
+            self.refresh()
+        else:
+            self.show_text_soon()
 
     def _tick(self) -> None:
         if self.is_current and self.data is not None:
