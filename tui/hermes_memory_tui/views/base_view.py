@@ -110,7 +110,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, Generic[T]):
     def _end_first_wait(self) -> None:
         if self.is_unread:
             self.grid.empty = ("reading …",)
-            self.grid.refresh()
+            self.grid.show(())
         self._is_new = False
         self.refresh()
 
