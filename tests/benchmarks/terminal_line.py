@@ -1,0 +1,144 @@
+"""What the inspector sends to a terminal, in bytes, and how far behind the last frame is on a slow line.
+
+    python -m tests.benchmarks.terminal_line STORE [--rate 2400] [--latency 0.3]
+
+A pseudo-terminal of 120x35 that answers as terminals do. The floor is a whole screen of the same program (ctrl+l), in
+the same run. On the slow line a key is held for five seconds; what counts is the time from its release to the last byte
+that is drawn, the way of the key to the program included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import sys
+import termios
+import time
+from collections import deque
+from fcntl import ioctl
+from pathlib import Path
+
+from tests.benchmarks.inspector import INSPECTOR
+
+COLUMNS, ROWS = 120, 35
+
+ANSWERS = {b"\x1b[6n": b"\x1b[1;1R", b"\x1b[?2026$p": b"\x1b[?2026;2$y"}
+
+FRAME = b"\x1b[?2026h"
+
+DOWN = b"\x1b[B"
+
+REPEAT_S = 0.033
+
+HELD_S = 5.0
+
+
+class Line:
+    """The inspector at the end of a line of a rate in bytes a second and a latency there and back."""
+
+    def __init__(self, store: Path, rate: float, latency_s: float) -> None:
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="xterm-256color", COLORTERM="truecolor")
+            os.execv(sys.executable, [sys.executable, "-c", INSPECTOR, str(store)])
+        ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._rate, self._way_s = rate, latency_s / 2
+        self._free_at = self.drawn_at = 0.0
+        self._down: deque[tuple[float, bytes]] = deque()
+        self._up: deque[tuple[float, bytes]] = deque()
+
+    def close(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+    def type(self, key: bytes) -> None:
+        self._up.append((time.monotonic() + self._way_s, key))
+
+    def carry(self, seconds: float) -> bytes:
+        """Carry both ways for a while, and return what was drawn."""
+        drawn, until = b"", time.monotonic() + seconds
+        while (now := time.monotonic()) < until:
+            while self._up and self._up[0][0] <= now:
+                os.write(self.fd, self._up.popleft()[1])
+            if select.select([self.fd], [], [], 0.002)[0]:
+                data = os.read(self.fd, 65_536)
+                self._free_at = max(self._free_at, now) + len(data) / self._rate
+                self._down.append((self._free_at + self._way_s, data))
+            while self._down and self._down[0][0] <= now:
+                data = self._down.popleft()[1]
+                drawn, self.drawn_at = drawn + data, now
+                for question, answer in ANSWERS.items():
+                    self._up.extend([(now + self._way_s, answer)] * data.count(question))
+        return drawn
+
+    def hold(self, key: bytes, seconds: float) -> bytes:
+        """Hold a key."""
+        drawn, until = b"", time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.type(key)
+            drawn += self.carry(REPEAT_S)
+        return drawn
+
+
+def measure_bytes(store: Path) -> None:
+    """Print what keys cost on a fast line."""
+    line = Line(store, rate=1e9, latency_s=0.0)
+    try:
+        line.carry(3)
+        line.type(b"\x0c")
+        whole = len(line.carry(1))
+        print(f"whole screen: {whole:,} bytes")
+        for name, keys in (("cursor key at rest, with the detail", [DOWN] * 12), ("view", [*b"23456789023456789"])):
+            sizes = []
+            for key in keys:
+                line.type(key if isinstance(key, bytes) else bytes([key]))
+                sizes.append(len(line.carry(0.6)))
+            median = statistics.median(sizes)
+            print(f"{name}: median {median:,.0f} ({median / whole:.2f} of the screen), most {max(sizes):,}")
+        line.type(b"1")
+        line.carry(1)
+        frames = [len(FRAME + one) for one in line.hold(DOWN, 3).split(FRAME)[1:]]
+        print(f"cursor key held: median {statistics.median(frames):,.0f} a frame, mean {statistics.mean(frames):,.0f}")
+        line.type(b"/")
+        line.carry(1)
+        echoes = []
+        for letter in (b"p", b"a", b"y"):
+            line.type(letter)
+            echoes.append(len(FRAME + line.carry(0.6).split(FRAME)[1]))
+        print(f"echo of a letter: median {statistics.median(echoes):,.0f}, most {max(echoes):,}")
+    finally:
+        line.close()
+
+
+def measure_lag(store: Path, rate: float, latency_s: float) -> None:
+    """Print how late the last frame is on a slow line."""
+    line = Line(store, rate, latency_s)
+    try:
+        line.carry(12)
+        for _ in range(3):
+            line.hold(DOWN, HELD_S)
+            released = time.monotonic()
+            line.carry(8)
+            print(f"held for {HELD_S:.0f} s: last byte {line.drawn_at - released:.2f} s after the release")
+    finally:
+        line.close()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("store", type=Path)
+    options.add_argument("--rate", type=float, default=2_400.0, help="bytes a second")
+    options.add_argument("--latency", type=float, default=0.3, help="seconds there and back")
+    given = options.parse_args()
+    measure_bytes(given.store)
+    measure_lag(given.store, given.rate, given.latency)
+
+
+if __name__ == "__main__":
+    main()
