@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,10 @@ name = "the database is known"
 ask = "which database do we use"
 given = ["C[db.id]"]
 """
+
+
+GOES_ON = ("watch", "watch --plain")
+"""What goes on until it is interrupted."""
 
 
 def examples() -> list[Example]:
@@ -90,6 +95,8 @@ def test_an_example_works(
             check=False,
         )
         code, err = done.returncode, done.stderr
+    elif line.removeprefix(f"{PROGRAM} ") in GOES_ON:
+        code, err = run_until_interrupted(shlex.split(line)[1:])
     else:
         code = run_command_line(shlex.split(line)[1:])
         err = capfd.readouterr().err
@@ -97,6 +104,17 @@ def test_an_example_works(
     assert code == 0, err
     assert "error" not in err
     assert not err.startswith(("no facts", "nothing", "no scopes", "no sessions")), err
+
+
+def run_until_interrupted(args: list[str]) -> tuple[int, str]:
+    """Interrupt a command after its first line; its exit code, and what it said of errors."""
+    command = [sys.executable, "-m", "hermes_memory_tui", *args]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    return process.returncode, err
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))

@@ -117,7 +117,7 @@ async def test_a_click_moves_the_cursor_and_a_click_on_a_key_does_what_it_says(t
     fill(tmp_path / "m.db", "V[a]: 1", "V[b]: 2", "V[c]: 3")
     async with inspecting(tmp_path / "m.db") as pilot:
         table = main_screen(pilot).table
-        await pilot.click("#facts", offset=(10, 2))
+        await pilot.click("#facts", offset=(10, 3))
         assert table.cursor == 1
         bottom = screen_text(pilot).splitlines()[-1]
         await pilot.click("#keys", offset=(bottom.index("Archive"), 0))

@@ -6,12 +6,15 @@ a second one. Of the output see `terminal_writer`.
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import select
 import signal
 import sys
 import termios
 import threading
+import time
 from codecs import getincrementaldecoder
 from contextlib import suppress
 
@@ -29,6 +32,23 @@ from hermes_memory_tui.system.terminal_writer import LOOK_S, TerminalWriter
 
 INPUT_S = 0.1
 """How long to wait for input at a time; a lone escape is told from the beginning of a sequence meanwhile."""
+
+ESCAPE = "\x1b"
+
+KEY_BEGINS = ("\x1b[", "\x1bO")
+"""How the sequences of special keys begin; escape and another character are two keys."""
+
+PART_OF_KEY = re.compile(r"\x1b(\[[0-9;:<?]*|O)?$")
+"""The beginning of a sequence whose rest has not arrived."""
+
+REST_OF_KEY = re.compile(r"\[[0-9;:]*[A-Za-z~]|O[A-Z]")
+"""What a special key sends after its escape."""
+
+SLOW_ESCAPE_S = 0.15
+"""How long the rest of a key is waited for on a line that delivers keys in pieces."""
+
+SLOW_TRIP_S = 0.1
+"""A line that takes longer to answer may deliver a key in pieces."""
 
 MOST_READ = 4096
 """Bytes of input that are read at once."""
@@ -57,6 +77,7 @@ class TerminalDriver(LinuxDriver):
     """Textual's driver with an output that can be abandoned. A lost terminal counts as SIGHUP."""
 
     _output: TerminalWriter | None = None
+    _has_slow_input = False
     _cells: ScreenCells
 
     def start_application_mode(self) -> None:
@@ -161,21 +182,34 @@ class TerminalDriver(LinuxDriver):
         """
         ended, parser = self.exit_event, XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
-        is_escape = False
+        held, escaped_at = "", -math.inf
         while not ended.is_set():
-            wait_s = constants.ESCAPE_DELAY if is_escape else INPUT_S
             text = ""
-            if select.select([self.fileno], [], [], wait_s)[0]:
+            if select.select([self.fileno], [], [], self._find_wait_s() if held else INPUT_S)[0]:
                 typed = os.read(self.fileno, MOST_READ)
                 if not typed:
                     raise OSError("the terminal has gone")
                 text = decode(typed)  # a character may come in two reads
-            # An escape that has waited long enough is a key, whatever has come since.
             for event in parser.tick():
                 self.process_message(event)
+            is_rest = bool(text) and (held + text).startswith(KEY_BEGINS)
+            if held and not is_rest:
+                self.process_message(events.Key("escape", ESCAPE))
+                escaped_at = time.monotonic()
+                held = held[1:]
+            elif REST_OF_KEY.match(text) and time.monotonic() - escaped_at < SLOW_ESCAPE_S:
+                self._has_slow_input = True
+            text, held = held + text, ""
+            if part := PART_OF_KEY.search(text):
+                text, held = text[: part.start()], part[0]
             for event in parser.feed(text) if text else ():
                 self.process_message(keep_joiner(event))
-            is_escape = text.endswith("\x1b")
+
+    def _find_wait_s(self) -> float:
+        """Return how long the rest of a key is waited for; what has not come by then is no part of it."""
+        round_trip_s = self._output.round_trip_s if self._output is not None else None
+        is_slow = self._has_slow_input or (round_trip_s or 0.0) >= SLOW_TRIP_S
+        return max(SLOW_ESCAPE_S, constants.ESCAPE_DELAY) if is_slow else constants.ESCAPE_DELAY
 
     def close(self) -> None:
         super().close()

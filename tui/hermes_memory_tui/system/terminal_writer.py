@@ -101,6 +101,12 @@ class TerminalWriter(threading.Thread):
             self._has_frame = True
             self._changed.notify_all()
 
+    @property
+    def round_trip_s(self) -> float | None:
+        """Seconds until the terminal answers at the soonest; None while nothing has been answered."""
+        with self._changed:
+            return self._pace.round_trip_s
+
     def press(self) -> None:
         """Note that a key was pressed."""
         with self._changed:

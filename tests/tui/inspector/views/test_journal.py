@@ -6,11 +6,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from textual.command import CommandList
 from textual.pilot import Pilot
 
 from hermes_memory_store.model import Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_tui.commands.palette_list import PaletteList
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from hermes_memory_tui.screens.past_screen import PastScreen
@@ -244,7 +244,7 @@ async def test_the_palette_stays_in_the_past(path: Path) -> None:
         past = await step_back(pilot, "edit")
         await pilot.press("ctrl+p", *"release")
         await until(pilot, lambda: "Scope: release" in screen_text(pilot))
-        await until(pilot, lambda: pilot.app.screen.query_one(CommandList).option_count == 1)
+        await until(pilot, lambda: pilot.app.screen.query_one(PaletteList).row_count == 1)
         await pilot.press("enter", "enter")
         await until(pilot, lambda: pilot.app.screen is past)
         await until(pilot, lambda: "ops › release" in past.tree_pane.place.title)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import click
 
-from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.model import FactType, Tier
-from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_tui.cli.command_examples import add_examples
@@ -21,14 +19,8 @@ from hermes_memory_tui.cli.common_options import CommandSettings, add_common_opt
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.memory.log_commands import POLL_S
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
-from hermes_memory_tui.cli.terminal_output import format_gauge_line, print_hanging
-from hermes_memory_tui.model.now_state import HOUR_MS, NowEvent, NowReader, NowState, find_first_row
-from hermes_memory_tui.text.display_formats import format_age, pluralise
 
-DAY_MS = 24 * HOUR_MS
-
-NEWEST = 10
-"""Events that are shown before those that follow."""
+DAY_MS = 86_400_000
 
 STATS = Listing(
     fields=(
@@ -54,114 +46,30 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
 
     With --json, the state as one document, then one document per line for each event.
     """
-    with settings.store() as store:
+    from hermes_memory_tui.cli.memory.now_output import print_event, print_state
+    from hermes_memory_tui.model.now_state import NowReader
+
+    with settings.store() as store, suppress(KeyboardInterrupt):
         theme = settings.confining_theme(store)
         reader = NowReader()
         version = store.data_version()
         state = reader.read(store, store.clock())
         print_state(state, store.clock(), settings.as_json, plain=plain, theme=theme)
         seen = {event.key for event in state.events}
-        try:
-            while not once:
-                time.sleep(POLL_S)
-                now = store.data_version()
-                if now == version:
-                    continue
-                version = now
-                said, state = state.sentence(), reader.read(store, store.clock())
-                if plain and said != state.sentence():
-                    click.echo(state.sentence())
-                for event in reversed(state.events):
-                    if event.key not in seen and not plain and theme in (None, event.theme):
-                        print_event(event, settings.as_json)
-                seen |= {event.key for event in state.events}
-                sys.stdout.flush()
-        except KeyboardInterrupt:
-            return
-
-
-def print_state(state: NowState, now: int, as_json: bool, *, plain: bool, theme: str | None) -> None:
-    """Print how it is at this moment."""
-    events = [one for one in state.events[:NEWEST] if theme in (None, one.theme)]
-    if as_json:
-        click.echo(json.dumps(state_json(state), ensure_ascii=False))
-        return
-    click.echo(state.sentence())
-    if plain:
-        return
-    for agent in state.agents:
-        session = agent.session
-        place = f" on {agent.branch}" if agent.branch else ""
-        word = f": {agent.word}" if agent.word else ""
-        print_hanging(
-            f"{session.status.value:<9} ",
-            f"{to_printable(session.title)}{place}, {pluralise(agent.calls, 'call')}{word}",
-        )
-    for day in state.days:
-        if theme in (None, day.theme.name):
-            click.echo(f"{format_gauge_line(day.theme.gauge)}; {pluralise(sum(day.written), 'change')} today")
-    for note in state.notes:
-        click.echo(f"{'wrong' if note.is_wrong else 'waits'}: {note.text}")
-    for event in reversed(events):
-        print_event(event, as_json=False, now=now)
-    sys.stdout.flush()
-
-
-def print_event(event: NowEvent, as_json: bool, now: int | None = None) -> None:
-    """Print one event. :param now: say how long before it was; the time when None"""
-    if as_json:
-        click.echo(json.dumps(event_json(event), ensure_ascii=False))
-        return
-    when = format_iso_time(event.at) if now is None else f"{format_age(event.at, now):>4}"
-    print_hanging(f"{when}  ", f"{event.who} {event.verb} {event.text}")
-
-
-def state_json(state: NowState) -> dict[str, Any]:
-    """Return the state as a JSON document, without the events that follow it."""
-    return {
-        "sentence": state.sentence(),
-        "agents": [
-            {
-                "session": one.session.name,
-                "title": one.session.title,
-                "theme": one.session.theme,
-                "client": one.session.client,
-                "project": one.session.project,
-                "branch": one.branch or None,
-                "status": one.session.status.value,
-                "calls": one.calls,
-                "last": one.word or None,
-            }
-            for one in state.agents
-        ],
-        "more_agents": state.more_agents,
-        "themes": [
-            {
-                "theme": day.theme.name,
-                "full": round(day.theme.gauge.pct, 1),
-                "written": list(day.written),
-                "given_tokens": list(day.given),
-            }
-            for day in state.days
-        ],
-        "waits": [note.text for note in state.notes if not note.is_wrong],
-        "wrong": [note.text for note in state.notes if note.is_wrong],
-    }
-
-
-def event_json(event: NowEvent) -> dict[str, Any]:
-    """Return an event as a JSON document."""
-    return {
-        "at": format_iso_time(event.at),
-        "kind": event.key[0],
-        "number": event.key[1],
-        "who": event.who,
-        "session": event.session,
-        "theme": event.theme,
-        "verb": event.verb,
-        "text": event.text,
-        "uid": event.uid,
-    }
+        while not once:
+            time.sleep(POLL_S)
+            now = store.data_version()
+            if now == version:
+                continue
+            version = now
+            said, state = state.sentence(), reader.read(store, store.clock())
+            if plain and said != state.sentence():
+                click.echo(state.sentence())
+            for event in reversed(state.events):
+                if event.key not in seen and not plain and theme in (None, event.theme):
+                    print_event(event, settings.as_json)
+            seen |= {event.key for event in state.events}
+            sys.stdout.flush()
 
 
 @add_examples(
@@ -186,6 +94,8 @@ def stats_command(settings: CommandSettings, days: int) -> None:
 
 def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
     """Yield what is counted of each theme. A fact is read when a context record holds it."""
+    from hermes_memory_tui.model.now_state import find_first_row
+
     since = store.clock() - days * DAY_MS
     written: Counter[int] = Counter()
     given: Counter[int] = Counter()
