@@ -1,0 +1,104 @@
+"""What `watch` prints: the state of the memory and its events, as lines or as JSON documents."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_tui.cli.terminal_output import format_gauge_line, print_hanging
+from hermes_memory_tui.model.now_state import NowEvent, NowState
+from hermes_memory_tui.text.display_formats import format_age, pluralise
+
+NEWEST = 10
+"""Events that are shown before those that follow."""
+
+
+def print_state(state: NowState, now: int, as_json: bool, *, plain: bool, theme: str | None) -> None:
+    """Print how it is at this moment."""
+    events = [one for one in state.events[:NEWEST] if theme in (None, one.theme)]
+    if as_json:
+        click.echo(json.dumps(state_json(state), ensure_ascii=False))
+        sys.stdout.flush()
+        return
+    click.echo(state.sentence())
+    if plain:
+        sys.stdout.flush()
+        return
+    for agent in state.agents:
+        session = agent.session
+        place = f" on {agent.branch}" if agent.branch else ""
+        word = f": {agent.word}" if agent.word else ""
+        print_hanging(
+            f"{session.status.value:<9} ",
+            f"{to_printable(session.title)}{place}, {pluralise(agent.calls, 'call')}{word}",
+        )
+    for day in state.days:
+        if theme in (None, day.theme.name):
+            click.echo(f"{format_gauge_line(day.theme.gauge)}; {pluralise(sum(day.written), 'change')} today")
+    for note in state.notes:
+        click.echo(f"{'wrong' if note.is_wrong else 'waits'}: {note.text}")
+    for event in reversed(events):
+        print_event(event, as_json=False, now=now)
+    sys.stdout.flush()
+
+
+def print_event(event: NowEvent, as_json: bool, now: int | None = None) -> None:
+    """Print one event. :param now: say how long before it was; the time when None"""
+    if as_json:
+        click.echo(json.dumps(event_json(event), ensure_ascii=False))
+        return
+    when = format_iso_time(event.at) if now is None else f"{format_age(event.at, now):>4}"
+    print_hanging(f"{when}  ", f"{event.who} {event.verb} {event.text}")
+
+
+def state_json(state: NowState) -> dict[str, Any]:
+    """Return the state as a JSON document, without the events that follow it."""
+    return {
+        "sentence": state.sentence(),
+        "agents": [
+            {
+                "session": one.session.name,
+                "title": one.session.title,
+                "theme": one.session.theme,
+                "client": one.session.client,
+                "project": one.session.project,
+                "branch": one.branch or None,
+                "status": one.session.status.value,
+                "calls": one.calls,
+                "last": one.word or None,
+            }
+            for one in state.agents
+        ],
+        "more_agents": state.more_agents,
+        "themes": [
+            {
+                "theme": day.theme.name,
+                "full": round(day.theme.gauge.pct, 1),
+                "written": list(day.written),
+                "given_tokens": list(day.given),
+            }
+            for day in state.days
+        ],
+        "waits": [note.text for note in state.notes if not note.is_wrong],
+        "wrong": [note.text for note in state.notes if note.is_wrong],
+    }
+
+
+def event_json(event: NowEvent) -> dict[str, Any]:
+    """Return an event as a JSON document."""
+    return {
+        "at": format_iso_time(event.at),
+        "kind": event.key[0],
+        "number": event.key[1],
+        "who": event.who,
+        "session": event.session,
+        "theme": event.theme,
+        "verb": event.verb,
+        "text": event.text,
+        "uid": event.uid,
+    }
