@@ -626,6 +626,19 @@ class Sort(StrEnum):
     TYPE = "type"
 
 
+class ListOrder(StrEnum):
+    """Orders of a whole list of facts besides those of its pages. No index has them: every fact of the list is looked at."""
+
+    SCOPE = "scope"
+    THEME = "theme"
+    AUTHOR = "author"
+    TOKENS = "tokens"
+    READS = "reads"
+    READ_AT = "read"
+    GIVEN = "given"
+    """Tokens of contexts a day, since it was written."""
+
+
 @dataclass(frozen=True, slots=True)
 class FactFilter:
     """Select facts: every field that is set must match. Empty sets mean no restriction."""
@@ -643,6 +656,8 @@ class FactFilter:
     by: str | None = None
     """An actor: `person`, `relief`, or a session by its name, its title, its client or a beginning of one of them."""
     pinned: bool | None = None
+    read: bool | None = None
+    """Whether a session was ever given it, or found it by a search."""
     ways: frozenset[Way] = frozenset()
     """By which they came in."""
     projects: frozenset[str] = frozenset()

@@ -48,6 +48,7 @@ from hermes_memory_store.model import (
     FactFilter,
     FactPage,
     Gauge,
+    ListOrder,
     Notation,
     Origin,
     PageCursor,
@@ -63,6 +64,7 @@ from hermes_memory_store.model import (
 )
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows import fact_pages
+from hermes_memory_store.rows.fact_orders import sorted_fact_keys
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
@@ -418,12 +420,13 @@ class Facts:
             self._db, self._names, wanted, sort=sort, descending=descending, after=after, limit=limit
         )
 
-    def ids(self, wanted: FactFilter, *, sort: Sort = Sort.UPDATED, descending: bool = True) -> array[int]:
+    def ids(self, wanted: FactFilter, *, sort: Sort | ListOrder = Sort.UPDATED, descending: bool = True) -> array[int]:
         """Return the keys of all facts that pass a filter, in order, as the index of a virtual list.
 
         :raises UnknownScope: UnknownSession; the filter names one that does not exist
         """
-        return fact_pages.sorted_fact_keys(self._db, self._names, wanted, sort=sort, descending=descending)
+        now = self._journal.now(self._db.conn)
+        return sorted_fact_keys(self._db, self._names, wanted, sort=sort, descending=descending, now=now)
 
     def count(self, wanted: FactFilter) -> int:
         """Count the facts that pass a filter. :raises UnknownScope: UnknownSession"""

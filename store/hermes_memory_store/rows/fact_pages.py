@@ -7,8 +7,6 @@ tallies show which combinations hold facts at all, and how many.
 
 from __future__ import annotations
 
-import itertools
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -101,18 +99,6 @@ def load_fact_page(
     )
 
 
-def sorted_fact_keys(db: Db, names: Names, wanted: FactFilter, *, sort: Sort, descending: bool) -> array[int]:
-    """Return every key in order; see `Facts.ids`."""
-    way = "DESC" if descending else "ASC"
-    key = KEYS.get(sort, "updated_at")
-    with db.snapshot() as conn:
-        selection = select_ranges(db, names, wanted)
-        where = " AND ".join(["1", *range_conditions(selection), *selection.conditions])
-        rank = f"{type_rank_sql()} {'ASC' if descending else 'DESC'}, " if sort is Sort.TYPE else ""
-        sql = f"SELECT id FROM facts f WHERE {where} ORDER BY {rank}{key} {way}, id {way}"
-        return array("q", itertools.chain.from_iterable(conn.execute(sql, selection.args)))
-
-
 def count_facts(db: Db, names: Names, wanted: FactFilter) -> int:
     """Count the matching facts; see `Facts.count`."""
     with db.snapshot():
@@ -176,6 +162,8 @@ def filter_conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list
         where.append(origin_condition(names, wanted))
     if wanted.pinned is not None:
         where.append("pinned = 1" if wanted.pinned else "pinned = 0")
+    if wanted.read is not None:
+        where.append(f"f.id {'' if wanted.read else 'NOT '}IN (SELECT fact_id FROM reads)")
     if wanted.seen_from is not None and wanted.theme is not None:
         where.append(names.seen_from_condition([wanted.theme], wanted.seen_from))
     if wanted.theme is not None and names.known_theme_keys(wanted.also):  # a condition makes a search check every hit

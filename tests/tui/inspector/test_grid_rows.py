@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_memory_store.language.natural_order import natural_order
 from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn
 from hermes_memory_tui.widgets.lists.grid_rows import (
     GridCell,
@@ -15,7 +16,6 @@ from hermes_memory_tui.widgets.lists.grid_rows import (
     GridSort,
     arrange_rows,
     find_word_spans,
-    natural_order,
 )
 
 

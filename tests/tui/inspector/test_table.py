@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
+from hermes_memory_tui.dialogs.picker import MultiPicker
 from hermes_memory_tui.widgets.lists import marked_list
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
@@ -101,7 +102,7 @@ async def test_the_head_is_there_only_where_there_is_room_and_clicks_find_their_
         await until(pilot, lambda: "content" in screen_text(pilot))
         await pilot.click("#facts", offset=(10, 3))
         assert main_screen(pilot).table.cursor == 1
-        await pilot.click("#facts", offset=(10, 1))
+        await pilot.click("#facts", offset=(2, 1))
         assert main_screen(pilot).table.cursor == 1
 
 
@@ -190,3 +191,51 @@ async def test_only_rows_whose_age_reads_differently_are_drawn_again(
         table.redraw_ages()
         await pilot.pause()
         assert drawn == []
+
+
+async def test_a_click_on_a_head_orders_by_its_column_and_a_second_one_the_other_way(path: Path) -> None:
+    fill(path, "V[z]: 1", scope="alpha", session="worker")
+    fill(path, "C[y]: " + "very long " * 20, scope="item 10", session="worker")
+    fill(path, "V[x]: 1", scope="item 9", session="worker")
+    async with inspecting(path, size=(200, 40)) as pilot:
+        table = main_screen(pilot).table
+
+        async def click(title: str) -> None:
+            head = next(line for line in screen_text(pilot).splitlines() if " target" in line and "content" in line)
+            where = head[table.region.x :].index(f" {title}") + 1
+            await pilot.click("#facts", offset=(where, table.gutter.top))
+
+        await click("scope")
+        await until(pilot, lambda: targets(pilot)[:3] == ["z", "x", "y"])
+        assert "scope▲" in screen_text(pilot)
+        await click("scope")
+        await until(pilot, lambda: targets(pilot)[-3:] == ["y", "x", "z"])
+        assert "scope▼" in screen_text(pilot)
+        assert "by scope, z to a" in screen_text(pilot)
+        await click("target")
+        await until(pilot, lambda: targets(pilot)[0] == "a")
+        await click("age")
+        await until(pilot, lambda: targets(pilot)[0] == "x")
+        await click("content")
+        assert main_screen(pilot)._view.sort.value == "updated"
+        await click("type")
+        await until(pilot, lambda: targets(pilot)[0] == "y")
+        assert main_screen(pilot).kept.order == ("type", True)
+
+
+async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:
+    with Store.open(path, clock=lambda: NOW) as store:
+        store.injection.status("default", session=store.sessions.get("default", "worker"))
+    fill(path, "V[g]: new", scope="launch", session="worker")
+    async with inspecting(path, size=(160, 40)) as pilot:
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MultiPicker))
+        table = main_screen(pilot).table
+        await pilot.press("escape")
+        table.columns = ("type", "reads", "read", "given", "tokens")
+        table.rows_changed()
+        await until(pilot, lambda: "tok/d" in screen_text(pilot))
+        rows = [line for line in screen_text(pilot).splitlines() if "number" in line or " new" in line]
+        assert any("never" in row for row in rows)
+        await pilot.press("slash", *"read", "colon", *"never", "enter")
+        await until(pilot, lambda: targets(pilot) == ["g"])

@@ -35,6 +35,7 @@ from hermes_memory_store.model import (
     FactPurgePlan,
     FactType,
     Gauge,
+    ListOrder,
     Millis,
     Query,
     Scope,
@@ -89,7 +90,7 @@ class ListingRequest:
     theme: str | None = None
     scopes: frozenset[str | None] = frozenset()
     line: str = ""
-    sort: Sort = Sort.UPDATED
+    sort: Sort | ListOrder = Sort.UPDATED
     descending: bool = True
 
 
@@ -328,9 +329,9 @@ class Memory:
         return replace(query, filter=replace(query.filter, scopes=query.filter.scopes or view.scopes))
 
     def first_page(self, view: ListingRequest) -> FactPage:
-        """Return the first facts of a request without search words, and their total number."""
+        """Return the first facts of a request without search words, in an order of pages, and their total number."""
         return self._screen.facts.page(
-            self.parse_request(view).filter, sort=view.sort, descending=view.descending, limit=FIRST_PAGE
+            self.parse_request(view).filter, sort=Sort(view.sort), descending=view.descending, limit=FIRST_PAGE
         )
 
     def load_listing(self, view: ListingRequest) -> FactListing:
@@ -874,6 +875,7 @@ def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
         and (not wanted.projects or fact.origin.project in wanted.projects)
         and (not wanted.branches or fact.origin.branch in wanted.branches)
         and (wanted.pinned is None or fact.pinned == wanted.pinned)
+        and (wanted.read is None or (fact.reads > 0) == wanted.read)
     )
 
 

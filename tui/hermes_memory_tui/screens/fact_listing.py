@@ -18,7 +18,7 @@ from textual.timer import Timer
 from textual.worker import Worker
 
 from hermes_memory_store.errors import StoreError, UnknownFact
-from hermes_memory_store.model import Change, Fact, Sort
+from hermes_memory_store.model import Change, Fact, ListOrder, Sort
 
 if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
@@ -147,17 +147,24 @@ class ListingScreen(MainPanes):
         from hermes_memory_tui.dialogs.picker import Picker
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 
-        names = {f"{sort.value} {descending}": (sort, descending) for sort, descending in fact_columns.ORDERS}
+        names = {f"{sort.name} {descending}": (sort, descending) for sort, descending in fact_columns.ORDERS}
         choices = [Choice(name, fact_columns.ORDERS[order]) for name, order in names.items()]
 
         def choose(name: str | None) -> None:
             if name is not None:
-                sort, descending = names[name]
-                self.kept.set_order(sort.value, descending)
-                self.show_listing(replace(self._view, sort=sort, descending=descending))
+                self._sort_by(*names[name])
 
-        at = f"{self._view.sort.value} {self._view.descending}"
+        at = f"{self._view.sort.name} {self._view.descending}"
         self.app.push_screen(Picker("sort order", choices, at=at), choose)
+
+    def on_fact_table_head_clicked(self, message: FactTable.HeadClicked) -> None:
+        """Order by a column, and the other way round when it is in that order already."""
+        view = self._view
+        self._sort_by(message.sort, fact_columns.next_order(view.sort, view.descending, message.sort))
+
+    def _sort_by(self, sort: Sort | ListOrder, descending: bool) -> None:
+        self.kept.set_order(sort.value, descending)
+        self.show_listing(replace(self._view, sort=sort, descending=descending))
 
     def _saved_order(self) -> dict[str, Any]:
         kept_order = self.kept.order
@@ -200,7 +207,8 @@ class ListingScreen(MainPanes):
             self.table.action_unmark()
         try:
             query = self.memory.parse_request(view)
-            if not query.has_text:
+            self.table.order = None if query.has_text else (view.sort, view.descending)
+            if not query.has_text and isinstance(view.sort, Sort):
                 page = self.memory.first_page(view)
                 keys = array("q", (fact.id for fact in page.facts))
                 self._listing = FactListing(view, keys, page.total, False, query.filter)

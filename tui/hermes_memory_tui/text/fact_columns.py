@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import Fact, Sort
+from hermes_memory_store.model import Fact, ListOrder, Sort
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import SHORT_DIGITS, short_uid
 from hermes_memory_tui.text import display_formats
@@ -32,26 +32,62 @@ class FactColumn:
     text: Callable[[Fact, int], str]
     """What stands in it, given the fact and the present."""
     right: bool = False
+    sort: Sort | ListOrder | None = None
+    """The order that a click on its head chooses."""
 
     def fit_cell(self, text: str, cells: int) -> str:
         """Fit a text of this column to the given number of cells."""
         return f"{text:>{cells}}" if self.right else display_formats.fit_middle(text, cells)
 
 
+DAY_MS = 86_400_000
+
+
+def tokens_a_day(fact: Fact, now: int) -> float:
+    """Return how many tokens of contexts a fact was, by the day since it was written; the first day counts whole."""
+    return fact.tokens * fact.reads / max(1.0, (now - fact.created_at) / DAY_MS)
+
+
 COLUMNS = (
     FactColumn("tier", "", "tier: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""),
-    FactColumn("type", "type", "constraint, decision, value …", 2, lambda fact, _: fact.type.value),
-    FactColumn("scope", "scope", "unit of work", 16, lambda fact, _: to_printable(fact.scope or "–")),
-    FactColumn("theme", "theme", "agent identity", 12, lambda fact, _: to_printable(fact.theme)),
-    FactColumn("by", "by", "author", 21, lambda fact, _: display_formats.actor_name(fact.actor)),
+    FactColumn("type", "type", "constraint, decision, value …", 2, lambda fact, _: fact.type.value, sort=Sort.TYPE),
+    FactColumn(
+        "scope",
+        "scope",
+        "unit of work",
+        16,
+        lambda fact, _: to_printable(fact.scope or "–"),
+        sort=ListOrder.SCOPE,
+    ),
+    FactColumn("theme", "theme", "agent identity", 12, lambda fact, _: to_printable(fact.theme), sort=ListOrder.THEME),
+    FactColumn("by", "by", "author", 21, lambda fact, _: display_formats.actor_name(fact.actor), sort=ListOrder.AUTHOR),
     FactColumn("uid", "uid", "short id", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
     FactColumn(
         "reads",
         "reads",
         "times in a context",
-        5,
+        6,
         lambda fact, _: display_formats.abbreviate_number(fact.reads),
         True,
+        ListOrder.READS,
+    ),
+    FactColumn(
+        "read",
+        "read",
+        "time since it was last in a context; `read:never` finds those that never were",
+        5,
+        lambda fact, now: "never" if fact.read_at is None else display_formats.format_age(fact.read_at, now),
+        True,
+        ListOrder.READ_AT,
+    ),
+    FactColumn(
+        "given",
+        "tok/d",
+        "tokens of contexts a day, since it was written",
+        6,
+        lambda fact, now: display_formats.abbreviate_number(round(tokens_a_day(fact, now))),
+        True,
+        ListOrder.GIVEN,
     ),
     FactColumn(
         "tokens",
@@ -60,6 +96,7 @@ COLUMNS = (
         4,
         lambda fact, _: display_formats.abbreviate_number(fact.tokens),
         True,
+        ListOrder.TOKENS,
     ),
     FactColumn(
         "age",
@@ -68,6 +105,7 @@ COLUMNS = (
         4,
         lambda fact, now: display_formats.format_age(fact.updated_at, now),
         True,
+        Sort.UPDATED,
     ),
 )
 """All of them, in the order they stand in."""
@@ -100,7 +138,7 @@ def trailing_columns(names: Sequence[str], room: int, width: int) -> list[tuple[
     return chosen
 
 
-ORDERS = {
+ORDERS: dict[tuple[Sort | ListOrder, bool], str] = {
     (Sort.UPDATED, True): "recently changed first",
     (Sort.UPDATED, False): "least recently changed first",
     (Sort.CREATED, True): "newest first",
@@ -109,5 +147,24 @@ ORDERS = {
     (Sort.TARGET, True): "by target, z to a",
     (Sort.TYPE, True): "by type, constraints first",
     (Sort.TYPE, False): "by type, constraints last",
+    (ListOrder.SCOPE, False): "by scope, a to z",
+    (ListOrder.SCOPE, True): "by scope, z to a",
+    (ListOrder.THEME, False): "by theme, a to z",
+    (ListOrder.THEME, True): "by theme, z to a",
+    (ListOrder.AUTHOR, False): "by author, a to z",
+    (ListOrder.AUTHOR, True): "by author, z to a",
+    (ListOrder.TOKENS, True): "longest first",
+    (ListOrder.TOKENS, False): "shortest first",
+    (ListOrder.READS, True): "most read first",
+    (ListOrder.READS, False): "least read first",
+    (ListOrder.READ_AT, True): "lately read first",
+    (ListOrder.READ_AT, False): "longest unread first",
+    (ListOrder.GIVEN, True): "most tokens a day first",
+    (ListOrder.GIVEN, False): "fewest tokens a day first",
 }
-"""Every order of the facts in words."""
+"""Every order of the facts in words; of each, the one that a first click on a head chooses stands first."""
+
+
+def next_order(sort: Sort | ListOrder, descending: bool, chosen: Sort | ListOrder) -> bool:
+    """Return whether a click on a head orders descending: its own way first, then the other way round."""
+    return not descending if sort is chosen else next(way for order, way in ORDERS if order is chosen)

@@ -14,16 +14,17 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 
-from hermes_memory_store.model import Fact, Millis, Tier
+from hermes_memory_store.model import Fact, ListOrder, Millis, Sort, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import fact_columns
 from hermes_memory_tui.text.display_formats import TIER_SHAPES, fit_text, format_age
 from hermes_memory_tui.text.fact_columns import FactColumn
 from hermes_memory_tui.text.highlight import SearchHighlighter, split_at_spans
-from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.lists.line_list import LineList, ListMessage
 from hermes_memory_tui.widgets.lists.marked_list import MarkedList
 
 BLOCK = 64
@@ -54,6 +55,13 @@ class FactTable(MarkedList):
     ]
     NOUN = "fact"
 
+    class HeadClicked(ListMessage):
+        """Posted when the head of a column is clicked that the facts can be ordered by."""
+
+        def __init__(self, list: FactTable, sort: Sort | ListOrder) -> None:
+            super().__init__(list)
+            self.sort = sort
+
     def __init__(self, load: Load, clock: Callable[[], Millis], id: str | None = None) -> None:
         super().__init__(id)
         self._load = load
@@ -67,6 +75,8 @@ class FactTable(MarkedList):
         """Whether new facts come at the top, where an untouched cursor follows them."""
         self.columns: tuple[str, ...] = fact_columns.DEFAULT
         """Names of the columns that are shown, where there is room."""
+        self.order: tuple[Sort | ListOrder, bool] | None = None
+        """The order of the facts, and whether it is descending; None: the best match first."""
         self.hues: dict[str, int] = {}
         """The hue of each theme, when facts of several are shown; else rows need not say whose they are."""
         self.marks = SearchHighlighter()
@@ -253,13 +263,47 @@ class FactTable(MarkedList):
         return segments
 
     def draw_head(self, width: int) -> list[Segment]:
+        segments = []
+        for text, sort in self._heads(width):
+            is_chosen = self.order is not None and sort is self.order[0]
+            segments.append(Segment(text, self.ink("accent" if is_chosen else "dim", underline=True)))
+        return segments
+
+    def _heads(self, width: int) -> list[tuple[str, Sort | ListOrder | None]]:
+        """Return the parts of the head: what they say, and the order that a click on them chooses."""
         kind_width, target_width, content_width, after = self._widths(width)
-        text = " " * (2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues))
-        text += fit_text("type" if kind_width > 2 else "", kind_width)
-        text += fit_text("target", target_width) + "  " + fit_text("content", content_width)
-        for column, cells in after:
-            text += " " + column.fit_cell(column.title, cells)
-        return [Segment(fit_text(text, width), self.ink("dim", underline=True))]
+        begin = 2 + 2 * ("tier" in self.columns) + 2 * bool(self.hues)
+        heads: list[tuple[str, Sort | ListOrder | None]] = [
+            (" " * begin, None),
+            (fit_text(self._title("type", Sort.TYPE) if kind_width > 2 else "", kind_width), Sort.TYPE),
+            (fit_text(self._title("target", Sort.TARGET), target_width) + "  ", Sort.TARGET),
+            (fit_text("content", content_width), None),
+        ]
+        heads += [
+            (" " + column.fit_cell(self._title(column.title, column.sort), cells), column.sort)
+            for column, cells in after
+        ]
+        room = width - sum(cell_len(text) for text, _ in heads)
+        return [*heads, (" " * max(0, room), None)]
+
+    def _title(self, title: str, sort: Sort | ListOrder | None) -> str:
+        """Return the title of a column, with an arrow when the facts are in its order."""
+        if self.order is None or sort is not self.order[0]:
+            return title
+        return f"{title}{'▼' if self.order[1] else '▲'}"
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None or offset.y or not self.head_lines:
+            super().on_click(event)
+            return
+        end = 0
+        for text, sort in self._heads(self.scrollable_content_region.width):
+            end += cell_len(text)
+            if offset.x < end:
+                if sort is not None:
+                    self.post_message(self.HeadClicked(self, sort))
+                return
 
     def _widths(self, width: int) -> tuple[int, int, int, list[tuple[FactColumn, int]]]:
         return column_widths(width, self.columns, bool(self.hues))

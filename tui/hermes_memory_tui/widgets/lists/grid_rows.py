@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
+from hermes_memory_store.language.natural_order import natural_order
 from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_tui.text.highlight import merge_match_spans
 
@@ -75,20 +76,6 @@ class GridSort:
 
     column: int
     descending: bool = False
-
-
-NUMBERS = re.compile(r"[0-9]+")
-
-
-def natural_order(text: str) -> str:
-    """Return a key that orders `q2` before `q10`, whatever the case: each number with its length before it."""
-    return NUMBERS.sub(lengthen_number, fold_accents(text))
-
-
-def lengthen_number(found: re.Match[str]) -> str:
-    """Return a number so that shorter ones come first."""
-    digits = found[0].lstrip("0") or "0"
-    return f"{len(digits):04}{digits}"
 
 
 def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> list[GridRow]:
