@@ -55,7 +55,8 @@ class Person:
     def rows(self) -> list[str]:
         """The rows of the fact table as they are drawn."""
         table = self.main.table
-        return [table.render_line(y).text.strip() for y in range(min(len(table.keys), table.size.height))]
+        lines = range(table.head_lines, min(len(table.keys) + table.head_lines, table.size.height))
+        return [table.render_line(y).text.strip() for y in lines]
 
     def sees(self, *words: str) -> bool:
         """Whether one row shows all these words."""

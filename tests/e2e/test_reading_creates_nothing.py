@@ -58,6 +58,8 @@ NEEDING_A_STORE = {
     "purge --dry-run": [],
     "export": ["out.spec"],
     "log": [],
+    "watch": ["--once"],
+    "stats": [],
     "at": ["1h", "status"],
     "backup": ["copy.db"],
     "doctor": [],

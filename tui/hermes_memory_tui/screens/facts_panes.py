@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from hermes_memory_store.model import Fact
 
 if TYPE_CHECKING:
+    from hermes_memory_tui.system.inspector_state import InspectorState
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
 from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
@@ -23,6 +23,7 @@ from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.gauge_panel import GaugePanel
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
+from hermes_memory_tui.widgets.sized_panes import SizedPanes
 from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip
 
@@ -39,14 +40,18 @@ class PaneColumn(Vertical):
     BLANK = True
 
 
-class MainPanes(GatherMixin, SelectionGuard, Screen[None]):
+class MainPanes(GatherMixin, SelectionGuard, SizedPanes):
     """The tree, the table, the fact and the gauge. Narrow terminals show one of the first three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
+    PANES = (("side", False), ("detail", True))
+    KEPT_AS = "facts"
     AUTO_FOCUS = "#facts"
     AGENTS_TITLE: ClassVar[str] = "agents"
     BLANK = True
+
+    kept: InspectorState
 
     def __init__(self, memory: Memory, overview: Overview) -> None:
         super().__init__()
@@ -61,6 +66,10 @@ class MainPanes(GatherMixin, SelectionGuard, Screen[None]):
         self.table = FactTable(self.load_facts, memory.now, id="facts")
         self.gauge_pane = GaugePanel(id="gauge")
         self.detail_pane = FactDetail(id="detail")
+
+    @property
+    def pane_state(self) -> InspectorState:
+        return self.kept
 
     def compose(self) -> ComposeResult:
         yield self.title_bar

@@ -23,6 +23,9 @@ MAX_LINES = 200
 MAX_VIEWS = 200
 """Saved views."""
 
+MAX_CELLS = 10_000
+"""A pane is never so wide."""
+
 MAX_DRAFTS = 50
 """Unsaved texts."""
 
@@ -101,6 +104,24 @@ class InspectorState:
             return GridLayout()
         hidden = tuple(title for title in list_or_empty(said.get("hidden")) if isinstance(title, str))
         return GridLayout(str(said.get("sort") or ""), said.get("descending") is True, hidden)
+
+    def pane_widths(self, view: str) -> dict[str, int]:
+        """Return the widths that a person gave to panes of a view, in cells."""
+        panes = self._said.get("panes")
+        said = panes.get(view) if isinstance(panes, dict) else None
+        entries = said.items() if isinstance(said, dict) else ()
+        return {name: cells for name, cells in entries if isinstance(cells, int) and 0 < cells < MAX_CELLS}
+
+    def set_pane_width(self, view: str, pane: str, cells: int) -> None:
+        """Save the width of a pane, in cells."""
+
+        def put(said: dict[str, Any]) -> None:
+            panes = said["panes"] if isinstance(said.get("panes"), dict) else {}
+            widths = panes[view] if isinstance(panes.get(view), dict) else {}
+            said["panes"] = panes | {view: widths | {pane: cells}}
+
+        if self.pane_widths(view).get(pane) != cells:
+            self._change(put)
 
     def drafts(self, of: str) -> dict[str, str]:
         """Return the drafts of one memory file, by the fact they belong to."""

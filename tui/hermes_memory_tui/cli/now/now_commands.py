@@ -46,7 +46,7 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
 
     With --json, the state as one document, then one document per line for each event.
     """
-    from hermes_memory_tui.cli.memory.now_output import print_event, print_state
+    from hermes_memory_tui.cli.now.now_output import print_event, print_state
     from hermes_memory_tui.model.now_state import NowReader
 
     with settings.store() as store, suppress(KeyboardInterrupt):
