@@ -72,7 +72,7 @@ async def test_the_focused_pane_has_the_whole_body_and_zoom_follows_the_focus(
 ) -> None:
     async with inspecting(path, size=size) as pilot:
         await until(pilot, lambda: "V[b]" in screen_text(pilot))
-        regions = {one: one.region for one in pilot.app.screen.query("#body *")}
+        regions = {one: one.region for one in pilot.app.screen.query("#side, #middle, #detail, #facts, #scopes")}
         await pilot.press("z")
         await until(pilot, lambda: width(pilot, "facts") == size[0])
         assert "themes and scopes" not in screen_text(pilot)
