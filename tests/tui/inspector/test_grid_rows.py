@@ -88,6 +88,26 @@ def test_spans_of_a_filter_lie_within_the_text_and_do_not_overlap(text: str, wan
         at = end
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted", "row", "meant"),
+    [
+        ("payments", "pay", None, ["pay"]),
+        ("payments", "PMTS", None, ["p", "m", "ts"]),
+        ("payments", "pmts", "payments\nthe pmts queue", []),
+        ("Déploiement", "deploi", None, ["Déploi"]),
+        ("Straße 9", "strasse", None, ["Straße"]),
+        ("ÉTÉ", "ete", None, ["ÉTÉ"]),
+        ("日本語", "本", None, ["本"]),
+        ("payments", "!pay", None, []),
+    ],
+)
+def test_what_a_filter_means_is_found_folded_and_by_its_letters(
+    text: str, wanted: str, row: str | None, meant: list[str]
+) -> None:
+    spans = find_word_spans(text, wanted, row)
+    assert [text[start:end] for start, end in spans] == meant
+
+
 def test_rows_that_match_as_well_keep_their_order() -> None:
     names = [f"pay {number}" for number in range(50)]
     random.Random(1).shuffle(names)

@@ -87,6 +87,7 @@ class ListingScreen(MainPanes):
     def _fill_first_frame(self) -> None:
         """Fill in the content of the first frame before the first layout."""
         self.table.columns = fact_columns.valid_column_names(self.kept.columns)
+        self._allot_hues()
         self.tree_pane.show(self.overview.themes, self.overview.scopes)
         names = [theme.name for theme in self.overview.themes]
         if self._theme in names:
@@ -223,6 +224,11 @@ class ListingScreen(MainPanes):
             self._no_listing(view, error)
             return
         self.read_listing()
+
+    def _allot_hues(self) -> None:
+        """Give new themes their colours, for this run and the next ones."""
+        names = [theme.name for theme in self.overview.themes]
+        self.kept.set_hues(palettes.allot_hues(names, self.kept.hues))
 
     def _hues(self) -> dict[str, int]:
         names = [theme.name for theme in self.overview.themes]
@@ -479,6 +485,7 @@ class ListingScreen(MainPanes):
 
     def show_overview(self) -> None:
         """Update agents, gauge and title from the overview."""
+        self._allot_hues()
         now = self.memory.now()
         self.agents_pane.now = now
         self.agents_pane.sessions = self.overview.sessions

@@ -105,6 +105,19 @@ class InspectorState:
         hidden = tuple(title for title in list_or_empty(said.get("hidden")) if isinstance(title, str))
         return GridLayout(str(said.get("sort") or ""), said.get("descending") is True, hidden)
 
+    @property
+    def hues(self) -> dict[str, int]:
+        """The numbers of the colours of themes, by the theme's name."""
+        said = self._said.get("hues")
+        entries = said.items() if isinstance(said, dict) else ()
+        return {name: number for name, number in entries if isinstance(number, int)}
+
+    def set_hues(self, hues: dict[str, int]) -> None:
+        """Save the numbers of the colours of themes, of the last `MAX_VIEWS` of them."""
+        hues = dict(list(hues.items())[-MAX_VIEWS:])
+        if hues != self.hues and not self.read_only:
+            self._change(lambda said: said.update(hues=hues))
+
     def pane_widths(self, view: str) -> dict[str, int]:
         """Return the widths that a person gave to panes of a view, in cells."""
         panes = self._said.get("panes")

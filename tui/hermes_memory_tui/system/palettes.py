@@ -7,6 +7,7 @@ well.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from textual.color import Color
@@ -163,6 +164,7 @@ def initial_look(environ: Mapping[str, str], wished: str | None = None, kept: st
 
 
 _accented: dict[str, str] = {}
+_allotted: dict[str, int] = {}
 
 
 def set_accents(colours: Mapping[str, str]) -> None:
@@ -171,13 +173,27 @@ def set_accents(colours: Mapping[str, str]) -> None:
     _accented.update(colours)
 
 
-def theme_hues(themes: Iterable[str]) -> dict[str, int]:
-    """Return the number of each theme's accent (`$mark-0` …): the configured one, else by its name.
+def allot_hues(themes: Iterable[str], kept: Mapping[str, int]) -> dict[str, int]:
+    """Give each theme that has no number one that the fewest have, and return the numbers of all.
 
-    A colour belongs to its name: another theme, or fewer of them, changes no colour. Two names may share one.
+    :param kept: the numbers that were given before
+    """
+    _allotted.clear()
+    _allotted.update({theme: number for theme, number in kept.items() if 0 <= number < MARKS})
+    for theme in themes:
+        if theme not in _allotted:
+            taken, own = Counter(_allotted.values()), zlib.crc32(theme.encode())
+            _allotted[theme] = min(((own + step) % MARKS for step in range(MARKS)), key=taken.__getitem__)
+    return dict(_allotted)
+
+
+def theme_hues(themes: Iterable[str]) -> dict[str, int]:
+    """Return the number of each theme's accent (`$mark-0` …): the configured one, else the one that was allotted.
+
+    A colour belongs to its name: another theme, or fewer of them, changes no colour.
     """
     own = {theme: MARKS + place for place, theme in enumerate(_accented)}
-    return {theme: own.get(theme, zlib.crc32(theme.encode()) % MARKS) for theme in themes}
+    return {theme: own.get(theme, _allotted.get(theme, zlib.crc32(theme.encode()) % MARKS)) for theme in themes}
 
 
 def default_variables(generated: dict[str, str]) -> dict[str, str]:

@@ -64,6 +64,7 @@ class Grid(MarkedList):
         self.hidden: Collection[str] = ()
         """Titles of the columns that were put away."""
         self._awaited: object = None
+        self._drawn_row: GridRow | None = None
         self.is_newest_first = False
         """Whether new rows come at the top, where an untouched cursor follows them."""
         self.empty: Sequence[str] = ()
@@ -208,6 +209,7 @@ class Grid(MarkedList):
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         is_marked = self.rows[row].key in self.marked
         mark = Segment("▌" if is_marked else " " * MARK, self.ink("accent", bold=True) if is_marked else self.ink())
+        self._drawn_row = self.rows[row]
         return self._line(self.rows[row].cells, width, mark)
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
@@ -248,7 +250,8 @@ class Grid(MarkedList):
 
     def _highlight(self, text: str, style: Style) -> list[Segment]:
         found = self.ink("accent", bold=True, underline=True)
-        spans = find_word_spans(text, self.filter)
+        row = self._drawn_row.words if self._drawn_row is not None else None
+        spans = find_word_spans(text, self.filter, row)
         return [Segment(part, found if hit else style) for part, hit in split_at_spans(text, spans)]
 
     def _parts(self, cell: GridCell, width: int) -> list[Segment]:

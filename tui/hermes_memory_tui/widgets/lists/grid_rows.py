@@ -141,12 +141,29 @@ def score_word(word: str) -> Callable[[str], int]:
     return score
 
 
-def find_word_spans(text: str, wanted: str) -> list[tuple[int, int]]:
-    """Return where the words of a filter stand in a text, as spans of characters in order; none where folding changes
-    the number of characters."""
-    folded = text.casefold()
-    if len(folded) != len(text):
-        return []
-    words = [word for word in wanted.casefold().split() if word[0] != "!"]
-    spans = [found.span() for word in words for found in re.finditer(re.escape(word), folded)]
+def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tuple[int, int]]:
+    """Return what of a text the words of a filter mean, as spans of characters in order.
+
+    A word that stands nowhere in the row matched by its letters: then these are meant.
+
+    :param row: the folded text of the whole row; that of the text when None
+    """
+    folded, places = fold_by_character(text)
+    spans = []
+    for word in fold_accents(wanted).split():
+        if word[0] == "!":
+            continue
+        hits = [found.span() for found in re.finditer(re.escape(word), folded)]
+        if not hits and len(word) > 1 and word not in (folded if row is None else row):
+            letters = re.search("[^\n]*?".join(f"({re.escape(letter)})" for letter in word), folded)
+            hits = [letters.span(number) for number in range(1, len(word) + 1)] if letters else []
+        spans += [(places[start], places[end - 1] + 1) for start, end in hits]
     return merge_match_spans(spans)
+
+
+def fold_by_character(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text with case and accents folded, and for each of its characters which one of the text it is of."""
+    if text.isascii():
+        return text.lower(), range(len(text))
+    pieces = [fold_accents(character) for character in text]
+    return "".join(pieces), [place for place, piece in enumerate(pieces) for _ in piece]
