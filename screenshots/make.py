@@ -2,8 +2,7 @@
 
 They show the demo's home folder at its own moment, so the same program makes the same pictures, byte for byte: time stands
 still, and what is otherwise drawn by chance (identifiers, hashes) comes from a seeded source. Every view is taken in a wide
-and a narrow terminal, dark and light; `demo.svg` moves. PNGs are made of the wide dark ones where `rsvg-convert` and the
-font Fira Code are.
+and a narrow terminal, dark and light; `demo.svg` moves.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ import asyncio
 import os
 import random
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -53,6 +50,7 @@ class Picture:
 
 
 VIEWS = (
+    Picture("now", ("0",), theme=None),
     Picture("facts", ("down",)),
     Picture("scopes", ("2", "down")),
     Picture("pressure", ("3", "down")),
@@ -66,6 +64,9 @@ VIEWS = (
 )
 
 ALONE = (
+    Picture("now-200", ("0",), size=(200, 50), theme=None),
+    Picture("basket", ("b", "p", "down", "W", "down", "a", "B")),
+    Picture("palette", ("ctrl+p", *"scope")),
     Picture("search", ("slash", *"pool tier:all", "enter"), theme=None),
     Picture("edit", ("down", "e", "end", *", in writing")),
     Picture("purge", ("2", "down", "P")),
@@ -184,28 +185,15 @@ def stable(svg: str, made: str) -> str:
     return svg.replace(made, "~") if made else svg
 
 
-def png(svg: Path) -> None:
-    """A PNG beside an SVG. The converter drops leading spaces unless told to keep them."""
-    kept = svg.read_text(encoding="utf-8").replace("<text ", '<text xml:space="preserve" ')
-    subprocess.run(
-        ["rsvg-convert", "--width", "1440", "-o", str(svg.with_suffix(".png"))], input=kept.encode(), check=True
-    )
-
-
 def main(names: list[str]) -> None:
     """Take the named pictures, all when none is named."""
-    converts = shutil.which("rsvg-convert")
     for picture in pictures():
         if not names or picture.name in names:
             asyncio.run(take(picture, FOLDER))
-            if converts and picture.size == WIDE and picture.look == "hermes":
-                png(FOLDER / f"{picture.name}.svg")
             print(FOLDER / f"{picture.name}.svg")
     if not names or "demo" in names:
         asyncio.run(take_moving(FOLDER))
         print(FOLDER / "demo.svg")
-    if not converts:
-        print("no PNGs: rsvg-convert is not installed")
 
 
 if __name__ == "__main__":

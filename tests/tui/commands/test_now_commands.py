@@ -26,7 +26,7 @@ def test_watch_says_how_it_is(db: Path, ask: Ask, tell: Tell) -> None:
     write(db)
     said = ask("watch", "--once").out
     assert said.startswith("1 agent at work. ")
-    assert "claude-code #1 written C[db.id]: UUID" in said
+    assert "claude-code #1 wrote C[db.id]: UUID" in said
     (only,) = ask("watch", "--once", "--plain").out.splitlines()
     document = tell("watch", "--once")
     assert document["sentence"] == only
@@ -47,7 +47,7 @@ def test_watch_follows_other_processes_until_it_is_interrupted(db: Path) -> None
         event = json.loads(process.stdout.readline())
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
-    assert (event["verb"], event["text"], event["theme"]) == ("written", "V[late]: 1", "ops")
+    assert (event["verb"], event["text"], event["theme"]) == ("wrote", "V[late]: 1", "ops")
 
 
 def test_stats_count_each_theme(db: Path, ask: Ask, tell: Tell) -> None:

@@ -227,3 +227,14 @@ async def test_enter_that_comes_with_the_letters_runs_what_they_name(path: Path)
         for key in ("ctrl+p", *"journal", "enter"):
             send(pilot, key)
         await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "journal", "the journal")
+
+
+async def test_actions_and_views_of_a_name_stand_before_places_and_help(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: len(main_screen(pilot).overview.scopes) == 3)
+        palette = await open_palette(pilot, "scope")
+        groups = [choice.group for choice in palette.list.choices]
+        titles = [choice.title for choice in palette.list.choices]
+        assert "Scopes" in titles[: groups.index("scope")]
+        assert "scope" not in groups[: titles.index("Scopes")]
+        assert titles.index("Purge") > max(place for place, group in enumerate(groups) if group == "scope")

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.timer import Timer
 from textual.widgets import Input
 
+from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_tui.commands.command import CommandChoice
 from hermes_memory_tui.commands.palette_list import PaletteList
 from hermes_memory_tui.dialogs.modal import Modal
@@ -93,7 +94,11 @@ class CommandPalette(Modal[CommandChoice | None]):
         if wanted:
             lately = {choice.line: place for place, choice in enumerate(self._lately)}
             choices = sorted(self._choices, key=lambda one: lately.get(one.line, MOST_RECENT))
-            self.list.show(rank_rows(choices, wanted), wanted)
+            found = rank_rows(choices, wanted)
+            words = fold_accents(wanted).split()
+            # Actions and views of that name first, then places of it, then what only says it in its help.
+            found.sort(key=lambda one: (not all(word in fold_accents(one.title) for word in words), one.group in PLACES))
+            self.list.show(found, wanted)
         else:
             known = {choice.line for choice in self._lately}
             rest = [one for one in self._choices if one.group not in PLACES and one.line not in known]

@@ -22,7 +22,7 @@ from hermes_memory_tui.model.journal_pages import MEMORY
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.display_formats import actor_name, pluralise
-from hermes_memory_tui.text.fold_phrases import DONE, format_fold_subject, format_fold_verb
+from hermes_memory_tui.text.fold_phrases import DID, format_fold_subject, format_fold_verb
 
 TRACE_MS = 300_000
 """The time that the trace of an agent covers."""
@@ -232,14 +232,14 @@ def read_events(store: Store) -> tuple[list[NowEvent], dict[tuple[str, str], str
 def written_event(fold: ChangeFold, named: dict[str, str]) -> NowEvent:
     """Say what a change was."""
     lead = fold.lead
-    verb = DONE.get(lead.op, "") if fold.size == 1 else ""
+    verb = format_fold_verb(fold).replace("undo of", "undid")
     return NowEvent(
         lead.at,
         ("change", fold.first),
         actor_name(lead.actor),
         lead.actor.name if lead.actor.kind == "session" else None,
         lead.theme,
-        verb or format_fold_verb(fold),
+        DID.get(verb, verb),
         format_fold_subject(fold, change_subject(lead, named)),
         find_fact_uid(lead),
     )

@@ -36,6 +36,9 @@ DONE = {
 }
 """What was done, by its operation; others are named by the operation itself."""
 
+DID = DONE | {"create": "wrote", "import": "imported", "quarantine": "held", "withdraw": "withdrew"}
+"""What somebody did, after who it was."""
+
 NOUNS = {"turn": "message", "branch": "branch mark"}
 """Entities that a person knows by another word."""
 
