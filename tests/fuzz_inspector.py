@@ -263,7 +263,8 @@ async def fuzz_inspector(path: Path, actions: int, seed: int, seconds: float = f
             finally:
                 faulthandler.cancel_dump_traceback_later()
             assert pilot.app.return_code in (0, None)
-    assert doctor_says(path) == []
+    said = doctor_says(path)
+    assert said == [], f"seed {seed}: {said}"
     return done
 
 

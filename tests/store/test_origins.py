@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.content_checks.intake import APPROVED, Writer
+from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.history import time_travel, transaction_log
-from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, FactFilter, Origin, Way
+from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, FactFilter, Origin, SessionStatus, Way
+from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.export_import import export_jsonl, import_file
 from tests.store.conftest import HandClock
@@ -275,3 +278,27 @@ def test_a_project_is_the_same_on_another_machine_by_its_remote(store: Store, ot
     import_file(other, file, theme="default")
     assert other.facts.get(fact.uid).origin.project == "shop"
     assert other.db.value("SELECT count(*) FROM projects") == 1
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_session_that_is_heard_again_after_its_end_keeps_its_number(
+    store: Store, other: Store, monkeypatch: pytest.MonkeyPatch, is_old: bool
+) -> None:
+    if is_old:  # as 0.4.0 and before wrote it
+        append = Journal.append
+
+        def append_as_before(self: Journal, conn: Any, entries: list[JournalEntry], **options: Any) -> Any:
+            for entry in entries:
+                if entry.op == "open" and entry.after is not None:
+                    entry.after.setdefault("name", "s1")
+                    entry.after.setdefault("client", "codex 1.2")
+            return append(self, conn, entries, **options)
+
+        monkeypatch.setattr(Journal, "append", append_as_before)
+    session = store.sessions.open("default", "s1", client="codex 1.2")
+    store.sessions.close(session)
+    store.sessions.heartbeat(session)
+    assert store.sessions.get("default", "s1").status in (SessionStatus.OPEN, SessionStatus.LIVE)
+    assert [check.detail for check in examine_store(store) if not check.ok] == []
+    transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
+    assert other.sessions.get("default", "s1").title == session.title

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from hermes_memory_store import uids
 from hermes_memory_store.model import SessionStatus, split_client_version
 from hermes_memory_store.rows.origin_rows import format_origin_detail
+from hermes_memory_store.rows.session_names import NUMBERED, is_numbering
 
 ROWS_OF = """
     SELECT uid, seq, at, theme_id, actor_id, op, after, before IS NULL AND digest IS NULL, digest IS NOT NULL, origin_id
@@ -32,7 +33,6 @@ FACT_FIELDS = frozenset(
 
 SESSION_FIELDS = ("name", "client", "status", "turn")
 
-NUMBERED = ("client_version", "project", "number")
 """What each opening of a session says anew, or leaves empty."""
 
 SCOPE_FIELDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
@@ -182,8 +182,9 @@ def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
             words = load_words(row)
             if row is first:
                 columns["started_at"] = words.get("started_at", row.at)
+            client = columns["client"]
             columns |= {name: words[name] for name in SESSION_FIELDS if name in words}
-            if "name" in words:
+            if "name" in words and (row is first or is_numbering(words, client)):
                 columns |= {name: words.get(name) for name in NUMBERED}
                 if "number" in words and columns["client_version"] is None:
                     columns["client_version"] = split_client_version(str(words["client"]))[1]

@@ -32,6 +32,7 @@ from hermes_memory_store.rows.batch_mutation import UnindexedMutation
 from hermes_memory_store.rows.journal_records import JournalRecord
 from hermes_memory_store.rows.mutation import FactRow, count_notation_chars, insert_fact_rows
 from hermes_memory_store.rows.project_rows import project_key, write_place_choice
+from hermes_memory_store.rows.session_names import is_numbering
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -234,19 +235,23 @@ class Replayer:
     def _session(self, record: JournalRecord, theme_id: int, after: Words) -> None:
         if "name" in after:
             started_at = after.get("started_at", record.at)
+            known = self._conn.execute("SELECT client FROM sessions WHERE uid = ?", (record.uid,)).fetchone()
             begun = (record.uid, theme_id, after["name"], after.get("client"), after["status"], started_at, record.at)
             policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
             self._conn.execute(BEGIN_SESSION, (*begun, HEARTBEAT_MS, LEASE_MS, policy))
-            version = after.get("client_version") or split_client_version(after.get("client") or "")[1]
-            project = after.get("project")
-            project_id = None if project is None else project_key(self._conn, project)
-            numbered = (version, project_id, after.get("number"), record.uid)
-            self._conn.execute(NUMBER_SESSION, numbered)
+            if known is None or is_numbering(after, known[0]):
+                self._number_session(record.uid, after)
         ended = record.at if SessionStatus(after["status"]) in ENDED else None
         self._conn.execute(
             "UPDATE sessions SET status = ?, turn = max(turn, ?), ended_at = ? WHERE uid = ?",
             (after["status"], after.get("turn", 0), ended, record.uid),
         )
+
+    def _number_session(self, uid: bytes, after: Words) -> None:
+        version = after.get("client_version") or split_client_version(after.get("client") or "")[1]
+        project = after.get("project")
+        project_id = None if project is None else project_key(self._conn, project)
+        self._conn.execute(NUMBER_SESSION, (version, project_id, after.get("number"), uid))
 
     def _purge(self, record: JournalRecord, theme_id: int, actor_id: int) -> None:
         if record.uid in self._facts or self._mutation.fact_row(record.uid) is not None:

@@ -439,15 +439,14 @@ class Sessions:
         """Reopen a session that has ended, if it ended so: its agent is there all the same."""
         uid = uids.parse_uid(session.uid)
         row = conn.execute(
-            "SELECT theme_id, client FROM sessions WHERE uid = ? AND ended_at IS NOT NULL AND (?2 IS NULL OR status = ?2)",
+            "SELECT theme_id FROM sessions WHERE uid = ? AND ended_at IS NOT NULL AND (?2 IS NULL OR status = ?2)",
             (uid, only),
         ).fetchone()
         if row is None:
             return
         conn.execute("UPDATE sessions SET status = 'open', ended_at = NULL WHERE uid = ?", (uid,))
-        said = {"name": session.name, "client": row[1], "status": "open"}
         actor = Actor("session", session.name)
-        self._record(conn, "open", uid, row[0], said, actor, self._journal.now(conn))
+        self._record(conn, "open", uid, row[0], {"status": "open"}, actor, self._journal.now(conn))
 
     def _record(
         self, conn: sqlite3.Connection, op: str, uid: bytes, theme_id: int, after: dict[str, Any], actor: Actor, at: int

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.database.db import Db
@@ -122,3 +124,17 @@ def fold_session_name(text: str) -> str:
     """Return the form in which names of sessions are compared: what separates the parts of a title does not count."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(re.sub(r"[\s·/#]+", " ", folded).split())
+
+
+NUMBERED = ("client_version", "project", "number")
+"""What the journal says of a session that begins, or goes on with another client."""
+
+
+def is_numbering(words: Mapping[str, Any], client: str | None) -> bool:
+    """Check whether the row of a session that opened says what its number is.
+
+    0.4.0 and before wrote name and client alone of a session that was heard again after its end: it keeps its number.
+
+    :param client: the session's client until then
+    """
+    return words.get("client") != client or not words.keys().isdisjoint(NUMBERED)
