@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import time
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
@@ -108,6 +109,10 @@ def test_nothing_of_a_secret_is_left_and_the_vault_has_it_whole(sample: Sample) 
     assert mask_secrets(vault, "ours", sample.target, verdict.content).names == (), "a mark is masked again"
 
 
+UID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{8}\b"
+"""Names of facts are random, and may hold six characters of a secret by chance."""
+
+
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
@@ -128,7 +133,7 @@ async def test_no_part_of_any_secret_reaches_the_store_the_context_or_an_answer(
     answers.append(str(await desk("memory_export")))
     facts = await desk.hub.read(lambda store: store.facts.page(FactFilter(tiers=frozenset(Tier)), limit=500).facts)
     assert len(facts) >= len(SAMPLES) - 8, "a sample of the same target supersedes, none is refused"
-    said = " ".join(answers[-2:]) + " ".join(fact.notation for fact in facts)
+    said = re.sub(UID, "", " ".join(answers[-2:])) + " ".join(fact.notation for fact in facts)
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*") if file.is_file())
     held = {desk.vault.reveal("default", name) for name in desk.vault.names("default")}
     for sample in SAMPLES:

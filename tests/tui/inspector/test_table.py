@@ -223,6 +223,19 @@ async def test_a_click_on_a_head_orders_by_its_column_and_a_second_one_the_other
         assert main_screen(pilot).kept.order == ("type", True)
 
 
+async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        table = main_screen(pilot).table
+        table.styles.height = 2
+        await until(pilot, lambda: table.outer_size.height == 2)
+        await pilot.resize_terminal(150, 38)
+        await pilot.pause()
+        table.styles.height = 10
+        await until(pilot, lambda: table.outer_size.height == 10)
+        lines = screen_text(pilot).splitlines()[table.region.y + 1 : table.region.y + 9]
+        assert {line[table.region.x] for line in lines} == {"│"}
+
+
 async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:
     with Store.open(path, clock=lambda: NOW) as store:
         store.injection.status("default", session=store.sessions.get("default", "worker"))

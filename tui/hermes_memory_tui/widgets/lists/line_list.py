@@ -181,7 +181,8 @@ class LineList(ScrollView, can_focus=True):
         if edges is None:
             line = super().render_lines(Region(0, self.gutter.top, width, 1))[0]
             edges = line.crop(0, self.gutter.left), line.crop(self.gutter.left + inside)
-            self._sides[inside, width] = edges
+            if self.outer_size.height > self.gutter.height:  # else that line is the frame's own, with its corners
+                self._sides[inside, width] = edges
         return edges
 
     def _cells(self, y: int, top: int, width: int) -> list[Segment]:
