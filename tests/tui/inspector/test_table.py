@@ -7,6 +7,9 @@ from array import array
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
+from textual.app import App, ComposeResult
+from textual.containers import Vertical
 from textual.pilot import Pilot
 
 from hermes_memory_store.model import Millis
@@ -14,6 +17,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import MultiPicker
 from hermes_memory_tui.widgets.lists import marked_list
+from hermes_memory_tui.widgets.lists.line_list import LineList
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
@@ -223,17 +227,37 @@ async def test_a_click_on_a_head_orders_by_its_column_and_a_second_one_the_other
         assert main_screen(pilot).kept.order == ("type", True)
 
 
-async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        table = main_screen(pilot).table
-        table.styles.height = 2
-        await until(pilot, lambda: table.outer_size.height == 2)
-        await pilot.resize_terminal(150, 38)
+class Numbers(LineList):
+    """Three numbers in a frame."""
+
+    @property
+    def row_count(self) -> int:
+        return 3
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        return [Segment(str(row).ljust(width), self.ink())]
+
+    def _under_cursor(self, segments: list[Segment]) -> list[Segment]:
+        return segments
+
+
+class Framed(App[None]):
+    """A list above something that leaves it what lines there are."""
+
+    CSS = "Numbers { height: 1fr; border: round red; } #foot { height: 8; }"
+
+    def compose(self) -> ComposeResult:
+        yield Numbers()
+        yield Vertical(id="foot")
+
+
+async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some() -> None:
+    async with Framed().run_test(size=(40, 10)) as pilot:
+        assert pilot.app.query_one(Numbers).outer_size.height == 2
+        await pilot.resize_terminal(40, 16)
         await pilot.pause()
-        table.styles.height = 10
-        await until(pilot, lambda: table.outer_size.height == 10)
-        lines = screen_text(pilot).splitlines()[table.region.y + 1 : table.region.y + 9]
-        assert {line[table.region.x] for line in lines} == {"│"}
+        strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
+        assert [strip.text[:2] for strip in strips[1:4]] == ["│0", "│1", "│2"]
 
 
 async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:
