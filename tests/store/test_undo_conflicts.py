@@ -8,6 +8,7 @@ import pytest
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.memory import undo
 from hermes_memory_store.model import Actor, Fact, FactFilter, ScopeStatus, Session, Tier
 from hermes_memory_store.store import Store
 
@@ -452,3 +453,22 @@ def test_a_scope_that_a_merge_emptied_and_a_write_reopened_is_gone_again_once_th
     for change in (merged, other, first):
         store.undo.change(change.seqs[0])
     assert store.scopes.list(THEME) == []
+
+
+def test_an_undo_that_would_try_every_order_ends_and_says_what_it_left(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = [store.sessions.open("ops", f"agent-{number}") for number in range(3)]
+    for number in range(120):
+        store.facts.write(
+            "ops", f"V[v.{number * 7 % 11}]: {number}", session=agents[number % 3], scope=f"s{number % 2}"
+        )
+    whole = store.undo.preview(lambda: store.undo.session("agent-0", theme="ops", leaving=True))
+    monkeypatch.setattr(undo, "MOST_TRIED", 3)
+    before = store.journal.last_seq()
+    done = store.undo.session("agent-0", theme="ops", leaving=True)
+    assert done.undone
+    assert set(done.undone) <= set(whole.undone)
+    assert any("too many changes beside it" in why for why in done.left)
+    assert store.journal.last_seq() > before
+    assert [check.detail for check in examine_store(store) if not check.ok] == []

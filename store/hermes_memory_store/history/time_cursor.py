@@ -63,6 +63,7 @@ class TimeCursor:
         self._store = store
         self._folder = folder
         self._marks: list[tuple[int, Millis]] = []
+        self._is_closed = False
 
     @classmethod
     def open(
@@ -149,10 +150,11 @@ class TimeCursor:
 
     def close(self) -> None:
         """Close the copy, and remove it. Closing it again does nothing."""
-        if not self._folder.exists():
-            return
         try:
             with self._store.db.lock:
+                if self._is_closed:
+                    return
+                self._is_closed = True
                 self._store.db.conn.rollback()
                 self._store.close()
         finally:

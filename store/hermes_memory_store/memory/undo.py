@@ -30,6 +30,10 @@ CHANGE = COLUMNS.split(", ").index("change")
 MAX_AT_ONCE = 10_000
 """Changes one undo takes back at most."""
 
+MOST_TRIED = 2_000
+"""Changes that one undo tries to find out whether others can still be undone after it: a second or two. Facts that several agents
+write again and again are related all to all, and each order of their undos would be looked at."""
+
 CONFLICTS_SHOWN = 5
 """Conflicts that one refusal describes."""
 
@@ -63,6 +67,7 @@ class Undo:
         self._db = db
         self._names = names
         self._journal = journal
+        self._tried = 0
 
     def change(self, seq: int, *, actor: Actor = PERSON) -> UndoResult:
         """Revert the change to which that row belongs. Undoing an undo is redo.
@@ -201,6 +206,7 @@ class Undo:
     ) -> UndoResult:
         parts: list[UndoResult] = []
         refused: list[errors.Conflict] = []
+        self._tried = 0
         with self._db.write_transaction() as conn:
             newest = self._journal.last_seq()
             for first in changes:
@@ -234,6 +240,7 @@ class Undo:
             related = self._load_related_changes(conn, done.uids)
             if max(related, default=0) < first and self._journal.get(first).undoes is None:
                 return done  # it was the newest of them: all is as before it
+            self._limit_tries(first)
             _, stuck = self._unwind(conn, related)
             if not stuck:
                 return done
@@ -291,7 +298,12 @@ class Undo:
         return order, stuck
 
     def _can_revert(self, conn: sqlite3.Connection, change: int) -> bool:
-        """Revert a change; return whether nothing is in the way."""
+        """Revert a change; return whether nothing is in the way.
+
+        :raises UndoConflict: too many were tried
+        """
+        self._tried += 1
+        self._limit_tries(change)
         try:
             with self._db.savepoint(conn):
                 self._revert(conn, change, PERSON, self._journal.last_seq())
@@ -300,6 +312,13 @@ class Undo:
         except errors.NothingToUndo:
             pass  # nothing of it is left
         return True
+
+    def _limit_tries(self, change: int) -> None:
+        if self._tried > MOST_TRIED:
+            raise errors.UndoConflict(
+                f"change {change} has too many changes beside it to find an order of their undos; undo the newest first",
+                change,
+            )
 
     def _load_related_changes(self, conn: sqlite3.Connection, touched: Collection[str]) -> list[int]:
         """Load the changes that hold of some facts and scopes, of the facts that could stand in their places, and so on.

@@ -97,7 +97,9 @@ class CommandPalette(Modal[CommandChoice | None]):
             found = rank_rows(choices, wanted)
             words = fold_accents(wanted).split()
             # Actions and views of that name first, then places of it, then what only says it in its help.
-            found.sort(key=lambda one: (not all(word in fold_accents(one.title) for word in words), one.group in PLACES))
+            found.sort(
+                key=lambda one: (not all(word in fold_accents(one.title) for word in words), one.group in PLACES)
+            )
             self.list.show(found, wanted)
         else:
             known = {choice.line for choice in self._lately}

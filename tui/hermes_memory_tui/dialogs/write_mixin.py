@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import events
 from textual.content import Content
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Base = Screen[None]
 else:
     Base = object
+
+T = TypeVar("T")
 
 WRITING_SHOWS_S = 0.2
 """From when on a waiting write is shown: an ordinary one is over long before."""
@@ -103,14 +105,6 @@ class WriteMixin(Base):
         if self.refuse_in_past():
             return
 
-        def look() -> None:
-            try:
-                found = preview()
-            except StoreError as error:
-                self.app.call_from_thread(self.show_error, error)
-            else:
-                self.app.call_from_thread(ask, found)
-
         def ask(found: Preview) -> None:
             from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 
@@ -123,7 +117,20 @@ class WriteMixin(Base):
             if agreed:
                 self.write(act, then)
 
-        self.run_worker(look, thread=True, group="looking", exclusive=True)
+        self.look_then(preview, ask)
+
+    def look_then(self, look: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Read in a thread what an action would do; show it, or why that cannot be read."""
+
+        def run() -> None:
+            try:
+                found = look()
+            except StoreError as error:
+                self.app.call_from_thread(self.show_error, error)
+            else:
+                self.app.call_from_thread(then, found)
+
+        self.run_worker(run, thread=True, group="looking", exclusive=True)
 
     def on_key(self, event: events.Key) -> None:
         """Say why nothing happens when a key would change something in the past."""

@@ -12,7 +12,7 @@ from textual.content import Content
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.errors import StoreError, UnknownSession
 from hermes_memory_store.history.change_folds import ChangeFold
-from hermes_memory_store.model import Change, Session, SessionStatus, split_client_version
+from hermes_memory_store.model import Change, Session, SessionStatus, UndoResult, split_client_version
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
@@ -46,29 +46,32 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
     if fold.size == 1:
         view.write(lambda: memory.undo_change(lead))
         return
-    try:
+
+    def look() -> tuple[list[Change], dict[str, str], Sequence[str]]:
         rows, names = memory.read_view(partial(load_named_rows, fold=fold, limit=MOST_PREVIEWED))
-    except StoreError as error:
-        view.show_error(error)
-        return
-    try:
-        left = memory.preview_undo_change(lead, fold.changes)
-    except StoreError as error:  # the person sees why before asking for it all the same
-        left = (str(error),)
-    lines: list[Line] = [
-        Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
-        Content.styled(
-            f"made {display_formats.format_ago(lead.at, memory.now())} by {display_formats.actor_name(lead.actor)}",
-            "$dim",
-        ),
-        *left_lines(left),
-        Content(""),
-        *to_row_lines(fold, rows, names),
-    ]
-    view.ask_then(
-        Question(f"undo change #{fold.first}", lines),
-        lambda _: view.write(lambda: memory.undo_change(lead, fold.changes)),
-    )
+        try:
+            return rows, names, memory.preview_undo_change(lead, fold.changes)
+        except StoreError as error:  # the person sees why before asking for it all the same
+            return rows, names, (str(error),)
+
+    def ask(found: tuple[list[Change], dict[str, str], Sequence[str]]) -> None:
+        rows, names, left = found
+        lines: list[Line] = [
+            Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
+            Content.styled(
+                f"made {display_formats.format_ago(lead.at, memory.now())} by {display_formats.actor_name(lead.actor)}",
+                "$dim",
+            ),
+            *left_lines(left),
+            Content(""),
+            *to_row_lines(fold, rows, names),
+        ]
+        view.ask_then(
+            Question(f"undo change #{fold.first}", lines),
+            lambda _: view.write(lambda: memory.undo_change(lead, fold.changes)),
+        )
+
+    view.look_then(look, ask)
 
 
 def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[str, str]]:
@@ -102,29 +105,35 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
         standing = [one for one in wrote if not store.undo.is_undone(one.change)]
         return standing, change_names(store, standing)
 
-    try:
+    def look() -> tuple[list[Change], dict[str, str], UndoResult | None]:
         standing, names = view.memory.read_view(read)
-        if not standing:
+        found = view.memory.preview_undo_session(session.theme, session.name) if standing else None
+        return standing, names, found
+
+    def ask(seen: tuple[list[Change], dict[str, str], UndoResult | None]) -> None:
+        standing, names, found = seen
+        if found is None:
             view.notify("Nothing to undo in this session.", timeout=4)
             return
-        found = view.memory.preview_undo_session(session.theme, session.name)
-    except StoreError as error:
-        view.show_error(error)
-        return
-    now = view.memory.now()
-    undone = [one for one in standing if one.seq in found.undone]
-    lines: list[Line] = [
-        Content.assemble("Undo all writes of ", (to_printable(session.title), "bold"), " that are still in effect."),
-        Content.styled("ctrl+r redoes.", "$dim"),
-        Content(""),
-        *(change_summary_line(one, names, now) for one in undone[:14]),
-        *([Content.styled(f"and {len(found.undone) - 14} more rows", "$dim")] if len(found.undone) > 14 else []),
-        *left_lines(found.left),
-    ]
-    view.ask_then(
-        Question(f"undo writes of {to_printable(session.title)}", lines),
-        lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
-    )
+        now = view.memory.now()
+        undone = [one for one in standing if one.seq in found.undone]
+        more = len(found.undone) - 14
+        lines: list[Line] = [
+            Content.assemble(
+                "Undo all writes of ", (to_printable(session.title), "bold"), " that are still in effect."
+            ),
+            Content.styled("ctrl+r redoes.", "$dim"),
+            Content(""),
+            *(change_summary_line(one, names, now) for one in undone[:14]),
+            *([Content.styled(f"and {more} more rows", "$dim")] if more > 0 else []),
+            *left_lines(found.left),
+        ]
+        view.ask_then(
+            Question(f"undo writes of {to_printable(session.title)}", lines),
+            lambda _: view.write(lambda: view.memory.undo_session(session.theme, session.name)),
+        )
+
+    view.look_then(look, ask)
 
 
 def left_lines(left: Sequence[str]) -> list[Line]:
