@@ -264,3 +264,17 @@ async def test_to_leave_while_a_step_is_on_its_way_leaves(tmp_path: Path, monkey
         await until(pilot, lambda: not app.time._is_moving)
         assert not app.is_past
         assert app.screen is app.present_main
+
+
+async def test_verifying_the_journal_in_the_past_leaves_the_past_readable(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
+        await opened(pilot, "journal")
+        await pilot.press("H")
+        await until(pilot, lambda: "✓" in said(pilot), "the verification")
+        await opened(pilot, "scopes")
+        await pilot.press("1", "j", "k", "left_square_bracket")
+        await pilot.pause(0.2)
+        assert pilot.app._exception is None
+        await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen) and pilot.app.screen.title_bar.past != "")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import events
+from textual.app import App
 from textual.content import Content
 from textual.screen import Screen
 
@@ -37,6 +38,14 @@ class WriteMixin(Base):
     title_bar: TitleBar
     memory: Memory
     _writes = 0
+    _own_app: App[Any] | None = None
+
+    @property
+    def app(self) -> App[Any]:  # type: ignore[override]  # Textual leaves its setter out, too
+        """The app, also for a thread that ends after the screen was left: a removed screen has no parent that knows it."""
+        if self._own_app is None:
+            self._own_app = super().app
+        return self._own_app
 
     def write(
         self,

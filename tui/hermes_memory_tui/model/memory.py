@@ -305,7 +305,7 @@ class Memory:
         try:
             yield store
         finally:
-            store.db.close()
+            store.close()
 
     def newest_seq(self) -> int:
         """Return the number of the newest row of the journal."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -224,3 +226,25 @@ async def test_saving_and_leaving_at_once_leaves_only_the_editor(path: Path) -> 
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
         await pilot.pause(0.3)
         assert pilot.app.screen is main_screen(pilot)
+
+
+async def test_a_view_may_be_left_for_good_while_it_reads(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, load = threading.Event(), SessionView.load
+
+    def load_late(self: SessionView, store: Store) -> Any:
+        gate.wait(30)
+        return load(self, store)
+
+    monkeypatch.setattr(SessionView, "load", load_late)
+    async with inspecting(path) as pilot:
+        await opened(pilot, "agents")
+        await to_row(pilot, "worker")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionView))
+        recorder = pilot.app.screen
+        await pilot.press("escape")
+        await until(pilot, lambda: not recorder.is_attached)
+        gate.set()
+        await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
+        await pilot.pause(0.2)
+        assert pilot.app._exception is None
