@@ -290,13 +290,17 @@ class Memory:
     # What is there
 
     def read_view(self, job: Callable[[Store], T]) -> T:
-        """Run a read job for a view in the calling thread; one at a time."""
+        """Run a read job for a view in the calling thread, which is none of the app; one at a time."""
         with self._looking:
             if self._closed:  # a reader opened now would make a log that nobody tidies away
                 raise sqlite3.ProgrammingError("the memory is closed")
             if self._views is None:
                 self._views = self._store.reader(noting=False)
             return job(self._views)
+
+    def read_now(self, job: Callable[[Store], T]) -> T:
+        """Run a short read job on the app's thread, where no job of a view may be waited for."""
+        return job(self._screen)
 
     @contextmanager
     def open_reader(self) -> Iterator[Store]:

@@ -232,7 +232,7 @@ class AgentsView(BaseView[AgentsData]):
                 store.context_records.list(session.theme, session.name, limit=LATEST),
             )
 
-        wrote, names, tellings = self.memory.read_view(read)
+        wrote, names, tellings = self.memory.read_now(read)
         live = self.data.live.get((session.theme, session.name), {})
         return f"session {to_printable(session.title)}", [
             Content.assemble(

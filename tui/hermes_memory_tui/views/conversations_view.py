@@ -191,7 +191,7 @@ class ConversationsView(PagedView[ConversationsData]):
             return
         theme = turn.theme
         try:
-            total, shared = self.memory.read_view(
+            total, shared = self.memory.read_now(
                 lambda store: (store.turns.count(theme), store.shared_turns.is_known_to_team(theme))
             )
         except StoreError as error:

@@ -133,7 +133,7 @@ class JournalView(PagedView[JournalPage]):
         if not isinstance(key, FoldKey):
             lines = change_text.change_detail(change, self.data.named, self.memory.now())
             return f"change #{change.seq}", [*lines, Content(""), hints]
-        rows, named = self.memory.read_view(partial(load_named_rows, fold=fold, limit=DETAIL_ROWS))
+        rows, named = self.memory.read_now(partial(load_named_rows, fold=fold, limit=DETAIL_ROWS))
         lines = fold_detail(fold, rows, named, self.memory.now())
         does = "fold" if fold.first in self.data.rows else "unfold"
         return f"change #{fold.first}", [*lines, Content(""), key_hint_line(("enter", does)), hints]
@@ -151,7 +151,7 @@ class JournalView(PagedView[JournalPage]):
 
     def on_filter_line_query_changed(self) -> None:
         try:
-            wanted = self.memory.read_view(partial(parse_journal_filter, self.filter.input.value))
+            wanted = self.memory.read_now(partial(parse_journal_filter, self.filter.input.value))
         except StoreError as error:
             self._line_refused = True
             self.filter.show_query_error(str(error))

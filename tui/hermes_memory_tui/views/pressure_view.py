@@ -215,7 +215,7 @@ class PressureView(BaseView[PressureData]):
 
     def _plan(self, theme: str) -> dict[PressureLevel, list[ReliefMove]]:
         if theme not in self._plans:
-            self._plans[theme] = self.memory.read_view(lambda store: store.pressure.plan(theme))
+            self._plans[theme] = self.memory.read_now(lambda store: store.pressure.plan(theme))
         return self._plans[theme]
 
     def _file_text(self, file: FilePressure) -> Sequence[Line]:
@@ -251,7 +251,7 @@ class PressureView(BaseView[PressureData]):
         if self._reports is None:
             home = memory_files.hermes_home()
             theme = self._files_theme()
-            self._reports = self.memory.read_view(lambda store: relieve_files(store, theme, home=home, dry_run=True))
+            self._reports = self.memory.read_now(lambda store: relieve_files(store, theme, home=home, dry_run=True))
         return self._reports.memory if name == "MEMORY.md" else self._reports.user
 
     def _files_theme(self) -> str:
@@ -298,10 +298,10 @@ class PressureView(BaseView[PressureData]):
         known = self.data is not None and any(theme.name == selected for theme in self.data.themes)
         source = str(selected) if known else DEFAULT
         try:
-            if self.memory.read_view(lambda store: store.place_themes.is_by_project):
-                self._ask_split(self.memory.read_view(lambda store: store.theme_split.plan(source)))
+            if self.memory.read_now(lambda store: store.place_themes.is_by_project):
+                self._ask_split(self.memory.read_now(lambda store: store.theme_split.plan(source)))
             else:
-                self._ask_adoption(self.memory.read_view(lambda store: store.place_themes.plan_adoption()))
+                self._ask_adoption(self.memory.read_now(lambda store: store.place_themes.plan_adoption()))
         except StoreError as error:
             self.show_error(error)
 

@@ -124,7 +124,7 @@ class ScopesView(BaseView[ScopesData]):
         facts = self._newest.get(scope.uid)
         if facts is None:
             wanted = FactFilter(theme=scope.theme, scopes=frozenset({scope.label}))
-            facts = self._newest[scope.uid] = self.memory.read_view(
+            facts = self._newest[scope.uid] = self.memory.read_now(
                 lambda store: store.facts.page(wanted, limit=NEWEST).facts
             )
         now = self.memory.now()

@@ -215,7 +215,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
 
     def _facts(self, told: ContextRecord) -> list[RecordedFact]:
         if told.id not in self._known:
-            self._known[told.id] = self.memory.read_view(lambda store: store.context_records.facts(told))
+            self._known[told.id] = self.memory.read_now(lambda store: store.context_records.facts(told))
         return self._known[told.id]
 
     def draft_case(self) -> CaseDraft | None:
@@ -262,7 +262,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         if told.reasons is None or not told.reasons.left_out:
             return []
         if told.id not in self._left:
-            self._left[told.id] = self.memory.read_view(lambda store: store.context_records.left_out(told))
+            self._left[told.id] = self.memory.read_now(lambda store: store.context_records.left_out(told))
         return self._left[told.id]
 
     def action_back(self) -> None:

@@ -196,7 +196,7 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
         source = self.source
         if source is not None:
             seq = source.then.wrote.seq
-            confirm_undo_fold(self, self.memory.read_view(lambda store: ChangeFolds(store).of_row(seq)))
+            confirm_undo_fold(self, self.memory.read_now(lambda store: ChangeFolds(store).of_row(seq)))
 
     def draft_case(self) -> CaseDraft | None:
         """Return what the person asked before the sentence, or its session's start, with the facts it came from."""
@@ -227,7 +227,7 @@ def ask_why(app: App[Any], memory: Memory) -> None:
     if turn is not None and turn.role == "assistant":
         app.push_screen(SayingView(memory, to_saying(turn)))
         return
-    turns = {str(turn.uid): turn for turn in memory.read_view(load_messages)}
+    turns = {str(turn.uid): turn for turn in memory.read_now(load_messages)}
     now = memory.now()
     choices = [
         Choice(
