@@ -25,7 +25,7 @@ from psycopg.conninfo import make_conninfo
 
 from hermes_memory_bridge.team.database.dev_server import DevServer
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
-from hermes_memory_bridge.team.database.team_server import BATCH, PAGE, STAGE, KnownTheme, TeamServer, new_push_token
+from hermes_memory_bridge.team.database.team_server import BATCH, LOAD, PAGE, KnownTheme, TeamServer, new_push_token
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
@@ -128,7 +128,7 @@ def rates(dsn: str, facts: int, rounds: int) -> None:
             few = rows[: max(BATCH, facts // 10)]
             for name, rate in (
                 ("COPY binary, nothing else", lambda: copied(dsn, rows)),
-                ("first push: stage and merge", lambda n=n: in_parts(server.load, rows, STAGE, f"load{n}")),
+                ("first push: arrays of 2,000", lambda n=n: in_parts(server.push, rows, LOAD, f"load{n}")),
                 ("daily push: arrays of 500", lambda n=n, few=few: in_parts(server.push, few, BATCH, f"push{n}")),
                 ("pushing again what is there", lambda n=n, few=few: in_parts(server.push, few, BATCH, f"push{n}")),
                 ("SELECT of plain tuples", lambda n=n: listed(dsn, f"load{n}")),

@@ -6,6 +6,7 @@ nothing.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
 from collections import deque
@@ -19,8 +20,9 @@ from hermes_memory_bridge.team.database.team_server import (
     BATCH,
     COUNTER_ERROR,
     DATA_ERRORS,
+    LOAD,
+    LOAD_BYTES,
     PAGE,
-    STAGE,
     Greeting,
     KnownTheme,
     PushResult,
@@ -51,9 +53,6 @@ from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
 from hermes_memory_store.sync.wire_format import COUNTER_BITS
 
 log = logging.getLogger(__name__)
-
-COPY_THRESHOLD = 2_000
-"""From so many waiting rows on they are copied and merged instead of sent as arrays."""
 
 LEAST_PAGE = 100
 
@@ -404,11 +403,11 @@ class SyncRun:
         waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
         rounds, asked_again = MOST_ROUNDS + waiting // BATCH, False
         while rows:
-            if waiting >= COPY_THRESHOLD:
-                rows = self._sendable(theme, STAGE)
-            many = len(rows) >= COPY_THRESHOLD
+            if waiting >= LOAD:
+                rows = self._sendable(theme, LOAD)
+            rows = take_bytes(rows)
             behind = False
-            for pushed in self._offer(server, theme, rows, load=many):
+            for pushed in self._offer(server, theme, rows):
                 behind = self._acknowledge(theme, pushed) or behind
                 self._take_winners(server, theme, [row for row, seq in pushed.accepted if seq is None])
                 self.on_progress()
@@ -527,13 +526,12 @@ class SyncRun:
         half = len(rows) // 2
         return [done for part in (rows[:half], rows[half:]) for done in self._offer_turns(server, theme, part)]
 
-    def _offer(self, server: TeamServer, theme: str, rows: Sequence[SyncRow], *, load: bool) -> list[PushResult]:
+    def _offer(self, server: TeamServer, theme: str, rows: Sequence[SyncRow]) -> list[PushResult]:
         """Push rows; one that the database rejects is found by bisection, noted, and blocks nothing."""
         token = new_push_token()
         self._tokens.append(token)
         try:
-            send = server.load if load else server.push
-            return [send(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
+            return [server.push(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
         except COUNTER_ERROR:
             raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
@@ -543,9 +541,8 @@ class SyncRun:
                 self.outcome.themes[theme].refused += 1
                 log.warning("the team database will not have %s of theme %s: %s", rows[0].uid, theme, why)
                 return []
-        half = BATCH if load else len(rows) // 2
-        parts = list(in_chunks(rows, half)) if load else [rows[:half], rows[half:]]
-        return [pushed for part in parts for pushed in self._offer(server, theme, part, load=False)]
+        half = len(rows) // 2
+        return [pushed for part in (rows[:half], rows[half:]) for pushed in self._offer(server, theme, part)]
 
     def _acknowledge(self, theme: str, pushed: PushResult) -> bool:
         """Note accepted rows; return whether others pushed meanwhile, so that the theme must be pulled first."""
@@ -603,3 +600,9 @@ def format_rejection_reason(error: BaseException) -> str:
     if "NUL" in said or "\\u0000" in said:
         return "it holds a NUL character, which PostgreSQL does not keep"
     return str(said)[:200]
+
+
+def take_bytes(rows: Sequence[SyncRow]) -> list[SyncRow]:
+    """Return the first of some rows, as many as one push may carry, and one at least."""
+    sizes = itertools.accumulate(len((row.content or "").encode("utf-8", "replace")) for row in rows)
+    return list(rows[: max(1, sum(size <= LOAD_BYTES for size in sizes))])

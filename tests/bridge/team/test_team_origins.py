@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from hermes_memory_bridge.team import sync_run as module
-from hermes_memory_bridge.team.database.team_schema import ADDITIONS, ORIGINS, TURNS, migrate_team_schema
+from hermes_memory_bridge.team.database.team_schema import ADDITIONS, AUTHORITY, ORIGINS, TURNS, migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import Greeting, TeamServer
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.diagnostics.doctor import examine_store
@@ -211,7 +211,7 @@ def test_a_database_that_lost_everything_gets_the_origins_of_others_again(
 def test_many_rows_are_loaded_and_applied_with_their_origins(
     database: Database, join: Callable[[], Machine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "COPY_THRESHOLD", 50)
+    monkeypatch.setattr(module, "LOAD", 50)
     here, there = join(), join()
     here.store.facts.write_many(THEME, [(f"V[n{n}]: {n}", None) for n in range(80)], actor=PERSON, origin=TOOL)
     settle(database, here, there)
@@ -282,7 +282,7 @@ def test_programs_of_before_find_the_version_they_know(database: Database) -> No
     assert database.one("SELECT max(version) FROM hm.migration") == TURNS
     assert database.one("SELECT version FROM hm.hello(gen_random_uuid(), '{}', '{}', '{}', '{}')") == TURNS
     with TeamServer(database.runtime) as server:
-        assert server.schema.version == ORIGINS
+        assert server.schema.version == AUTHORITY
 
 
 def test_what_a_row_claims_gives_no_authority(database: Database, join: Callable[[], Machine]) -> None:
@@ -302,8 +302,8 @@ def test_what_a_row_claims_gives_no_authority(database: Database, join: Callable
         "turns": [private],
         "project": {"uid": "no uid", "name": 7},
     }
-    with psycopg.connect(database.runtime) as conn:
-        forged = "UPDATE hm.fact SET pushed_by = 'the boss', origin = %s::jsonb WHERE id = %s"
+    forged = "UPDATE hm.fact SET pushed_by = 'the boss', origin = %s::jsonb WHERE id = %s"
+    with psycopg.connect(database.runtime) as conn, pytest.raises(psycopg.errors.CheckViolation, match="counter"):
         conn.execute(forged, (json.dumps(claim), uid))
     assert "boss" not in str(database.one("SELECT pushed_by || origin::text FROM hm.fact WHERE id = %s", uid))
     database.run("ALTER TABLE hm.fact DISABLE TRIGGER USER")

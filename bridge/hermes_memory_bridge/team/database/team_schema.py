@@ -35,9 +35,15 @@ TURNS = 14
 ORIGINS = 15
 """The migration that origins need."""
 
-ADDITIONS = frozenset({ORIGINS})
+AUTHORITY = 16
+"""The migration by which the database decides what a role may write."""
+
+ADDITIONS = frozenset({ORIGINS, AUTHORITY})
 """Migrations that only add what programs before them need not know. Those programs refuse a newer database, so these are not
 in `hm.migration`: the newest one stands in `hm.setting`."""
+
+LOCK_TIMEOUT = "5s"
+"""How long migrating waits for a lock. Behind one long reader it would make everybody else wait behind it."""
 
 WIDEST = 4_000
 """Dimensions that an index over halfvec takes."""
@@ -70,8 +76,7 @@ CREATE TABLE hm.vector (
 );
 ALTER TABLE hm.vector ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_themes ON hm.vector USING (
-  NOT EXISTS (SELECT 1 FROM hm.member WHERE role = current_user)
-  OR theme = ANY (ARRAY(SELECT unnest(themes) FROM hm.member WHERE role = current_user))
+  (SELECT hm.allowed_themes()) IS NULL OR theme = ANY ((SELECT hm.allowed_themes())::text[])
 );
 CREATE TRIGGER vector_of_former_text AFTER UPDATE ON hm.fact FOR EACH ROW
   WHEN (NEW.state <> 0 OR NEW.content_sha IS DISTINCT FROM OLD.content_sha) EXECUTE FUNCTION hm.forget_vector();
@@ -111,10 +116,8 @@ WRITES = {
     "clock": "SELECT, INSERT, UPDATE",
     "mark": "SELECT, INSERT",
     "fact": "SELECT, INSERT, UPDATE",
-    "stage": "SELECT, INSERT, DELETE",
     "turn": "SELECT, INSERT, UPDATE",
     "vector": "SELECT, INSERT, UPDATE, DELETE",
-    "member": "SELECT",
     "migration": "SELECT",
     "setting": "SELECT",
 }
@@ -184,6 +187,7 @@ def migrate_team_schema(
         raise ArgumentError(f"--dimension must be from 1 to {WIDEST}, not {dimension}", dimension)
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
         conn.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))  # until the commit, also behind PgBouncer
+        conn.execute("SELECT set_config('lock_timeout', %s, true)", (LOCK_TIMEOUT,))
         conn.execute(BASE)
         applied = {row[0] for row in conn.execute("SELECT version FROM hm.migration").fetchall()}
         if applied and max(applied) > find_newest_team_version():
@@ -259,9 +263,8 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
 
 def grant_row_access(conn: psycopg.Connection[Any], role: str) -> None:
     """Grant a role the right to read and write rows. It must exist: logins are the administrator's to define."""
+    refuse_unknown_role(conn, role)
     name = sql.Identifier(role)
-    if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
-        raise ArgumentError(f"the database has no role {role!r}; make it first: CREATE ROLE … LOGIN", role)
     conn.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA hm FROM {}").format(name))
     conn.execute(sql.SQL("GRANT USAGE ON SCHEMA hm TO {}").format(name))
     conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hm TO {}").format(name))
@@ -270,9 +273,20 @@ def grant_row_access(conn: psycopg.Connection[Any], role: str) -> None:
             conn.execute(sql.SQL("GRANT {} ON hm.{} TO {}").format(sql.SQL(rights), sql.Identifier(table), name))
 
 
+def refuse_unknown_role(conn: psycopg.Connection[Any], role: str) -> None:
+    """Raise ArgumentError when the database has no such role."""
+    if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+        raise ArgumentError(f"the database has no role {role!r}; make it first: CREATE ROLE … LOGIN", role)
+
+
 def restrict_role_to_themes(dsn: str, role: str, themes: list[str]) -> None:
-    """Restrict a role to these themes; to all of them when the list is empty."""
+    """Restrict a role, and who is a member of it, to these themes; to all of them when the list is empty.
+
+    :raises ArgumentError: there is no such role
+    """
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        if themes:
+            refuse_unknown_role(conn, role)
         conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
         if themes:
             conn.execute("INSERT INTO hm.member (role, themes) VALUES (%s, %s)", (role, themes))

@@ -1,4 +1,4 @@
-"""Statements to the team database: hello, push, load, pull.
+"""Statements to the team database: hello, push, pull.
 
 One connection without session state, so that PgBouncer may share it; only without a pooler the connection also
 listens.
@@ -53,14 +53,19 @@ from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 BATCH = 500
 """Rows of one push: the quickest size of a statement that carries its rows as arrays."""
 
-STAGE = 5_000
-"""Rows of one load: more would keep local writers waiting while the store hands them out."""
+LOAD = 2_000
+"""Rows of one push when many wait: the quickest with the index of words in place, and no longer than local writers may wait."""
+
+LOAD_BYTES = 4 * 2**20
+"""Bytes of content of one push, or one row."""
 
 PAGE = 2_000
-"""Rows of one pull."""
+"""Rows of one pull, of `PAGE_BYTES` of content in all, or one."""
+
+PAGE_BYTES = 4 * 2**20
 
 ANSWER_S = 15.0
-"""How long one answer may take; a load may take `LOAD_S`."""
+"""How long one answer may take; that to a push of more than `BATCH` rows may take `LOAD_S`."""
 
 LOAD_S = 120.0
 
@@ -149,24 +154,6 @@ SELECT c.base, t.ms, ARRAY(SELECT seq FROM w), {NOTIFY} FROM c, t
 
 PUSH, PUSH_WITH_ORIGINS = push_statement(origins=False), push_statement(origins=True)
 
-OPEN_LOAD = f"{TICK} SELECT c.base, t.ms, {NOTIFY} FROM c, t"
-
-COPY = "COPY hm.stage (n, id, kind, content, attrs, supersedes, state, hlc, node, anc{origin}) FROM STDIN"
-
-
-def merge_statement(*, origins: bool) -> str:
-    """Return the statement that merges staged rows. :param origins: the database keeps them"""
-    named, values = (", origin", ", u.origin") if origins else ("", "")
-    return f"""
-INSERT INTO hm.fact AS f ({COLUMNS}{named})
-{VALUES.format(ancestors="u.anc", base="%(base)s")}{values}
-FROM hm.stage u
-WHERE (u.hlc >> 16) <= %(ms)s + {SKEW_MS} ORDER BY u.n
-{WINNER.format(ms="%(ms)s", skew=SKEW_MS, origin=KEEP_ORIGIN if origins else "")}"""
-
-
-MERGE, MERGE_WITH_ORIGINS = merge_statement(origins=False), merge_statement(origins=True)
-
 
 def read_statement(statement: str, row: str, *, origins: bool) -> str:
     """Return a statement that reads rows with their origins. :param row: their alias; :param origins: the database keeps them"""
@@ -185,16 +172,21 @@ ORDER BY f.seq
 
 PULL = """
 WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
-p AS MATERIALIZED (
-  SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq{columns} FROM hm.fact
-  WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
-), e AS MATERIALIZED (
-  SELECT CASE WHEN (SELECT count(*) FROM p) < %(limit)s THEN c.seq ELSE (SELECT max(seq) FROM p) END AS seq, c.gc_seq FROM c
+q AS MATERIALIZED (
+  SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY seq) - coalesce(octet_length(content), 0) AS before
+  FROM (
+    SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq{columns} FROM hm.fact
+    WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
+  ) s
+), p AS MATERIALIZED (SELECT * FROM q WHERE before < %(bytes)s),
+e AS MATERIALIZED (
+  SELECT l.more, CASE WHEN l.more THEN (SELECT max(seq) FROM p) ELSE c.seq END AS seq, c.gc_seq
+  FROM c, (SELECT count(*) = %(limit)s OR count(*) > (SELECT count(*) FROM p) AS more FROM q) l
 ), m AS (
   SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
 )
 SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
-       p.hlc, p.node::text, p.anc, {origin}
+       p.hlc, p.node::text, p.anc, {origin}, e.more
 FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
 """
 
@@ -383,7 +375,7 @@ class TeamServer:
         :param clock: of this machine
         :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be accepted
         """
-        with self.limit_answer_time(ANSWER_S, telling=DATA_ERRORS):
+        with self.limit_answer_time(LOAD_S if len(rows) > BATCH else ANSWER_S, telling=DATA_ERRORS):
             row = self.conn.execute(
                 PUSH_WITH_ORIGINS if self.keeps_origins else PUSH,
                 {
@@ -404,37 +396,6 @@ class TeamServer:
         assert row is not None
         return to_push_result(rows, row[0], row[1], row[2], token)
 
-    def load(
-        self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
-    ) -> PushResult:
-        """Push many rows at once: they are copied to a staging table and merged from there in the same transaction."""
-        with self.limit_answer_time(LOAD_S, telling=DATA_ERRORS), self.conn.transaction(), self.conn.cursor() as cursor:
-            # The stage first: the clock of the theme is held only as long as merging takes.
-            with cursor.copy(COPY.format(origin=", origin" if self.keeps_origins else "")) as copy:
-                for n, one in enumerate(rows, 1):
-                    origin = (format_origin_column(one.origin),) if self.keeps_origins else ()
-                    copy.write_row(
-                        (
-                            n,
-                            one.uid,
-                            one.kind,
-                            one.content,
-                            json.dumps(one.attrs, ensure_ascii=False),
-                            one.supersedes or None,
-                            one.state,
-                            one.hlc,
-                            one.node,
-                            "{" + ",".join(map(str, one.ancestors)) + "}",
-                            *origin,
-                        )
-                    )
-            row = cursor.execute(OPEN_LOAD, to_clock_tick(theme, node, len(rows), token)).fetchone()
-            assert row is not None
-            merge = MERGE_WITH_ORIGINS if self.keeps_origins else MERGE
-            won = cursor.execute(merge, {"theme": theme, "base": row[0], "ms": row[1], "own_ms": clock()}).fetchall()
-            cursor.execute("DELETE FROM hm.stage")
-        return to_push_result(rows, row[0], row[1], [seq for (seq,) in won], token)
-
     def pull(self, theme: str, after: int, limit: int = PAGE) -> RowPage:
         """Return the rows after a position in a theme, in order.
 
@@ -442,12 +403,13 @@ class TeamServer:
         """
         with self.limit_answer_time(ANSWER_S):
             statement = read_statement(PULL, "p", origins=self.keeps_origins)
-            found = self.conn.execute(statement, {"theme": theme, "after": after, "limit": limit}).fetchall()
+            named = {"theme": theme, "after": after, "limit": limit, "bytes": PAGE_BYTES}
+            found = self.conn.execute(statement, named).fetchall()
         if not found:
             return RowPage([], PullCursor(after), more=False)
         end, gc_seq, mark_seq, mark_token = found[0][:4]
-        rows = [(row[4], parse_pulled_row(theme, row)) for row in found if row[4] is not None]
-        return RowPage(rows, PullCursor(end, mark_seq, mark_token), more=len(rows) == limit, gc_seq=gc_seq)
+        rows = [(row[4], parse_pulled_row(theme, row[:-1])) for row in found if row[4] is not None]
+        return RowPage(rows, PullCursor(end, mark_seq, mark_token), more=found[0][-1], gc_seq=gc_seq)
 
     def winners(self, theme: str, lost: Sequence[SyncRow]) -> list[tuple[int, SyncRow]]:
         """Return the database's versions in place of those it did not accept, with sequence numbers, in order.

@@ -119,10 +119,10 @@ BEGIN
     FOR EACH STATEMENT EXECUTE FUNCTION hm.guard_stamps();
 END $$;
 
--- Sizes: a store's fact has some hundred characters, its longest notation 4,000. What is there already stays as it is.
+-- Sizes: no store takes more than 100,000 characters. What is there already stays as it is.
 ALTER TABLE hm.fact DROP CONSTRAINT IF EXISTS fact_sizes;
 ALTER TABLE hm.fact ADD CONSTRAINT fact_sizes CHECK (
-  octet_length(content) <= 65536 AND pg_column_size(attrs) <= 65536 AND pg_column_size(origin) <= 65536
+  octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND pg_column_size(origin) <= 65536
   AND cardinality(anc) <= 256 AND octet_length(theme) <= 1024 AND octet_length(kind) <= 64
 ) NOT VALID;
 ALTER TABLE hm.turn DROP CONSTRAINT IF EXISTS turn_sizes;
@@ -130,8 +130,9 @@ ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
   pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
 ) NOT VALID;
 
--- Rows of anybody's stage were merged into the theme of whoever loaded next: pushes carry their rows in their own statement now.
-DROP TABLE IF EXISTS hm.stage;
+-- Rows that anybody had left in `hm.stage` were merged into the theme of whoever loaded next. Pushes carry their rows in their own
+-- statement now, and no role may use that table any more.
+TRUNCATE hm.stage;
 
 -- As before, and by the roles that one is a member of, too.
 CREATE OR REPLACE FUNCTION hm.worded(

@@ -1,0 +1,215 @@
+"""What a member of the team may not do, with any statement his role allows; and that the others go on all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+from psycopg import IntegrityError, conninfo, sql
+from psycopg.errors import CheckViolation, InsufficientPrivilege, LockNotAvailable
+
+from hermes_memory_bridge.team.database import team_schema, team_server
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_server import PUSH, TeamServer, new_push_token
+from hermes_memory_bridge.team.sync_run import take_bytes
+from hermes_memory_store.errors import ArgumentError
+from tests.bridge.team.conftest import Database
+from tests.bridge.team.side import Side
+from tests.bridge.team.test_exchange import settle
+
+TICKED = "INSERT INTO hm.clock (theme, seq) VALUES ('ours', 1) ON CONFLICT (theme) DO UPDATE SET seq = hm.clock.seq + 1"
+
+ROW = (
+    "INSERT INTO hm.fact (theme, id, content, attrs, hlc, node, seq) VALUES"
+    " ('ours', gen_random_uuid(), 'forged', '{{\"target\": \"a\"}}', {hlc}, gen_random_uuid(), {seq})"
+)
+
+NEXT = "(SELECT seq FROM hm.clock WHERE theme = 'ours')"
+
+ATTACKS = {
+    "sets the counter back": ["UPDATE hm.clock SET seq = 0"],
+    "sets the counter back, in two steps": [TICKED, "UPDATE hm.clock SET seq = seq - 2"],
+    "sets the counter far ahead": ["UPDATE hm.clock SET seq = 9000000000000000000"],
+    "says that deletions were collected": ["UPDATE hm.clock SET gc_seq = seq"],
+    "renames a counter": ["UPDATE hm.clock SET theme = 'theirs'"],
+    "begins a theme far ahead": ["INSERT INTO hm.clock (theme, seq) VALUES ('new', 4000000000)"],
+    "takes a number ahead of the counter": [ROW.format(hlc=1, seq=500)],
+    "takes a number ahead, with a tick": [TICKED, ROW.format(hlc=1, seq=f"{NEXT} + 1")],
+    "takes a number that others have passed": [TICKED, ROW.format(hlc=1, seq=0)],
+    "takes a number without a tick": [ROW.format(hlc=1, seq=NEXT)],
+    "moves a row to another number": [TICKED, "UPDATE hm.fact SET seq = 70000"],
+    "changes a row that nobody pulls again": ["UPDATE hm.fact SET content = 'forged' WHERE state = 0"],
+    "stamps a row years ahead": [TICKED, ROW.format(hlc=(1 << 63) - 1, seq=NEXT)],
+    "stamps a row an hour ahead": [
+        TICKED,
+        ROW.format(hlc="((extract(epoch FROM now()) * 1000)::bigint + 3600000) << 16", seq=NEXT),
+    ],
+    "brings back what was purged": [
+        TICKED,
+        f"UPDATE hm.fact SET state = 0, content = 'back', seq = {NEXT} WHERE state = 2",
+    ],
+    "brings it back as a deletion": [TICKED, f"UPDATE hm.fact SET state = 1, seq = {NEXT} WHERE state = 2"],
+    "renames a row": [TICKED, f"UPDATE hm.fact SET id = gen_random_uuid(), seq = {NEXT} WHERE state = 2"],
+    "moves a row to another theme": [TICKED, f"UPDATE hm.fact SET theme = 'theirs', seq = {NEXT} WHERE state = 0"],
+    "plants a mark": ["INSERT INTO hm.mark VALUES ('ours', 900, gen_random_uuid(), gen_random_uuid())"],
+    "plants the next mark": [f"INSERT INTO hm.mark VALUES ('ours', {NEXT} + 1, gen_random_uuid(), gen_random_uuid())"],
+    "writes ten megabytes": [TICKED, ROW.format(hlc=1, seq=NEXT).replace("'forged'", "repeat('x', 10000000)")],
+    "writes megabytes beside the text": [
+        TICKED,
+        ROW.format(hlc=1, seq=NEXT).replace(
+            '\'{"target": "a"}\'', "(SELECT jsonb_agg(md5(n::text)) FROM generate_series(1, 50000) n)"
+        ),
+    ],
+    "leaves rows for the next load": [
+        "INSERT INTO hm.stage (n, id, kind, content, attrs, state, hlc, node, anc)"
+        " VALUES (1, gen_random_uuid(), 'fact', 'forged', '{}', 0, 1, gen_random_uuid(), '{}')"
+    ],
+    "reads who may what": ["SELECT * FROM hm.member"],
+    "opens a theme for himself": ["INSERT INTO hm.member VALUES (session_user, '{ours}')"],
+    "has a check look at a table of his own": [
+        "CREATE TEMPORARY TABLE clock (LIKE hm.clock)",
+        "INSERT INTO pg_temp.clock SELECT theme, 9000, 0, pg_current_xact_id(), 0 FROM hm.clock",
+        "SET LOCAL search_path = pg_temp, hm",
+        ROW.format(hlc=1, seq=700),
+    ],
+}
+
+
+def run_as_member(database: Database, statements: list[str]) -> None:
+    """Run statements in one transaction, as the role of the stores."""
+    with psycopg.connect(database.runtime) as conn:
+        for statement in statements:
+            conn.execute(statement)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hostile_member_is_refused_and_the_others_go_on(database: Database, attack: str) -> None:
+    here, there = Side("ours"), Side("ours")
+    here.write("ours", "one")
+    purged = here.write("ours", "a secret word")
+    settle(database, here, there)
+    here.write("ours", None, purged, state=2)
+    settle(database, here, there)
+
+    with pytest.raises((IntegrityError, InsufficientPrivilege)) as caught:
+        run_as_member(database, ATTACKS[attack])
+    if isinstance(caught.value, CheckViolation) and "_sizes" not in str(caught.value):
+        assert f"{database.name}_runtime" in str(caught.value)
+
+    here.write("ours", "two")
+    there.write("ours", "three")
+    settle(database, here, there)
+    assert here.digest("ours") == there.digest("ours")
+    assert not here.unsent
+    assert not here.refusals
+    assert database.one("SELECT content FROM hm.fact WHERE id = %s", purged) is None
+    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'forged'") == 0
+
+
+@contextmanager
+def member_of(database: Database, group: str) -> Iterator[str]:
+    """A role that logs in and has its rights by a group alone; its DSN."""
+    name = f"{database.name}_{group}_member"
+    group_name = f"{database.name}_{group}"
+    names = {"group": sql.Identifier(group_name), "member": sql.Identifier(name)}
+    with psycopg.connect(database.admin, autocommit=True) as conn:
+        conn.execute(sql.SQL("CREATE ROLE {group}").format(**names))
+        conn.execute(sql.SQL("CREATE ROLE {member} LOGIN PASSWORD 'x' IN ROLE {group}").format(**names))
+    migrate_team_schema(database.admin, runtime_role=group_name)
+    try:
+        yield conninfo.make_conninfo(database.admin, user=name, password="x")
+    finally:
+        with psycopg.connect(database.admin, autocommit=True) as conn:
+            conn.execute(sql.SQL("DROP OWNED BY {group}; DROP ROLE {member}, {group}").format(**names))
+
+
+def test_a_group_that_is_restricted_restricts_its_members(database: Database) -> None:
+    side = Side("ours", "theirs")
+    for theme in side.themes():
+        side.write(theme, f"what only {theme} may know")
+    with TeamServer(database.admin) as owner:
+        for theme in side.themes():
+            owner.push(theme, side.node, side.pending_rows(theme), new_push_token())
+    with member_of(database, "sales") as dsn:
+        restrict_role_to_themes(database.admin, f"{database.name}_sales", ["ours"])
+        with TeamServer(dsn) as server:
+            assert len(server.pull("ours", 0).rows) == 1
+            assert server.pull("theirs", 0).rows == []
+            asked = "SELECT count(*) FROM hm.worded(%s, ARRAY[''], NULL, NULL, NULL, 10, 10)"
+            assert server.value(asked, ("ours",)) == 1
+            assert server.value(asked, ("theirs",)) == 0
+        restrict_role_to_themes(database.admin, f"{database.name}_sales", [])
+        with TeamServer(dsn) as server:
+            assert len(server.pull("theirs", 0).rows) == 1
+
+
+def test_a_role_that_is_misspelt_is_not_restricted(database: Database) -> None:
+    with pytest.raises(ArgumentError, match="no role 'runtme'; make it first"):
+        restrict_role_to_themes(database.admin, "runtme", ["ours"])
+
+
+def test_a_restricted_role_that_was_dropped_stops_nobody(database: Database) -> None:
+    database.run("INSERT INTO hm.member VALUES ('gone', '{ours}')")
+    side = Side("theirs")
+    side.write("theirs", "one")
+    settle(database, side)
+    assert not side.unsent
+
+
+def test_a_program_of_before_pushes_as_before(database: Database) -> None:
+    side = Side("ours")
+    side.write("ours", "one")
+    with TeamServer(database.runtime) as server:
+        server.keeps_origins = False
+        assert "origin" not in PUSH.partition("RETURNING")[0].partition("SELECT")[0]
+        assert server.push("ours", side.node, side.pending_rows("ours"), new_push_token()).accepted[0][1] == 1
+
+
+def test_migrating_does_not_wait_behind_a_long_reader(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_schema, "LOCK_TIMEOUT", "100ms")
+    database.run("DELETE FROM hm.setting WHERE name = 'additions'")
+    with psycopg.connect(database.runtime) as reader:
+        reader.execute("SELECT count(*) FROM hm.fact")
+        with pytest.raises(LockNotAvailable):
+            migrate_team_schema(database.admin)
+        with TeamServer(database.runtime) as server:  # nobody waits behind it
+            assert server.pull("ours", 0).rows == []
+    migrate_team_schema(database.admin)
+
+
+def test_a_push_and_a_page_are_bounded_in_bytes(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_server, "PAGE_BYTES", 1_000_000)
+    here = Side("ours")
+    for number in range(30):
+        here.write("ours", f"{number} " + "x" * 300_000)
+    rows = here.pending_rows("ours")
+    assert [len(take_bytes(rows)), len(take_bytes(rows[:1])), len(take_bytes([]))] == [13, 1, 0]
+    with TeamServer(database.runtime) as server:
+        for row in rows:
+            server.push("ours", here.node, [row], new_push_token())
+        after, sizes, more = 0, [], True
+        while more:
+            page = server.pull("ours", after)
+            after, more = page.cursor.seq, page.more
+            sizes.append(len(page.rows))
+    assert sum(sizes) == 30
+    assert max(sizes) == 4
+    assert after == 30
+
+
+def test_a_pull_names_each_row_once_whatever_the_pages(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Side("ours")
+    written = [here.write("ours", "x" * (number * 97 % 400)) for number in range(120)]
+    settle(database, here)
+    for size, limit in ((1, 7), (500, 50), (10_000, 120), (10_000, 121)):
+        monkeypatch.setattr(team_server, "PAGE_BYTES", size)
+        with TeamServer(database.runtime) as server:
+            seen: list[str] = []
+            after, more = 0, True
+            while more:
+                page = server.pull("ours", after, limit)
+                after, more = page.cursor.seq, page.more
+                seen += [str(row.uid) for _, row in page.rows]
+        assert seen == written
