@@ -238,3 +238,18 @@ async def test_actions_and_views_of_a_name_stand_before_places_and_help(path: Pa
         assert "Scopes" in titles[: groups.index("scope")]
         assert "scope" not in groups[: titles.index("Scopes")]
         assert titles.index("Purge") > max(place for place, group in enumerate(groups) if group == "scope")
+
+
+async def test_a_search_after_facts_is_completed_filter_by_filter(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("colon")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CommandLine))
+        line = pilot.app.screen
+        assert isinstance(line, CommandLine)
+        await type_text(pilot, "facts port ti")
+        await until(pilot, lambda: [one.says for one in line.list.choices] == ["port tier:"])
+        await pilot.press("tab")
+        await type_text(pilot, "ho")
+        await until(pilot, lambda: [one.says for one in line.list.choices] == ["port tier:hot"])
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: targets(pilot) == ["port"])

@@ -38,6 +38,8 @@ class Command:
     argument: str = ""
     """What follows the word, such as `SCOPE`; in brackets when it may be left out; empty when nothing follows."""
     values: Callable[[], Iterable[CommandValue]] = no_values
+    completions: Callable[[str], Iterable[str]] | None = None
+    """What may stand after the word, given what stands there; where it is more than one of some values."""
     listed: bool = True
     """Whether the palette lists it: by itself, or once for each value where it has some."""
 

@@ -89,25 +89,26 @@ class CommandLine(Modal[PreparedLine | None]):
 
     def _show_completions(self) -> None:
         word, space, rest = self.line.value.lstrip().partition(" ")
-        if not space:
-            commands = [self._registry.commands[name] for name in sorted(self._registry.commands)]
-            choices = [
-                Choice(f"{one.word} " if one.argument else one.word, f"{one.word} {one.argument}".rstrip(), one.help)
-                for one in commands
-            ]
-            wanted = word
-        else:
-            try:
-                command, _ = self._registry.find_command(word)
-                values = list(command.values())
-            except ArgumentError:
-                values = []
-            choices = [Choice(f"{word} {one.text}", to_printable(one.text), one.beside) for one in values]
-            wanted = rest
-        found = rank_rows(choices, wanted)
-        found.sort(key=lambda one: not one.says.casefold().startswith(wanted.casefold()))
-        self.list.show(found, 0)
+        self.list.show(self._complete_argument(word, rest) if space else self._complete_word(word), 0)
         self._say("", "")
+
+    def _complete_word(self, word: str) -> list[Choice]:
+        commands = [self._registry.commands[name] for name in sorted(self._registry.commands)]
+        choices = [
+            Choice(f"{one.word} " if one.argument else one.word, f"{one.word} {one.argument}".rstrip(), one.help)
+            for one in commands
+        ]
+        return rank_choices(choices, word)
+
+    def _complete_argument(self, word: str, text: str) -> list[Choice]:
+        try:
+            command, _ = self._registry.find_command(word)
+        except ArgumentError:
+            return []
+        if command.completions is not None:
+            return [Choice(f"{word} {one}", to_printable(one)) for one in command.completions(text)]
+        choices = [Choice(f"{word} {one.text}", to_printable(one.text), one.beside) for one in command.values()]
+        return rank_choices(choices, text)
 
     def _say(self, text: str, ink: str) -> None:
         self._said.update(Content.styled(text, ink))
@@ -161,3 +162,10 @@ class CommandLine(Modal[PreparedLine | None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+def rank_choices(choices: Sequence[Choice], wanted: str) -> list[Choice]:
+    """Return the choices that match, those that begin with it first."""
+    found = rank_rows(choices, wanted)
+    found.sort(key=lambda one: not one.says.casefold().startswith(wanted.casefold()))
+    return found

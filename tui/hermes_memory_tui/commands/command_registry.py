@@ -19,6 +19,7 @@ from hermes_memory_tui.commands.command import Command, CommandChoice, CommandVa
 from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.system.inspector_settings import suggestion
+from hermes_memory_tui.text.query_completion import complete_query
 
 NAVIGATION = ("list", "pages", "detail", "app.next", "app.previous", "app.palette", "app.command", "own")
 """Beginnings of the ids of bindings that only move, or lead here: the palette lists none of them."""
@@ -136,7 +137,13 @@ class CommandRegistry:
             prepare = partial(self._change_scope, word)
             yield Command(word, says, says, prepare, argument="[SCOPE]", values=self._scopes, listed=False)
         yield Command(
-            "facts", "Facts", "Search the facts, such as tier:hot", self._search, argument="[SEARCH]", listed=False
+            "facts",
+            "Facts",
+            "Search the facts, such as tier:hot",
+            self._search,
+            argument="[SEARCH]",
+            listed=False,
+            completions=self._complete_search,
         )
         yield Command(
             "at", "Go to time", "Show the memory as of a moment", self._travel, argument="[WHEN]", listed=False
@@ -144,6 +151,10 @@ class CommandRegistry:
         yield Command(
             "export", "Export", "Write what is listed to a file", self._export, argument="[FILE]", listed=False
         )
+
+    def _complete_search(self, text: str) -> Iterator[str]:
+        found = complete_query(text, len(text), self._app.main.filter_values)
+        yield from (text[: found.start] + one for one in found.texts)
 
     def _scopes(self) -> Iterator[CommandValue]:
         scopes = self._app.main.overview.scopes

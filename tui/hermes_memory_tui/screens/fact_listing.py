@@ -115,7 +115,7 @@ class ListingScreen(MainPanes):
     async def action_search(self) -> None:
         await super().action_search()
         if self.filter_line is not None:
-            self.filter_line.set_sources(self._filter_values, lambda: self.kept.lines)
+            self.filter_line.set_sources(self.filter_values, lambda: self.kept.lines)
 
     def on_search_input_exited(self, message: SearchInput.Exited) -> None:
         if not message.cleared:
@@ -123,7 +123,7 @@ class ListingScreen(MainPanes):
         if self.line != self._view.line:  # the next key is meant for what was asked, not for what was shown before
             self.show_listing(self._current_request())
 
-    def _filter_values(self, name: str, begun: str) -> Sequence[str]:
+    def filter_values(self, name: str, begun: str) -> Sequence[str]:
         """Return the possible values of a filter, for completion."""
         from hermes_memory_tui.text import query_completion
 
