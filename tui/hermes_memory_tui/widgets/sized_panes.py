@@ -152,7 +152,10 @@ class SizedPanes(Screen[None]):
         name = next((name for name, _ in self.PANES if name in around), None)
         if name is None:
             name, steps = self.PANES[-1][0], -steps
-        self._set_width(name, self.query_one(f"#{name}").outer_size.width + STEP * steps)
+        pane = self.query_one(f"#{name}")
+        chosen = pane.styles.inline.width if pane.styles.inline.has_rule("width") else None
+        cells = pane.outer_size.width if chosen is None else int(chosen.value)  # keys may come faster than layouts
+        self._set_width(name, cells + STEP * steps)
 
     def _set_width(self, name: str, cells: int) -> None:
         cells = self._fit_width(name, cells)
