@@ -143,7 +143,7 @@ def scopes(count: int, rounds: int) -> dict[str, object]:
                 terminal.rest(0.3)
                 os.write(terminal.fd, b"/")
                 terminal.rest(0.5)
-                for letter in b"17":
+                for letter in b"97":
                     taken["letter"].append(until_changed(terminal, 4, bytes([letter])) * 1000)
                     terminal.rest(0.5)
                 os.write(terminal.fd, b"\x1b")
@@ -167,21 +167,19 @@ def scopes(count: int, rounds: int) -> dict[str, object]:
 
 
 def main() -> None:
-    """Measure and print one JSON document."""
+    """Measure, and print each result as a line of JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", type=Path)
     parser.add_argument("--steps", type=int, default=30, metavar="N", help="steps through time in each view; 0: none")
     parser.add_argument("--scopes", type=int, default=10_000, metavar="N", help="scopes of the list; 0: none")
     parser.add_argument("--seconds", type=float, default=60, metavar="S", help="how long it idles; 0: not")
     given = parser.parse_args()
-    report: dict[str, object] = {}
     if given.seconds:
-        report["idle"] = idle(given.store, given.seconds)
+        print(json.dumps({"idle": idle(given.store, given.seconds)}), flush=True)
     if given.steps:
-        report["steps"] = steps(given.store, given.steps)
+        print(json.dumps({"steps": steps(given.store, given.steps)}), flush=True)
     if given.scopes:
-        report["scopes"] = scopes(given.scopes, 8)
-    print(json.dumps(report, indent=2))
+        print(json.dumps({"scopes": scopes(given.scopes, 8)}), flush=True)
 
 
 if __name__ == "__main__":
