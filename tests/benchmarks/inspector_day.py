@@ -29,6 +29,9 @@ AGENTS = 10
 
 CALL_EVERY_S = 5.0
 
+FIRST_ROW = 5
+"""The line of the first scope while the filter is open."""
+
 VIEWS = {"now": "0", "facts": "1", "scopes": "2", "pressure": "3", "context": "4", "agents": "5", "journal": "6"}
 
 AT_WORK = """
@@ -144,7 +147,7 @@ def scopes(count: int, rounds: int) -> dict[str, object]:
                 os.write(terminal.fd, b"/")
                 terminal.rest(0.5)
                 for letter in b"97":
-                    taken["letter"].append(until_changed(terminal, 4, bytes([letter])) * 1000)
+                    taken["letter"].append(until_changed(terminal, FIRST_ROW, bytes([letter])) * 1000)
                     terminal.rest(0.5)
                 os.write(terminal.fd, b"\x1b")
                 terminal.rest(1)
