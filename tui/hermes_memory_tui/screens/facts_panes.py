@@ -46,7 +46,6 @@ class MainPanes(GatherMixin, SelectionGuard, SizedPanes):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
     PANES = (("side", False), ("detail", True))
-    KEPT_AS = "facts"
     AUTO_FOCUS = "#facts"
     AGENTS_TITLE: ClassVar[str] = "agents"
     BLANK = True
@@ -70,6 +69,10 @@ class MainPanes(GatherMixin, SelectionGuard, SizedPanes):
     @property
     def pane_state(self) -> InspectorState:
         return self.kept
+
+    @property
+    def panes_name(self) -> str:
+        return "facts"
 
     def compose(self) -> ComposeResult:
         yield self.title_bar

@@ -110,7 +110,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         return self._is_new and self.data is None and self._trouble is None
 
     @property
-    def KEPT_AS(self) -> str:  # type: ignore[override]
+    def panes_name(self) -> str:
         return self.NAME
 
     @property

@@ -54,15 +54,17 @@ class SizedPanes(Screen[None]):
     ]
     PANES: ClassVar[tuple[tuple[str, bool], ...]] = (("pages", True),)
     """Ids of the panes that have a width of their own, and whether they stand at the right; the others share the rest."""
-    KEPT_AS: ClassVar[str]
-    """Under which name the widths are saved."""
-
     _put_away: tuple[Widget, ...] = ()
     _dragged: tuple[str, bool] | None = None
 
     @property
     def pane_state(self) -> InspectorState:
         """Where the widths are saved."""
+        raise NotImplementedError
+
+    @property
+    def panes_name(self) -> str:
+        """Under which name they are saved."""
         raise NotImplementedError
 
     @property
@@ -135,7 +137,7 @@ class SizedPanes(Screen[None]):
         """Give the panes the widths that were chosen, where they stand beside each other and fit."""
         if not self.is_attached or self.is_zoomed:
             return
-        kept = self.pane_state.pane_widths(self.KEPT_AS) if self._stand_side_by_side else {}
+        kept = self.pane_state.pane_widths(self.panes_name) if self._stand_side_by_side else {}
         for name, _ in self.PANES:
             pane = self.query_one(f"#{name}")
             if name in kept:
@@ -160,10 +162,10 @@ class SizedPanes(Screen[None]):
     def _set_width(self, name: str, cells: int) -> None:
         cells = self._fit_width(name, cells)
         self.query_one(f"#{name}").styles.width = cells
-        self.pane_state.set_pane_width(self.KEPT_AS, name, cells)
+        self.pane_state.set_pane_width(self.panes_name, name, cells)
 
     def _fit_width(self, name: str, cells: int) -> int:
-        kept = self.pane_state.pane_widths(self.KEPT_AS)
+        kept = self.pane_state.pane_widths(self.panes_name)
         others = sum(
             kept.get(other) or self.query_one(f"#{other}").outer_size.width for other, _ in self.PANES if other != name
         )
