@@ -124,7 +124,7 @@ class TimeCursor:
             for stop in stops_on_the_way(self.seq, max(seq, 0)):
                 self._go_back(stop, progress)
             at = self._store.db.value("SELECT at FROM journal WHERE seq = ?", (self.seq,))
-            first = self._store.db.value("SELECT min(at) FROM journal") or self.moment
+            first = self._store.db.value("SELECT at FROM journal ORDER BY seq LIMIT 1") or self.moment
             self.moment = moment if moment is not None else Millis(first - 1 if at is None else at)
             self._store.db.conn.execute(HEARD_LATER, (self.moment, self.moment))
             self._store.db.forget_caches()

@@ -203,8 +203,9 @@ class NowReader:
 
 def find_first_row(store: Store, table: str, key: str, since: int) -> int:
     """Return the first key of a row that is not older, in a table that grows with the time; there is no index of it."""
-    first, last = store.db.row(f"SELECT coalesce(min({key}), 1), coalesce(max({key}), 0) FROM {table}") or (1, 0)
-    low, high = int(first), int(last) + 1
+    # Asked for together, every row would be looked at.
+    low = store.db.value(f"SELECT min({key}) FROM {table}") or 1
+    high = (store.db.value(f"SELECT max({key}) FROM {table}") or 0) + 1
     while low < high:
         middle = (low + high) // 2
         row = store.db.row(f"SELECT at FROM {table} WHERE {key} >= ? ORDER BY {key} LIMIT 1", (middle,))

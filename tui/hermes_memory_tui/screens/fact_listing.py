@@ -309,7 +309,8 @@ class ListingScreen(MainPanes):
             self.show_read_error(error)
             return
         self.show_read_error(None)
-        if self._stale and time.monotonic() >= self._read_again_at and not self._is_reading():
+        is_seen = self.is_current or len(self.table.keys) <= listing_updates.LONG
+        if self._stale and is_seen and time.monotonic() >= self._read_again_at and not self._is_reading():
             self.read_listing()
 
     def _is_paused(self) -> bool:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Static
 
 from hermes_memory_store.errors import UnknownFact
@@ -21,6 +22,12 @@ from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.key_line import KeyLine
+
+FAR = 10_000
+"""From so many facts on a listing takes longer to read than a step may take."""
+
+RESTS_S = 0.6
+"""How long one must stay at a moment until its whole listing is read: longer than between keys that are held."""
 
 
 class TravelProgress(Message):
@@ -89,6 +96,7 @@ class PastScreen(MainScreen):
         self._present = present
         self._known = present.newest_seq()
         self._band = ""
+        self._resting: Timer | None = None
         self.title_bar.trouble = ""
 
     def on_mount(self) -> None:
@@ -112,6 +120,15 @@ class PastScreen(MainScreen):
         self.show_listing(self._view)
         if fact is not None:
             super().go_to_fact(fact.uid)
+
+    def read_listing(self) -> None:
+        """Read the rest of a long listing once one stays at a moment: the next step would wait for it."""
+        if self._resting is not None:
+            self._resting.stop()
+        if self._listing.view == self._view and self._listing.total > FAR:
+            self._resting = self.set_timer(RESTS_S, super().read_listing)
+        else:
+            super().read_listing()
 
     def _poll(self) -> None:
         self.show_band(self._band)
