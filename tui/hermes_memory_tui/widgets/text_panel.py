@@ -59,6 +59,8 @@ class TextPanel(VerticalScroll):
         self._text = Static("", markup=False)
         self._shown: object = None
         self.lines: Sequence[Line] = ()
+        self._laid_out: object = None
+        """What was drawn: another layout of the screen costs more than finding that nothing changed."""
 
     def compose(self) -> ComposeResult:
         yield self._text
@@ -88,7 +90,11 @@ class TextPanel(VerticalScroll):
         lines: list[Content] = []
         for line in self.lines:
             lines += line.lines(width) if isinstance(line, LabelledText) else [line]
-        self._text.update(Content("\n").join(lines))
+        laid_out = Content("\n").join(lines)
+        drawn = (laid_out, laid_out.spans)  # texts that are equal may be of other colours
+        if drawn != self._laid_out:
+            self._laid_out = drawn
+            self._text.update(laid_out)
 
 
 def to_border_title(text: str) -> Any:

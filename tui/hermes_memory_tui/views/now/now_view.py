@@ -137,7 +137,7 @@ class NowView(BaseView[NowState]):
     def draw(self, data: NowState) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(day.theme.name for day in data.days)
-        self.said.update(data.sentence())
+        self.said.update(data.sentence(), layout=False)
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
         self.agents.border_subtitle = f"and {data.more_agents:,} more" if data.more_agents else ""
         self.agents.show([agent_row(one, now, self._moves) for one in data.agents])
@@ -150,7 +150,9 @@ class NowView(BaseView[NowState]):
 
     def _fit_panels(self, data: NowState) -> None:
         for grid, rows in ((self.agents, data.agents), (self.memories, data.days), (self.attention, data.notes)):
-            grid.styles.height = max(len(rows), 0 if rows else len(grid.empty)) + 3
+            height = max(len(rows), 0 if rows else len(grid.empty)) + 3
+            if grid.styles.height is None or grid.styles.height.value != height:
+                grid.styles.height = height
         self.set_class(not data.notes, "-calm")
 
     def title_place(self) -> str:
