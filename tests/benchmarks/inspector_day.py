@@ -29,8 +29,11 @@ AGENTS = 10
 
 CALL_EVERY_S = 5.0
 
-FIRST_ROW = 5
-"""The line of the first scope while the filter is open."""
+TYPED = 20
+"""Cells at the beginning of a line that hold what is typed."""
+
+COUNT_LINE = 2
+"""The line of the filter, which says how many scopes match."""
 
 VIEWS = {"now": "0", "facts": "1", "scopes": "2", "pressure": "3", "context": "4", "agents": "5", "journal": "6"}
 
@@ -97,15 +100,15 @@ def measure_cpu(terminal: Terminal, seconds: float) -> float:
 
 
 def until_changed(terminal: Terminal, line: int, key: bytes, patience_s: float = 120.0) -> float:
-    """Seconds from a key until a line of the screen says something else."""
-    before, begin = terminal.screen.display[line], time.perf_counter()
+    """Seconds from a key until a line of the screen says something else, beside what is typed at its beginning."""
+    before, begin = terminal.screen.display[line][TYPED:], time.perf_counter()
     os.write(terminal.fd, key)
     while time.perf_counter() - begin < patience_s:
         data = terminal.read(0.02)
         taken = time.perf_counter() - begin
         if data:
             terminal.stream.feed(data.replace(MODE_QUESTION, b""))
-            if terminal.screen.display[line] != before:
+            if terminal.screen.display[line][TYPED:] != before:
                 return taken
     raise TimeoutError(f"line {line} stayed as it was after {key!r}:\n" + "\n".join(terminal.screen.display))
 
@@ -147,7 +150,7 @@ def scopes(count: int, rounds: int) -> dict[str, object]:
                 os.write(terminal.fd, b"/")
                 terminal.rest(0.5)
                 for letter in b"97":
-                    taken["letter"].append(until_changed(terminal, FIRST_ROW, bytes([letter])) * 1000)
+                    taken["letter"].append(until_changed(terminal, COUNT_LINE, bytes([letter])) * 1000)
                     terminal.rest(0.5)
                 os.write(terminal.fd, b"\x1b")
                 terminal.rest(1)
