@@ -13,13 +13,12 @@ import asyncio
 import faulthandler
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from textual import events
@@ -32,6 +31,7 @@ from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui.keymap_actions import all_bindings
+from tests.processes import working_beside
 from tests.tui.inspector.driving import doctor_says, inspecting, mouse, send
 
 SIZES = [(20, 3), (20, 5), (40, 12), (80, 24), (80, 3), (100, 30), (150, 38), (200, 60), (250, 80)]
@@ -108,20 +108,6 @@ with Store.open(sys.argv[1]) as store:
         except (StoreError, ValueError):
             pass
 """
-
-
-@contextmanager
-def writing(path: Path, seed: int) -> Iterator[None]:
-    """Another process that writes all the while."""
-    command = [sys.executable, "-c", WRITER, str(path), str(seed), *NAMES]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout
-        assert writer.stdout.readline() == "ready\n"
-        try:
-            yield
-        finally:
-            writer.communicate("end\n", timeout=60)
-    assert writer.returncode == 0
 
 
 class RandomHands:
@@ -246,7 +232,7 @@ async def fuzz_inspector(path: Path, actions: int, seed: int, seconds: float = f
     """
     fill_store(path)
     hands, done, until = RandomHands(seed), 0, time.monotonic() + seconds
-    with writing(path, seed):
+    with working_beside(WRITER, str(path), str(seed), *NAMES):
         while done < actions and time.monotonic() < until:
             try:
                 size = hands.pick.choice(SIZES)

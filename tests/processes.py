@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import psutil
 
 
@@ -11,3 +16,17 @@ def is_alive(process: psutil.Process) -> bool:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+@contextmanager
+def working_beside(program: str, *args: str) -> Iterator[None]:
+    """Another Python process at work meanwhile: it says `ready`, and works until a line comes on its standard input."""
+    command = [sys.executable, "-c", program, *args]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield
+        finally:
+            process.communicate("end\n", timeout=60)
+    assert process.returncode == 0

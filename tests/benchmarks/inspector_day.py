@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from hermes_memory_store.store import Store
 from tests.benchmarks.inspector import INSPECTOR, LOADING_S, MODE_QUESTION, Terminal, facts_shown
+from tests.processes import working_beside
 
 AGENTS = 10
 
@@ -65,19 +65,6 @@ def copied(store: Path) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-@contextmanager
-def at_work(store: Path) -> Iterator[None]:
-    """Ten agents in another process."""
-    command = [sys.executable, "-c", AT_WORK, str(store), str(AGENTS), str(CALL_EVERY_S)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "ready\n"
-        try:
-            yield
-        finally:
-            process.communicate("end\n", timeout=60)
-
-
 def idle(store: Path, seconds: float) -> dict[str, float]:
     """Percent of a core, with Now open, with and without agents at work."""
     found = {}
@@ -87,7 +74,7 @@ def idle(store: Path, seconds: float) -> dict[str, float]:
         os.write(terminal.fd, b"0")
         terminal.rest(3)
         found["nobody_pct"] = measure_cpu(terminal, seconds)
-        with at_work(copy):
+        with working_beside(AT_WORK, str(copy), str(AGENTS), str(CALL_EVERY_S)):
             terminal.rest(3)
             found["ten_agents_pct"] = measure_cpu(terminal, seconds)
     return found

@@ -284,7 +284,7 @@ def test_a_project_is_the_same_on_another_machine_by_its_remote(store: Store, ot
 def test_a_session_that_is_heard_again_after_its_end_keeps_its_number(
     store: Store, other: Store, monkeypatch: pytest.MonkeyPatch, is_old: bool
 ) -> None:
-    if is_old:  # as 0.4.0 and before wrote it
+    if is_old:  # as 0.3.0 and before wrote it
         append = Journal.append
 
         def append_as_before(self: Journal, conn: Any, entries: list[JournalEntry], **options: Any) -> Any:

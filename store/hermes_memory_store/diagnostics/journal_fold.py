@@ -33,8 +33,6 @@ FACT_FIELDS = frozenset(
 
 SESSION_FIELDS = ("name", "client", "status", "turn")
 
-"""What each opening of a session says anew, or leaves empty."""
-
 SCOPE_FIELDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
 
 

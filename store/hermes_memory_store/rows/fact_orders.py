@@ -6,13 +6,12 @@ import itertools
 import json
 from array import array
 
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.language.natural_order import natural_order
 from hermes_memory_store.model import FactFilter, ListOrder, Millis, Sort
 from hermes_memory_store.rows.fact_pages import KEYS, range_conditions, select_ranges, type_rank_sql
 from hermes_memory_store.rows.name_keys import Names
-
-DAY_MS = 86_400_000
 
 NAMED = {ListOrder.SCOPE: "scope_id", ListOrder.THEME: "theme_id", ListOrder.AUTHOR: "actor_id"}
 """Columns of orders by a name: the keys of the names."""

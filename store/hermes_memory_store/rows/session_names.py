@@ -127,13 +127,13 @@ def fold_session_name(text: str) -> str:
 
 
 NUMBERED = ("client_version", "project", "number")
-"""What the journal says of a session that begins, or goes on with another client."""
+"""What each opening of a session says anew, or leaves empty."""
 
 
 def is_numbering(words: Mapping[str, Any], client: str | None) -> bool:
     """Check whether the row of a session that opened says what its number is.
 
-    0.4.0 and before wrote name and client alone of a session that was heard again after its end: it keeps its number.
+    0.3.0 and before wrote name and client alone of a session that was heard again after its end: it keeps its number.
 
     :param client: the session's client until then
     """

@@ -26,15 +26,13 @@ import pytest
 from textual import constants, events
 
 from hermes_memory_tui.app import ESCAPE_MS
+from hermes_memory_tui.system.line_pace import ASK_MODE
 from hermes_memory_tui.system.terminal import TerminalDriver, keep_joiner
 from tests.processes import is_alive
 from tests.tui.commands.conftest import COMMAND
 from tests.tui.inspector.driving import fill, inspecting, until
 
 PATIENCE_S = 30.0
-
-MODE_QUESTION = b"\x1b[?2026$p"
-"""What no emulator of these tests understands."""
 
 ENDS_S = 10.0
 """Far more than it takes; without care it is for ever."""
@@ -66,7 +64,7 @@ class Window:
         while not any(text in line for line in self.screen.display):
             assert time.monotonic() < deadline, "\n".join(self.screen.display)
             if select.select([self.handle], [], [], 0.1)[0]:
-                self.stream.feed(os.read(self.handle, 65_536).replace(MODE_QUESTION, b""))
+                self.stream.feed(os.read(self.handle, 65_536).replace(ASK_MODE.encode(), b""))
 
     def overflow(self) -> None:
         """Have so much drawn that the program waits for somebody to read it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, ListOrder, Sort
 from hermes_memory_store.safe_text import to_printable
@@ -38,9 +39,6 @@ class FactColumn:
     def fit_cell(self, text: str, cells: int) -> str:
         """Fit a text of this column to the given number of cells."""
         return f"{text:>{cells}}" if self.right else display_formats.fit_middle(text, cells)
-
-
-DAY_MS = 86_400_000
 
 
 def tokens_a_day(fact: Fact, now: int) -> float:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files
@@ -32,8 +33,6 @@ from hermes_memory_tui.views.place_previews import adoption_lines, split_lines
 from hermes_memory_tui.widgets.gauge_panel import bar_segments, styled_bar_parts, threshold_line
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
-
-DAY_MS = 24 * 3_600_000
 
 POINTS = 24
 """Points of a history: one an hour."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.dom import NoScreen
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -202,11 +201,7 @@ class SizedPanes(Screen[None]):
 
     def _find_border(self, x: int, y: int) -> tuple[str, bool] | None:
         """Return the pane whose inner border is at a place of the screen, or beside it."""
-        try:
-            body = self.query_one("#body").region
-        except NoScreen:
-            return None
-        if not body.contains(x, y):
+        if not self.query_one("#body").region.contains(x, y):
             return None
         for name, is_right in self.PANES:
             region = self.query_one(f"#{name}").region

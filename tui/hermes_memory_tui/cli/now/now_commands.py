@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import FactType, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
@@ -19,8 +20,6 @@ from hermes_memory_tui.cli.common_options import CommandSettings, add_common_opt
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.memory.log_commands import POLL_S
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
-
-DAY_MS = 86_400_000
 
 STATS = Listing(
     fields=(

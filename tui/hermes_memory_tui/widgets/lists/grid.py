@@ -15,6 +15,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 
+from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.highlight import split_at_spans
 from hermes_memory_tui.widgets.lists.grid_rows import (
@@ -64,7 +65,6 @@ class Grid(MarkedList):
         self.hidden: Collection[str] = ()
         """Titles of the columns that were put away."""
         self._awaited: object = None
-        self._drawn_row: GridRow | None = None
         self.is_newest_first = False
         """Whether new rows come at the top, where an untouched cursor follows them."""
         self.empty: Sequence[str] = ()
@@ -196,9 +196,9 @@ class Grid(MarkedList):
         return None
 
     def draw_head(self, width: int) -> list[Segment]:
-        return self._line(
-            [self._head_cell(place) for place in range(len(self.columns))], width, Segment(" " * MARK, self.ink())
-        )
+        heads = [self._head_cell(place) for place in range(len(self.columns))]
+        # Of a title only what it says whole is highlighted: it is no row, whose letters could have matched.
+        return self._line(heads, width, Segment(" " * MARK, self.ink()), fold_accents(self.filter))
 
     def _head_cell(self, place: int) -> GridCell:
         title = self.columns[place].title
@@ -209,8 +209,7 @@ class Grid(MarkedList):
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         is_marked = self.rows[row].key in self.marked
         mark = Segment("▌" if is_marked else " " * MARK, self.ink("accent", bold=True) if is_marked else self.ink())
-        self._drawn_row = self.rows[row]
-        return self._line(self.rows[row].cells, width, mark)
+        return self._line(self.rows[row].cells, width, mark, self.rows[row].words if self.filter else "")
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
         place = line - 1
@@ -221,13 +220,14 @@ class Grid(MarkedList):
             Segment(display_formats.fit_text("  " + said[place], width), self.ink() if place == 0 else self.ink("dim"))
         ]
 
-    def _line(self, cells: Sequence[GridCell], width: int, mark: Segment) -> list[Segment]:
+    def _line(self, cells: Sequence[GridCell], width: int, mark: Segment, words: str) -> list[Segment]:
+        """Return the cells of a line. :param words: the folded text in which the filter looked, where there is one"""
         segments = [mark] if width > MARK else []
         room = width - MARK * len(segments)
         for cell, column, cells_wide in zip(cells, self.columns, self.widths(width), strict=True):
             if not cells_wide or room <= 0:
                 continue
-            segments += self._cell(cell, min(cells_wide, room), column.right)
+            segments += self._cell(cell, min(cells_wide, room), column.right, words)
             room -= min(cells_wide, room)
             if room > 0:
                 segments.append(Segment(" " * GAP, self.ink()))
@@ -236,7 +236,7 @@ class Grid(MarkedList):
             segments.append(Segment(" " * room, self.ink()))
         return segments
 
-    def _cell(self, cell: GridCell, width: int, right: bool) -> list[Segment]:
+    def _cell(self, cell: GridCell, width: int, right: bool, words: str) -> list[Segment]:
         if width <= 0:
             return []
         if cell.parts:
@@ -246,12 +246,11 @@ class Grid(MarkedList):
             text = cell.text.rjust(width - cell_len(cell.text) + len(cell.text))
         else:
             text = (display_formats.fit_middle if cell.name else display_formats.fit_text)(cell.text, width)
-        return self._highlight(text, style) if self.filter else [Segment(text, style)]
+        return self._highlight(text, style, words) if self.filter else [Segment(text, style)]
 
-    def _highlight(self, text: str, style: Style) -> list[Segment]:
+    def _highlight(self, text: str, style: Style, words: str) -> list[Segment]:
         found = self.ink("accent", bold=True, underline=True)
-        row = self._drawn_row.words if self._drawn_row is not None else None
-        spans = find_word_spans(text, self.filter, row)
+        spans = find_word_spans(text, self.filter, words)
         return [Segment(part, found if hit else style) for part, hit in split_at_spans(text, spans)]
 
     def _parts(self, cell: GridCell, width: int) -> list[Segment]:
