@@ -12,7 +12,7 @@ from functools import partial
 from inspect import isawaitable
 from pathlib import Path, PurePath
 from sqlite3 import ProgrammingError
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from rich.color import ColorSystem
 from textual import events
@@ -56,6 +56,22 @@ if TYPE_CHECKING:
     from hermes_memory_tui.system.inspector_settings import InspectorSettings
     from hermes_memory_tui.system.terminal import TerminalDriver
     from hermes_memory_tui.views.base_view import BaseView
+
+
+POLL_S = 0.25
+"""How often other processes' commits are looked for: a change shows within half a second."""
+
+
+@runtime_checkable
+class FollowsChanges(Protocol):
+    """A screen that shows what others change."""
+
+    @property
+    def is_mounted(self) -> bool:
+        """Whether it has all its widgets."""
+
+    def check_for_changes(self) -> None:
+        """Find out whether anything changed, and show it."""
 
 
 def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
@@ -266,6 +282,7 @@ class Inspector(TypeAhead):
         return super().get_default_screen()
 
     def on_mount(self) -> None:
+        self.set_interval(POLL_S, self._check_for_changes)
         if self.memory is None and self._old is not None:
             from hermes_memory_tui.screens.upgrade_screen import UpgradeScreen
 
@@ -279,6 +296,11 @@ class Inspector(TypeAhead):
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
             self._open_home()
+
+    def _check_for_changes(self) -> None:
+        for screen in self.screen_stack:  # the facts first: they look after the file for all views
+            if isinstance(screen, FollowsChanges) and screen.is_mounted:
+                screen.check_for_changes()
 
     def _open_home(self) -> None:
         """Open the view that the person wants first; who begins with an empty memory gets *Now*."""

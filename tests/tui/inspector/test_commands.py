@@ -19,6 +19,7 @@ from tests.tui.inspector.driving import (
     inspecting,
     main_screen,
     opened,
+    rows_of,
     scopes_of,
     screen_text,
     send,
@@ -171,6 +172,20 @@ async def test_a_line_exports_and_travels(path: Path, tmp_path: Path) -> None:
         await until(pilot, lambda: inspector(pilot).is_past, "the past")
         await enter_line(pilot, "close payments")
         await until(pilot, lambda: "the past" in screen_text(pilot), "the refusal")
+
+
+async def test_what_is_typed_after_a_command_is_known_though_the_facts_lie_beneath(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_memory_tui.screens.fact_listing.BENEATH_S", 3600.0)
+    path = tmp_path / "memory.db"
+    fill(path, "V[a]: 1")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        fill(path, "V[b]: 1", theme="fresh")
+        await until(pilot, lambda: any("fresh" in row for row in rows_of(view)), "the view following")
+        await run_line(pilot, "theme fresh")
+        await until(pilot, lambda: targets(pilot) == ["b"], "the theme")
 
 
 # The palette

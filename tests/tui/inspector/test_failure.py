@@ -61,22 +61,22 @@ TitleBar.render, FactTable.action_mark = render, action_mark
 
 IN_A_TIMER = f"""
 from hermes_memory_tui.screens.fact_listing import ListingScreen
-inner = ListingScreen._poll
+inner = ListingScreen.check_for_changes
 def poll(self):
     if self.app.was_touched: raise OverflowError("{SECRET}")
     inner(self)
-ListingScreen._poll = poll
+ListingScreen.check_for_changes = poll
 """
 
 ONCE_IN_A_TIMER = f"""
 from hermes_memory_tui.screens.fact_listing import ListingScreen
-inner, failed = ListingScreen._poll, []
+inner, failed = ListingScreen.check_for_changes, []
 def poll(self):
     if not failed and CONDITION:
         failed.append(1)
         raise OverflowError("{SECRET}")
     inner(self)
-ListingScreen._poll = poll
+ListingScreen.check_for_changes = poll
 """
 
 IN_A_VIEW = f"""
@@ -94,7 +94,7 @@ FactTable.render_line = render_line
 BY_ITSELF = f"""
 from hermes_memory_tui.screens.fact_listing import ListingScreen
 def poll(self): raise RuntimeError("{SECRET}")
-ListingScreen._poll = poll
+ListingScreen.check_for_changes = poll
 """
 
 

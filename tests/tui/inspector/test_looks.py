@@ -59,11 +59,9 @@ async def test_a_narrow_terminal_reaches_every_pane(path: Path) -> None:
 async def test_resizing_changes_the_layout(path: Path) -> None:
     async with inspecting(path, size=(140, 40)) as pilot:
         await pilot.resize_terminal(80, 24)
-        await pilot.pause()
-        assert "themes and scopes" not in screen_text(pilot)
+        await until(pilot, lambda: "themes and scopes" not in screen_text(pilot), "one pane")
         await pilot.resize_terminal(140, 40)
-        await pilot.pause()
-        assert "themes and scopes" in screen_text(pilot)
+        await until(pilot, lambda: "themes and scopes" in screen_text(pilot), "all panes")
 
 
 @pytest.mark.parametrize("width", range(12))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
 from textual.screen import Screen
@@ -20,6 +20,10 @@ from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.system.inspector_settings import suggestion
 from hermes_memory_tui.text.query_completion import complete_query
+
+if TYPE_CHECKING:
+    from hermes_memory_tui.model.memory import Overview
+    from hermes_memory_tui.screens.facts_screen import MainScreen
 
 NAVIGATION = ("list", "pages", "detail", "app.next", "app.previous", "app.palette", "app.command", "own")
 """Beginnings of the ids of bindings that only move, or lead here: the palette lists none of them."""
@@ -156,13 +160,19 @@ class CommandRegistry:
         found = complete_query(text, len(text), self._app.main.filter_values)
         yield from (text[: found.start] + one for one in found.texts)
 
+    def _overview(self) -> Overview:
+        """Return the themes and scopes that there are now, also while another view hides the facts."""
+        main: MainScreen = self._app.main
+        main.follow_missed()
+        return main.overview
+
     def _scopes(self) -> Iterator[CommandValue]:
-        scopes = self._app.main.overview.scopes
+        scopes = self._overview().scopes
         for scope in scopes:
             yield CommandValue(scope.label, f"{scope.status.value} scope of {to_printable(scope.theme)}")
 
     def _themes(self) -> Iterator[CommandValue]:
-        for theme in self._app.main.overview.themes:
+        for theme in self._overview().themes:
             yield CommandValue(theme.name, "Facts of this theme")
 
     def _looks(self) -> Iterator[CommandValue]:
@@ -177,8 +187,8 @@ class CommandRegistry:
 
         :raises ArgumentError: there is none, or more than one
         """
-        main = self._app.main
-        if all(text not in (one.label, f"{one.theme}/{one.label}") for one in main.overview.scopes):
+        main, overview = self._app.main, self._overview()
+        if all(text not in (one.label, f"{one.theme}/{one.label}") for one in overview.scopes):
             main.try_follow_changes()  # not read yet: the first frame shows few scopes, and this one may be new
         scopes = [(one.theme, one.label) for one in main.overview.scopes]
         found = [one for one in scopes if one[1] == text] or [one for one in scopes if "/".join(one) == text]
@@ -197,7 +207,7 @@ class CommandRegistry:
         return partial(self._go_to, *self._find_scope(text))
 
     def _to_theme(self, text: str) -> Callable[[], object]:
-        themes = [theme.name for theme in self._app.main.overview.themes]
+        themes = [theme.name for theme in self._overview().themes]
         if text not in themes:
             near = suggestion(text, themes) if themes else ""
             raise ArgumentError(f"no theme {to_printable(text)!r}{to_printable(near)}", text)

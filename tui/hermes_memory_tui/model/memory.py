@@ -422,6 +422,10 @@ class Memory:
         """Return the themes, their scopes, and active sessions."""
         return self._overview(lambda _: self._screen.scopes.list())
 
+    def summary(self) -> Overview:
+        """Return the overview without scopes: what a title needs."""
+        return self._overview(lambda _: [])
+
     def first_overview(self, theme: str | None) -> Overview:
         """Return the overview with only the scopes of the first frame: those of the theme that starts expanded."""
 

@@ -37,7 +37,7 @@ HOUR_MS = 3_600_000
 MOST_AGENTS = 40
 """Agents that are shown; of a thousand those heard last, and how many more there are."""
 
-MOST_EVENTS = 120
+MOST_EVENTS = 60
 """Changes, and context records, that the stream goes back."""
 
 SYNC_CALM = ("idle", "exchanging", "fetching", "not configured")

@@ -43,11 +43,11 @@ from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
 from hermes_memory_tui.widgets.title_bar import update_title_bar
 
-POLL_S = 0.25
-"""How often other processes' commits are looked for: a change shows within half a second."""
-
 DETAIL_S = 0.06
 """How long the cursor must rest before the fact under it is read in full."""
+
+BENEATH_S = 30.0
+"""How often changes are followed while another view hides this screen; all are followed before it is seen again."""
 
 AGES_S = 5.0
 """How often ages are drawn anew."""
@@ -74,7 +74,8 @@ class ListingScreen(MainPanes):
         self._worker: Worker[None] | None = None
         self._stale = False
         self._missed = False
-        """Whether there are changes that were not followed, because following is paused."""
+        """Whether there are changes that were not followed, because following is paused or another view is open."""
+        self._followed_at = 0.0
         self._read_again_at = 0.0
         self._detail_timer: Timer | None = None
         self._detailed: object = None
@@ -96,7 +97,6 @@ class ListingScreen(MainPanes):
         self.show_overview()
 
     def on_mount(self) -> None:
-        self.set_interval(POLL_S, self._poll)
         self.call_after_refresh(self._load_remaining)
         self.set_interval(AGES_S, self._redraw_ages)
 
@@ -291,19 +291,20 @@ class ListingScreen(MainPanes):
             self.read_listing()
         self.try_follow_changes()
 
-    def _poll(self) -> None:
+    def check_for_changes(self) -> None:
+        """Find out whether anybody changed the store, for every view, and follow that."""
         if self.memory.is_closed:
             return
-        self.title_bar.capture_stop = self.memory.find_capture_stop()
+        if self.is_current:
+            self.title_bar.capture_stop = self.memory.find_capture_stop()
         try:
             file = self.memory.files
             changed = self.memory.poll_commits()
             if self.memory.files != file:
                 self._reload_replaced_file()
-            elif self._is_paused():
+            elif self._is_paused() or self._is_waiting_beneath():
                 self._missed |= changed
             elif changed or self._missed or self._trouble is not None:
-                self._missed = False
                 self.follow_changes()
         except StoreError as error:
             self.show_read_error(error)
@@ -313,6 +314,9 @@ class ListingScreen(MainPanes):
         if self._stale and is_seen and time.monotonic() >= self._read_again_at and not self._is_reading():
             self.read_listing()
 
+    def _is_waiting_beneath(self) -> bool:
+        return not self.is_current and time.monotonic() - self._followed_at < BENEATH_S
+
     def _is_paused(self) -> bool:
         app: Any = self.app
         self.title_bar.paused = app.pause_note
@@ -320,7 +324,7 @@ class ListingScreen(MainPanes):
         return bool(self.title_bar.paused)
 
     def on_following_toggled(self) -> None:
-        self._poll()
+        self.check_for_changes()
 
     def _reload_replaced_file(self) -> None:
         """Reload everything after the file was replaced: no earlier data is valid."""
@@ -339,11 +343,17 @@ class ListingScreen(MainPanes):
         except StoreError as error:
             self.show_read_error(error)
 
+    def follow_missed(self) -> None:
+        """Follow what changed while another view hid this screen."""
+        if self._missed and not self._is_paused():
+            self.try_follow_changes()
+
     def follow_changes(self) -> None:
         """Update the screen to the current state of the store.
 
         :raises StoreError: when it cannot be read
         """
+        self._missed, self._followed_at = False, time.monotonic()
         overview = self.memory.overview()
         changes = self.memory.changes(self._seq)
         self.overview = overview
@@ -541,13 +551,15 @@ class ListingScreen(MainPanes):
         self.table.empty = empty
 
     def on_screen_resume(self) -> None:
+        self.follow_missed()
+        self._redraw_ages()
         self.show_basket()
 
     def show_pending(self, pending: Mapping[str, str]) -> None:
         self.table.show_pending(pending)
 
     def _redraw_ages(self) -> None:
-        if self.memory.is_closed:
+        if self.memory.is_closed or not self.is_current:
             return
         self.table.redraw_ages()
         self.detail_pane.redraw_ages(self.memory.now())

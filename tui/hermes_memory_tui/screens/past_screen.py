@@ -130,7 +130,8 @@ class PastScreen(MainScreen):
         else:
             super().read_listing()
 
-    def _poll(self) -> None:
+    def check_for_changes(self) -> None:
+        """Say how much is newer."""
         self.show_band(self._band)
 
     def _explain_emptiness(self) -> None:

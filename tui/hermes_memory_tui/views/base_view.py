@@ -6,6 +6,7 @@ A view reads in a thread (`load`) and draws the result (`draw`). It changes the 
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.facts_screen import MainScreen
     from hermes_memory_tui.system.inspector_state import InspectorState
-
-LOOK_S = 0.25
-"""How often a view looks whether the memory has changed."""
 
 FIRST_S = 0.1
 """How long a view that opens waits for its data before it is drawn without: what was open before is seen meanwhile."""
@@ -102,6 +100,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         self._again = False
         self._text_timer: Timer | None = None
         self._trouble: StoreError | None = None
+        self._drawn_at = 0.0
         self._is_new = True
 
     @property
@@ -153,12 +152,11 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         self.grid.border_title = self.TITLE_OF_LIST
         self.restore_layout()
         self.set_timer(FIRST_S, self._end_first_wait)
-        self.set_interval(LOOK_S, self._check_for_changes)
         if self.TICK_S:
-            self.set_interval(self.TICK_S, self._tick)
+            self.set_interval(self.TICK_S, self._redraw_ages)
 
     def on_screen_resume(self) -> None:
-        self._check_for_changes()
+        self.check_for_changes()
 
     @property
     def line(self) -> str:
@@ -170,7 +168,8 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
 
     # Keeping it true
 
-    def _check_for_changes(self) -> None:
+    def check_for_changes(self) -> None:
+        """Reload when the store has changed, while the person sees this view."""
         if not self.is_current:
             return
         self._update_title_error()
@@ -183,7 +182,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
             self.reload()
 
     def on_following_toggled(self) -> None:
-        self._check_for_changes()
+        self.check_for_changes()
 
     def set_memory(self, memory: Memory, band: str) -> None:
         """Show another moment; `band` says which in the title, and is empty in the present."""
@@ -209,7 +208,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         try:
             if not self.memory.is_past:  # what others say now is nothing of that moment
                 self.ask_outside_store()
-            overview = self.memory.overview()
+            overview = self.memory.summary()
             then = partial(self._show_loaded, overview, self.memory.read_view(self.load))
         except StoreError as error:
             then = partial(self.show_read_error, error)
@@ -231,16 +230,20 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         if not self.is_mounted:
             return
         is_first, self.data = self.data is None, data
+        self._drawn_at = time.monotonic()
         self.show_read_error(None)
         self.show_overview(overview)
         self.draw(data)
+        self.show_text()  # in the same frame
         if is_first:
-            self.show_text()
             self.refresh()
-        else:
-            self.show_text_soon()
 
-    def _tick(self) -> None:
+    def _redraw_ages(self) -> None:
+        if time.monotonic() - self._drawn_at >= self.TICK_S / 2:
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw what was loaded again."""
         if self.is_current and self.data is not None:
             self.draw(self.data)
 

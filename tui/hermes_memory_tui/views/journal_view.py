@@ -158,7 +158,7 @@ class JournalView(PagedView[JournalPage]):
             return
         if self._line_refused:
             self._line_refused = False
-            self._tick()
+            self.redraw()
         if wanted != self._wanted:
             self._wanted = wanted
             self.reload_first_page()

@@ -130,7 +130,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
 
     def action_kind(self, step: int) -> None:
         self._kind = (self._kind + step) % len(KINDS)
-        self._tick()
+        self.redraw()
 
     def action_compare(self) -> None:
         self._compare = not self._compare

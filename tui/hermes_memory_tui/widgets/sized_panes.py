@@ -57,6 +57,15 @@ class SizedPanes(Screen[None]):
     _dragged: tuple[str, bool] | None = None
 
     @property
+    def is_current(self) -> bool:
+        """Whether the person sees this screen.
+
+        Textual takes the screen beneath an opaque one for visible: it lays it out, and draws the opaque one again with it.
+        """
+        top = self.app.screen_stack[-1:]
+        return top == [self] or (super().is_current and not (top and top[0].styles.background.a == 1))
+
+    @property
     def pane_state(self) -> InspectorState:
         """Where the widths are saved."""
         raise NotImplementedError

@@ -61,6 +61,8 @@ class TextPanel(VerticalScroll):
         self.lines: Sequence[Line] = ()
         self._laid_out: object = None
         """What was drawn: another layout of the screen costs more than finding that nothing changed."""
+        self._height: tuple[int, int] | None = None
+        """In how many cells, and the lines that takes."""
 
     def compose(self) -> ComposeResult:
         yield self._text
@@ -94,7 +96,9 @@ class TextPanel(VerticalScroll):
         drawn = (laid_out, laid_out.spans)  # texts that are equal may be of other colours
         if drawn != self._laid_out:
             self._laid_out = drawn
-            self._text.update(laid_out)
+            height = width, laid_out.get_height({}, width)
+            self._text.update(laid_out, layout=height != self._height)
+            self._height = height
 
 
 def to_border_title(text: str) -> Any:

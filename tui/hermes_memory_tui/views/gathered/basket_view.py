@@ -110,9 +110,10 @@ class BasketView(BaseView[BasketData]):
     def load(self, store: Store) -> BasketData:
         return self._tried
 
-    def _check_for_changes(self) -> None:
+    def check_for_changes(self) -> None:
+        """As for every view, unless the preview is being made."""
         if time.monotonic() >= self._rests_until:
-            super()._check_for_changes()
+            super().check_for_changes()
 
     def draw(self, data: BasketData) -> None:
         self.grid.empty = (

@@ -34,8 +34,8 @@ GAUGE = 10
 SYNC_S = 10.0
 """How often the bridge is asked about the sync."""
 
-REST_S = 1.0
-"""How soon after it was read the memory is read again: ten agents write more often than a person looks."""
+REST_S = 3.0
+"""How soon after it was read the memory is read again while others write without a pause; k9s and btop do so, too."""
 
 
 class NowView(BaseView[NowState]):
@@ -46,7 +46,7 @@ class NowView(BaseView[NowState]):
     TITLE_OF_LIST = "written and given"
     BINDING_GROUP_TITLE = "Now"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide"), (180, "-vast")]
-    TICK_S = 5.0
+    TICK_S = 10.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
@@ -112,11 +112,12 @@ class NowView(BaseView[NowState]):
         self.agents.border_title, self.memories.border_title = "at work", "memories"
         self.attention.border_title = "needs you"
 
-    def _check_for_changes(self) -> None:
+    def check_for_changes(self) -> None:
+        """Reload when the store has changed, but not more often than every `REST_S`."""
         if self._epoch >= 0 and self.app._loop is not None and self.app._loop.time() - self._read_at < REST_S:
             self._update_title_error()
             return
-        super()._check_for_changes()
+        super().check_for_changes()
 
     def reload(self) -> None:
         self._read_at = 0.0 if self.app._loop is None else self.app._loop.time()

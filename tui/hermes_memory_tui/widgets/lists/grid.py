@@ -97,6 +97,8 @@ class Grid(MarkedList):
 
     def show(self, rows: Sequence[GridRow]) -> None:
         """Show other rows; marks of rows that are gone go with them."""
+        if rows and rows == self.all_rows and self._awaited is None:
+            return
         self.all_rows = rows
         if self.marked:
             there = {row.key for row in rows}
