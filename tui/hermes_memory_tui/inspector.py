@@ -27,7 +27,7 @@ from textual.errors import NoWidget
 from textual.notifications import Notification, Notify
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
 from hermes_memory_store.errors import ArgumentError, StoreError
@@ -555,8 +555,13 @@ class Inspector(TypeAhead):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "play":
-            return self.is_past and not isinstance(self.focused, Input | TextArea)
+            return self.is_past and not self._is_typing()
         return super().check_action(action, parameters)
+
+    def _is_typing(self) -> bool:
+        from textual.widgets import TextArea  # the first frame needs none
+
+        return isinstance(self.focused, Input | TextArea)
 
     def on_travel_progress(self, message: TravelProgress) -> None:
         self.time.show_progress(message.done, message.total)

@@ -18,7 +18,6 @@ import re
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from hermes_memory_bridge.launcher.peers import make_private_folders
 from hermes_memory_bridge.trust.system_keyring import KeyringUnreachable, SystemKeyring, VaultError
 from hermes_memory_store.content_checks.spans import NOT_KEPT
 from hermes_memory_store.database import filesystem
+from hermes_memory_store.frozen import dataclass
 
 VARIABLE = "HERMES_MEMORY_SECRETS"
 

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from functools import cache
 
 from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
-from hermes_memory_store.content_checks.secret_names import has_hint
 from hermes_memory_store.content_checks.text_folding import find_readings
 from hermes_memory_store.model import Suspicion
 
@@ -55,6 +54,8 @@ def find_hinted_rules(text: str) -> list[tuple[InjectionRule, re.Pattern[str]]]:
         found = hint.search(text, found.start() + 1)  # hints overlap
     if not met:
         return []
+    from hermes_memory_store.content_checks.secret_names import has_hint
+
     met = {n for n in met if not RULES[n].besides or has_hint(text, RULES[n].besides)}
     return [load_compiled_rules()[n] for n in sorted(met)]
 

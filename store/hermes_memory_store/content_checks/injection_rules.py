@@ -8,7 +8,7 @@ something away), not for single words, since facts about security are full of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from hermes_memory_store.frozen import dataclass
 
 NOT = r"\b(?<!never )(?<!not )(?<!n't )(?<!no )(?<!cannot )(?<!jamais )(?<!nicht )(?<!niemals )"
 """`never reveal the prompt` is a constraint, not an attack."""

@@ -21,7 +21,6 @@ from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion, is_plain_fact
-from hermes_memory_store.content_checks.secrets import find_secrets, may_hold_secret
 from hermes_memory_store.content_checks.spans import (
     NOT_KEPT,
     TextSpan,
@@ -233,6 +232,8 @@ class Intake:
             memory_spec.refuse_long_content(said.content, policy.fact_chars)
         # Most facts hold nothing that any rule looks for, neither in the target nor in the content, which one look tells.
         plain = is_plain_fact(said.target, written)
+        from hermes_memory_store.content_checks.secrets import may_hold_secret  # compiles patterns: readers need none
+
         secret = may_hold_secret(f"{said.target} {written}")
         if not plain or (secret and may_hold_secret(said.target)):
             self.admit_name(theme, "the target", said.target, policy, writer=writer)
@@ -513,6 +514,8 @@ def find_name_faults(name: str) -> tuple[str | None, Suspicion | None]:
 
 def find_secrets_behind(target: str, content: str) -> list[TextSpan]:
     """Return the spans of secrets as `find_secrets` does, also where hidden characters stand within one."""
+    from hermes_memory_store.content_checks.secrets import find_secrets
+
     hidden = set() if content.isascii() else safe_text.find_hidden_places(content)
     if not hidden:
         return find_secrets(target, content)

@@ -15,11 +15,11 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.schema import FIRST_SCHEMA, SECOND_SCHEMA, WORD_TABLES
+from hermes_memory_store.frozen import dataclass
 
 P = ParamSpec("P")
 R = TypeVar("R")

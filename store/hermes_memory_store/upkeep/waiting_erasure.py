@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.spans import FILLER, MARK, replace_text_spans, to_secret_placeholder
 from hermes_memory_store.hosts.waiting_records import erase_matching, list_texts
 from hermes_memory_store.rows.name_keys import find_normal_form
@@ -62,5 +61,7 @@ def erase_messages_from_waiting(
 def mask_unnamed(text: str) -> str:
     """Return a text with each secret, and each mark of one, as a mark without a name."""
     mark = to_secret_placeholder()
+    from hermes_memory_store.content_checks.secrets import find_secrets
+
     hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])
     return MARK.sub(mark, hidden)
