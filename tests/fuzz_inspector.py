@@ -201,10 +201,21 @@ class RandomHands:
                 return
             self.did.append(key)
             if self.pick.random() < WAITED_FOR:
-                await pilot.press(key)
+                await press_until_exit(pilot, key)
             else:
                 send(pilot, key)
                 await asyncio.sleep(0.01)
+
+
+async def press_until_exit(pilot: Pilot[int], key: str) -> None:
+    """Press a key and wait as a pilot does, which waits for good for an animation that ended with the app."""
+    pressed = asyncio.ensure_future(pilot.press(key))
+    while not pressed.done() and not pilot.app._exit:
+        await asyncio.wait({pressed}, timeout=0.1)
+    if pressed.done():
+        await pressed
+    else:
+        pressed.cancel()
 
 
 def fill_store(path: Path) -> None:

@@ -144,16 +144,23 @@ def team_index_command(as_json: bool, admin_dsn: str) -> None:
 @click.option(
     "--days", metavar="N", type=int, default=TOMBSTONE_DAYS, help=f"Minimum age of a deletion ({TOMBSTONE_DAYS})."
 )
-def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> None:
-    """Remove rows deleted long ago, as the owner."""
+def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> int:
+    """Remove rows deleted long ago, and rewrite what held purged words, as the owner.
+
+    Exit code 1 when purged words may be left in the database's files.
+    """
     import_team_driver()
-    from hermes_memory_bridge.team.database import tombstone_collection
+    from hermes_memory_bridge.team.database import purge_rewrite, tombstone_collection
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     found = run_with_driver_errors(lambda: tombstone_collection.collect_tombstones(dsn, days=days))
     lines = [f"{one.theme}: {one.rows} deleted rows and {one.marks} marks removed" for one in found]
     document = [{"theme": one.theme, "rows": one.rows, "marks": one.marks} for one in found]
-    print_answer(as_json, {"collected": document}, "\n".join(lines) or "nothing was deleted that long ago")
+    done = run_with_driver_errors(lambda: purge_rewrite.rewrite_purged(dsn))
+    said = f"rewritten: {', '.join(done.rewritten)}" if done.rewritten else "nothing was purged since the last time"
+    lines = [*(lines or ["nothing was deleted that long ago"]), *(done.left or [said])]
+    print_answer(as_json, {"collected": document, "rewritten": done.rewritten, "left": done.left}, "\n".join(lines))
+    return 1 if done.left else 0
 
 
 @team_group.command("connect")
@@ -347,11 +354,16 @@ def steer_sync(db: str | None, as_json: bool, action: str) -> None:
 
 @sync_group.command("verify")
 @answer_options
-def sync_verify_command(db: str | None, as_json: bool) -> int:
+@click.option("--canary", is_flag=True, help="Prove instead, as the owner, that purged words leave its files.")
+@owner_option
+def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: str) -> int:
     """Compare every row of both sides, and list those that differ.
 
-    Exit code 1 when they differ, or when not everything is exchanged.
+    Exit code 1 when they differ, or when not everything is exchanged. With --canary words that were made for it are purged,
+    the database's tables are rewritten, and its files are searched for them.
     """
+    if canary:
+        return verify_erasure(as_json, prompt_for_dsn(admin_dsn, "the owner's DSN: "))
     paths = BridgePaths.of(db)
     reply = ask_bridge(paths, "sync", timeout_s=LONG_S, action="verify")
     if reply is not None:
@@ -380,6 +392,19 @@ def sync_verify_command(db: str | None, as_json: bool) -> int:
 
 
 team_group.add_command(sync_verify_command)
+
+
+def verify_erasure(as_json: bool, dsn: str) -> int:
+    """Release a canary, and print where it was found."""
+    import_team_driver()
+    from hermes_memory_bridge.team.database import purge_rewrite
+
+    result = run_with_driver_errors(lambda: purge_rewrite.release_canary(dsn))
+    gone = f"{result.words} purged words: {result.before} stood in the database's files before they were rewritten, "
+    said = gone + (f"and some still do: {', '.join(result.found)}" if result.found else "and none does now")
+    document = {"words": result.words, "before": result.before, "found": result.found, "left": result.left}
+    print_answer(as_json, {"canary": document}, "\n".join([said, *result.left]))
+    return 1 if result.found or result.left else 0
 
 
 def format_verification(theme: dict[str, Any]) -> str:
@@ -448,6 +473,10 @@ def format_sync_status(status: dict[str, Any]) -> str:
     lines = [status["words"]]
     if status.get("last_exchange"):
         lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
+    if status.get("collected"):
+        lines.append(f"purged words were erased from the database's files {format_iso_time(status['collected'])}")
+    elif status.get("last_exchange"):
+        lines.append("the owner of the database has not run `team collect` yet: purged words may be left in its files")
     for theme in status["themes"]:
         turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
         lines.append(

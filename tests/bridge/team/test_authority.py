@@ -158,6 +158,30 @@ def test_a_restricted_role_that_was_dropped_stops_nobody(database: Database) -> 
     assert not side.unsent
 
 
+def test_a_purge_says_nothing_whatever_its_push_carries(database: Database) -> None:
+    side = Side("ours")
+    side.write("ours", "first")
+    settle(database, side)
+    said = (
+        ROW.format(hlc=1, seq=NEXT)
+        .replace("content, attrs,", "state, content_sha, attrs,")
+        .replace("'forged'", "2, 'x'")
+    )
+    run_as_member(database, [TICKED, said])
+    assert database.one("SELECT attrs FROM hm.fact WHERE state = 2") == {}
+    assert database.one("SELECT content_sha FROM hm.fact WHERE state = 2") is None
+
+
+def test_who_acts_as_his_group_is_named_all_the_same(database: Database) -> None:
+    with member_of(database, "sales") as dsn, psycopg.connect(dsn) as conn:
+        conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"{database.name}_sales")))
+        conn.execute(TICKED)
+        conn.execute(ROW.format(hlc=1, seq=NEXT))
+        conn.commit()
+        name = str(database.one("SELECT pushed_by FROM hm.fact"))
+    assert name.startswith(f"{database.name}_sales_member/")
+
+
 def test_a_program_of_before_pushes_as_before(database: Database) -> None:
     side = Side("ours")
     side.write("ours", "one")

@@ -24,6 +24,8 @@ def test_every_owner_command_answers(empty: Database, tmp_path: Path) -> None:
         assert answer(here, "restrict", role, "marketing", given=empty.admin) == {"role": role, "themes": ["marketing"]}
         assert answer(here, "restrict", role, given=empty.admin) == {"role": role, "themes": []}
         assert answer(here, "index", given=empty.admin) == {"indexed": []}
-        assert answer(here, "collect", given=empty.admin) == {"collected": []}
+        assert answer(here, "collect", given=empty.admin) == {"collected": [], "rewritten": [], "left": []}
         answer(here, "connect", "-", given=empty.runtime + "\n")
+        canary = answer(here, "verify", "--canary", given=empty.admin)["canary"]
+        assert canary == {"words": 100, "before": 100, "found": [], "left": []}
         assert answer(here, "status", given="")["dimension"] == 32

@@ -89,6 +89,11 @@ SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid =
 
 NEWEST_ADDITION = "(SELECT value::int FROM hm.setting WHERE name = 'additions')"
 
+COLLECTED = "collected"
+"""Setting: when `team collect` ran to its end last, in milliseconds UTC."""
+
+COLLECTED_AT = f"(SELECT value::bigint FROM hm.setting WHERE name = '{COLLECTED}')"
+
 VERSION = f"""
 SELECT coalesce(max(version), 0), {NEWEST_ADDITION}, (SELECT value FROM hm.setting WHERE name = 'dimension'),
   (SELECT value FROM hm.setting WHERE name = 'model'), ({VECTOR_SCHEMA})

@@ -29,6 +29,7 @@ from psycopg.errors import ProgramLimitExceeded, UniqueViolation
 
 from hermes_memory_bridge.team.database.change_probe import ChangeProbe
 from hermes_memory_bridge.team.database.team_schema import (
+    COLLECTED_AT,
     NEWEST_ADDITION,
     ORIGINS,
     TeamSchema,
@@ -94,7 +95,10 @@ DEFAULTS = {
 }
 """Unless the DSN says otherwise. Nothing here needs a session: all of it is known to PgBouncer or never sent."""
 
-HELLO = f"SELECT h.*, {NEWEST_ADDITION} FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[]) h"
+HELLO = f"""
+SELECT h.*, {NEWEST_ADDITION}, {COLLECTED_AT}
+FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[]) h
+"""
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
 
 WINNER = """
@@ -283,6 +287,8 @@ class TeamServer:
             self.schema: TeamSchema = self.verify()
             self.keeps_origins = self.schema.version >= ORIGINS
             """Whether the database has been migrated to them; each greeting tells anew."""
+            self.collected: int | None = None
+            """When `team collect` ran last, in milliseconds UTC; each greeting tells."""
             self.listening = listen and self._listen()
         except BaseException:
             self.close()
@@ -358,7 +364,7 @@ class TeamServer:
         version = to_team_version(row[1], row[4])
         if not is_usable_team_version(version):
             raise TeamError(to_wrong_version_state(version, find_newest_team_version()))
-        self.keeps_origins = version >= ORIGINS
+        self.keeps_origins, self.collected = version >= ORIGINS, row[5]
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]

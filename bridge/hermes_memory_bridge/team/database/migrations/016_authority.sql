@@ -119,6 +119,32 @@ BEGIN
     FOR EACH STATEMENT EXECUTE FUNCTION hm.guard_stamps();
 END $$;
 
+-- Who brought a row is who is connected: `SET ROLE` to a group would hide his name.
+CREATE OR REPLACE FUNCTION hm.note_pusher() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.state = 2 THEN
+    NEW.origin := NULL;
+    NEW.pushed_by := NULL;
+  ELSE
+    NEW.pushed_by := session_user || '/' || left(NEW.node::text, 8);
+  END IF;
+  RETURN NEW;
+END $$;
+
+-- A purge erases what the row says at once, whatever else its push carries.
+CREATE OR REPLACE FUNCTION hm.erase_purged() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.content := NULL;
+  NEW.content_sha := NULL;
+  NEW.attrs := '{}';
+  RETURN NEW;
+END $$;
+
+DROP TRIGGER IF EXISTS purged_says_nothing ON hm.fact;
+CREATE TRIGGER purged_says_nothing BEFORE INSERT OR UPDATE ON hm.fact FOR EACH ROW
+  WHEN (NEW.state = 2 AND (NEW.content IS NOT NULL OR NEW.content_sha IS NOT NULL OR NEW.attrs <> '{}'))
+  EXECUTE FUNCTION hm.erase_purged();
+
 -- Sizes: no store takes more than 100,000 characters. What is there already stays as it is.
 ALTER TABLE hm.fact DROP CONSTRAINT IF EXISTS fact_sizes;
 ALTER TABLE hm.fact ADD CONSTRAINT fact_sizes CHECK (
