@@ -15,10 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.team.database import turn_statements
-from hermes_memory_bridge.team.database.team_schema import TURNS
 from hermes_memory_bridge.team.database.team_server import (
     BATCH,
-    COUNTER_ERROR,
     DATA_ERRORS,
     LOAD,
     LOAD_BYTES,
@@ -32,7 +30,6 @@ from hermes_memory_bridge.team.database.team_server import (
     new_push_token,
 )
 from hermes_memory_bridge.team.database.team_states import (
-    COUNTER,
     DENIED,
     IDLE,
     OTHER_PROJECT,
@@ -75,7 +72,7 @@ MOST_ROUNDS = 8
 """Rounds of pushing a theme in one exchange while others push to it; the rest waits for the next."""
 
 DENIED_S = 60.0
-"""How long a theme that this role may not write to, or that the database numbers wrongly, is left alone."""
+"""How long a theme that this role may not write to is left alone."""
 
 AGAIN_S, SELDOM_S = 60.0, 3_600.0
 """After what time what the database refused is sent again: a minute at first, each time twice as long, an hour at most."""
@@ -173,7 +170,7 @@ class SyncRun:
                 self._forget_deleted(news)
         outcome.admitted = sync.admit_held()
         self._note_fetched()
-        shared = self._with_turns(greeting.version)
+        shared = self._with_turns()
         version = self.store.data_version()
         if self._sent_at == version and not greeting.news and not self._turns_behind(shared):
             return outcome
@@ -253,7 +250,7 @@ class SyncRun:
             yield
             self._denied.pop(what, None)
         except TeamError as error:
-            if error.state.name not in (DENIED.name, COUNTER.name):
+            if error.state.name != DENIED.name:
                 raise
             if what not in self._denied:
                 log.warning("%s: %s", what, error.message)
@@ -438,10 +435,8 @@ class SyncRun:
             self._said = None  # the next exchange asks for the time again
         return rows
 
-    def _with_turns(self, version: int) -> list[ThemeSharing]:
-        """Return the themes whose captured turns are synced, as far as the database stores turns."""
-        if version < TURNS:
-            return []
+    def _with_turns(self) -> list[ThemeSharing]:
+        """Return the themes whose captured turns are synced."""
         shared = self.store.shared_turns.themes(list(self.outcome.themes))
         if shared != self._sharing:
             self._sent_at = None
@@ -514,8 +509,6 @@ class SyncRun:
         self._tokens.append(token)
         try:
             return [(turn_statements.push_turns(server, theme, self.store.sync.node, rows, token), token, rows)]
-        except COUNTER_ERROR:
-            raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
             if len(rows) == 1:
                 why = format_rejection_reason(error)
@@ -532,8 +525,6 @@ class SyncRun:
         self._tokens.append(token)
         try:
             return [server.push(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
-        except COUNTER_ERROR:
-            raise TeamError(COUNTER) from None
         except DATA_ERRORS as error:
             if len(rows) == 1:
                 why = format_rejection_reason(error)

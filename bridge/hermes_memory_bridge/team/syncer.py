@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.team.database import turn_statements
-from hermes_memory_bridge.team.database.team_schema import TURNS
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import (
     ELSEWHERE,
@@ -446,9 +445,7 @@ class Syncer:
 
     def _find_shared_turn_themes(self) -> list[str]:
         """Find the themes whose captured turns are synced."""
-        store, server = self._reopen_store(), self._server
-        if server is not None and server.schema.version < TURNS:
-            return []
+        store = self._reopen_store()
         return [one.theme for one in store.shared_turns.themes(store.sync.themes()) if one.on]
 
     def _look_up(self) -> None:

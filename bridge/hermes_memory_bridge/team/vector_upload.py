@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.team.database.team_schema import RECALL
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 from hermes_memory_store.chunking import in_chunks
@@ -61,9 +60,6 @@ NO_MODEL = TeamState("no model", "this machine sends the team no vectors: no emb
 NO_ROOM = TeamState(
     "no room", "the team database keeps no vectors: its owner makes room with `team migrate --dimension N`"
 )
-OLD = TeamState(
-    "old schema", "the team database is too old for vectors: its owner must run `team migrate`; facts are exchanged"
-)
 
 MISSING_VECTORS_SQL = """
 SELECT f.seq, f.id::text, f.content_sha FROM hm.fact f
@@ -77,22 +73,8 @@ MODEL = "SELECT model FROM hm.vector WHERE theme = %s ORDER BY id LIMIT 1"
 """Of one theme. Should two bridges have begun at once with two models, all of them come to the same answer."""
 
 STORE_VECTORS_SQL = """
-WITH u AS (
-  SELECT * FROM unnest(%(ids)s::uuid[], %(shas)s::bytea[], %(numbers)s::text[]) AS u (id, sha, numbers)
-), f AS MATERIALIZED (
-  SELECT f.id FROM hm.fact f JOIN u ON u.id = f.id AND u.sha = f.content_sha
-  WHERE f.theme = %(theme)s AND f.state = 0 FOR SHARE OF f SKIP LOCKED
-), w AS (
-  INSERT INTO hm.vector AS v (theme, id, model, content_sha, embedding)
-  SELECT %(theme)s, u.id, %(model)s, u.sha, u.numbers::real[] FROM u JOIN f ON f.id = u.id
-  ON CONFLICT (theme, id) DO UPDATE
-    SET model = excluded.model, content_sha = excluded.content_sha, embedding = excluded.embedding
-    WHERE (v.model, v.content_sha) <> (excluded.model, excluded.content_sha)
-)
-SELECT count(*) FROM f
+SELECT hm.keep_vectors(%(theme)s, %(model)s, %(ids)s::uuid[], %(shas)s::bytea[], %(numbers)s::text[])
 """
-"""Nothing is kept for a text that is gone by now: the facts are held as they are until the vectors stand, and those that somebody
-is writing to are passed over, since waiting for two of them could be waiting for each other. How many were not passed over."""
 
 
 @dataclass(slots=True)
@@ -246,8 +228,6 @@ class VectorUpload:
             raise TeamError(WAITING)
         self._server = TeamServer(dsn, listen=False)
         schema = self._server.schema
-        if schema.version < RECALL:
-            raise TeamError(OLD)
         if schema.dimension is None:
             raise TeamError(NO_ROOM)
         length = int(model.rpartition(":")[2])

@@ -15,7 +15,7 @@ import pytest
 from psycopg import conninfo
 
 from hermes_memory_bridge.team.database.dev_server import DevServer
-from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
+from hermes_memory_bridge.team.database.team_schema import BASE, load_team_migrations, migrate_team_schema
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 
@@ -97,6 +97,29 @@ def empty(postgres: DevServer) -> Iterator[Database]:
     """A database without tables."""
     with made_database(postgres, "template1") as made:
         yield made
+
+
+FORMER = 15
+"""The newest migration of 0.3.0, which recorded it beside the others."""
+
+
+@pytest.fixture
+def former(empty: Database) -> Database:
+    """A database as 0.3.0 left it: its role writes the tables."""
+    role = f"{empty.name}_runtime"
+    with psycopg.connect(empty.admin) as conn:
+        conn.execute(BASE)
+        for version, name, text in load_team_migrations():
+            if version <= FORMER:
+                conn.execute(text)
+            if version < FORMER:
+                conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
+        conn.execute("INSERT INTO hm.setting VALUES ('additions', %s)", (str(FORMER),))
+        conn.execute(f"GRANT USAGE ON SCHEMA hm TO {role}")
+        conn.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA hm TO {role}")
+        conn.execute(f"GRANT INSERT, UPDATE ON hm.clock, hm.fact, hm.turn, hm.mark TO {role}")
+        conn.execute(f"GRANT DELETE, INSERT ON hm.stage TO {role}")
+    return empty
 
 
 @pytest.fixture

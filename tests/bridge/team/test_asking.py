@@ -15,7 +15,7 @@ import pytest
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime import call_dispatch
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.team.database.team_schema import ROWS, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import AUTHORITY, migrate_team_schema, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
@@ -395,7 +395,7 @@ async def test_what_is_wrong_with_the_team_is_said_beside_what_is_here(
 ) -> None:
     mine = other.hub.store.facts.write("mine", "V[car]: the car is blue").fact.uid
     if trouble == "older":
-        empty.run(f"DELETE FROM hm.migration WHERE version > {ROWS}")
+        empty.run(f"DELETE FROM hm.migration WHERE version >= {AUTHORITY}")
     else:
         other.asking.find = lambda: "host=127.0.0.1 port=1 user=me password=hunter2"
 

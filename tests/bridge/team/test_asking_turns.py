@@ -11,7 +11,6 @@ import pytest
 
 from hermes_memory_bridge.runtime import call_dispatch
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.team.database.team_schema import RECALL
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import SyncRun
@@ -166,13 +165,3 @@ async def test_a_secret_is_not_told(ours: Machine, other: Machine) -> None:
     ours.exchange()
     told = await other.recall("database key", scope=THEME)
     assert [one["content"] for one in told["results"]] == ["the database has a key"]
-
-
-async def test_a_database_without_turns_says_so(ours: Machine, other: Machine, database: Database) -> None:
-    talk(ours.hub.store, 10)
-    ours.hub.store.facts.write(THEME, "D[db]: sqlite")
-    ours.exchange()
-    database.run(f"DROP TABLE hm.turn; DELETE FROM hm.migration WHERE version > {RECALL}")
-    told = await other.recall("database", scope=THEME)
-    assert told["results"] == []
-    assert "team migrate" in told["team"]

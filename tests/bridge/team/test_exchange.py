@@ -232,7 +232,7 @@ def test_a_copy_of_a_store_takes_a_name_of_its_own(database: Database) -> None:
 def test_commits_that_overtake_each_other_are_not_stepped_over(database: Database) -> None:
     # The trap: a transaction that takes its number first and commits last.
     here, there = Side("ours"), Side("ours")
-    slow = psycopg.connect(database.runtime)
+    slow = psycopg.connect(database.admin)
     slow.execute("INSERT INTO hm.clock (theme, seq) VALUES ('ours', 1)")
     slow.execute(
         "INSERT INTO hm.fact (theme, id, hlc, node, seq) VALUES ('ours', gen_random_uuid(), 1, gen_random_uuid(), 1)"

@@ -10,15 +10,14 @@ import pytest
 from psycopg import conninfo
 
 from hermes_memory_bridge.team.database.team_schema import (
-    RECALL,
-    ROWS,
+    AUTHORITY,
     TeamSchema,
     find_newest_team_version,
     migrate_team_schema,
     restrict_role_to_themes,
 )
 from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer, new_push_token
-from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.database.team_states import TeamError, to_wrong_version_state
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.sync.team_sync import PullCursor
 from tests.bridge.team.conftest import Database
@@ -79,15 +78,6 @@ def test_who_was_let_in_is_let_in_to_vectors_that_come_later(database: Database)
         assert conn.execute("SELECT count(*) FROM hm.vector").fetchone() == (0,)
 
 
-def test_nobody_makes_a_trigger_of_the_owners_right(database: Database) -> None:
-    migrate_team_schema(database.admin, dimension=8)
-    with psycopg.connect(database.runtime, autocommit=True) as conn:
-        conn.execute("CREATE TEMP TABLE mine (theme text, id uuid)")
-        conn.execute("CREATE TRIGGER mine AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION hm.forget_vector()")
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            conn.execute("INSERT INTO mine VALUES ('theirs', gen_random_uuid())")
-
-
 def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
     name = f"{empty.name}_latin"
     made = f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"
@@ -101,24 +91,28 @@ def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
         empty.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def test_a_database_that_has_vectors_already_is_brought_up(empty: Database) -> None:
-    migrate_team_schema(empty.admin, dimension=8)
-    empty.run("DROP TABLE hm.turn; DROP TRIGGER vector_of_former_text ON hm.fact")
-    empty.run("DROP FUNCTION hm.turns_worded, hm.forget_vector, hm.worded")
-    empty.run("ALTER TABLE hm.fact DROP COLUMN words; DROP FUNCTION hm.folded")
-    empty.run("ALTER TABLE hm.fact ADD COLUMN words tsvector")
-    empty.run(f"DELETE FROM hm.migration WHERE version >= {RECALL}")
+def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alone(former: Database) -> None:
+    former.run("INSERT INTO hm.clock VALUES ('ours', 1)")
+    former.run(
+        "INSERT INTO hm.fact (theme, id, content, attrs, hlc, node, seq)"
+        " VALUES ('ours', gen_random_uuid(), 'of before', '{}', 1, gen_random_uuid(), 1)"
+    )
+    migrate_team_schema(former.admin, dimension=8)
 
-    assert migrate_team_schema(empty.admin) == TeamSchema(find_newest_team_version(), 8)
-    assert empty.one("SELECT count(*) FROM pg_trigger WHERE tgname = 'vector_of_former_text'") == 1
+    side = Side("ours")
+    side.write("ours", "later")
+    with TeamServer(former.runtime) as server:
+        server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
+        assert [row.content for _, row in server.pull("ours", 0).rows] == ["of before", "later"]
+    rights = (
+        "SELECT string_agg(DISTINCT privilege_type, ' ') FROM information_schema.table_privileges WHERE grantee = %s"
+    )
+    assert former.one(rights, f"{former.name}_runtime") == "SELECT"
 
 
-def test_a_database_without_what_recall_needs_exchanges_all_the_same(database: Database) -> None:
-    database.run(f"DELETE FROM hm.migration WHERE version > {ROWS}")
-
-    with TeamServer(database.runtime) as server:
-        assert server.schema.version == ROWS
-        assert server.hello(str(uuid.uuid4()), []).news == []
+def test_a_program_of_before_is_told_to_be_updated(database: Database) -> None:
+    assert database.one("SELECT version FROM hm.hello(gen_random_uuid(), '{}', '{}', '{}', '{}')") == AUTHORITY
+    assert "upgrade" in to_wrong_version_state(AUTHORITY, 14).words
 
 
 @pytest.mark.parametrize(

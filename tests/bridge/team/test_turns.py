@@ -13,7 +13,7 @@ import pytest
 
 from hermes_memory_bridge.team import sync_run as module
 from hermes_memory_bridge.team.database import turn_statements
-from hermes_memory_bridge.team.database.team_schema import RECALL, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
@@ -529,21 +529,14 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
     assert there.heard() == ["before", "first", "second"]
 
 
-def test_a_database_of_an_older_version_exchanges_facts_and_turns_once_it_is_migrated(
-    database: Database, join: Callable[..., Machine]
-) -> None:
+def test_what_waits_for_a_migration_is_exchanged_after_it(former: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
-    database.run("DROP TABLE hm.turn; DROP FUNCTION hm.turns_worded")
-    database.run(f"DELETE FROM hm.migration WHERE version > {RECALL}")
     here.say("waits")
     here.store.facts.write(THEME, "D[db]: sqlite")
-    with TeamServer(database.runtime) as one, TeamServer(database.runtime) as two:
-        here.exchange.run(one)
-        assert database.one("SELECT count(*) FROM hm.fact WHERE kind = 'fact'") == 1
-        migrate_team_schema(database.admin)
-    with TeamServer(database.runtime) as one, TeamServer(database.runtime) as two:
-        here.exchange.run(one)
-        there.exchange.run(two)
+    with pytest.raises(TeamError, match="team migrate"):
+        TeamServer(former.runtime)
+    migrate_team_schema(former.admin)
+    settle(former, here, there)
     assert there.heard() == ["waits"]
 
 

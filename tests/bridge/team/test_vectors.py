@@ -11,7 +11,7 @@ import pytest
 
 from hermes_memory_bridge.embedding.vector_index import pack_unit_vector, to_unit_vector
 from hermes_memory_bridge.team import vector_upload as module
-from hermes_memory_bridge.team.database.team_schema import ROWS, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
@@ -254,16 +254,12 @@ def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
 
 
 def without_room(database: Database) -> None:
-    database.run("DROP TABLE hm.vector; DROP TRIGGER IF EXISTS vector_of_former_text ON hm.fact")
+    database.run("DROP TABLE hm.vector")
     database.run("DELETE FROM hm.setting")
 
 
 def narrower(database: Database) -> None:
     migrate_team_schema(database.admin, dimension=8, replace_vectors=True, runtime_role=f"{database.name}_runtime")
-
-
-def older(database: Database) -> None:
-    database.run(f"DELETE FROM hm.migration WHERE version > {ROWS}")
 
 
 def denied(database: Database) -> None:
@@ -275,7 +271,6 @@ def denied(database: Database) -> None:
     [
         (without_room, "no room", "team migrate --dimension"),
         (narrower, "another dimension", "8 dimensions, counting:16 makes 16"),
-        (older, "old schema", "team migrate"),
         (denied, "denied", "--runtime-role"),
     ],
 )

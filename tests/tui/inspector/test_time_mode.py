@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Millis
+from hermes_memory_store.model import ListOrder, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.past_memory import step
 from hermes_memory_tui.screens import time_mode
@@ -278,3 +278,11 @@ async def test_verifying_the_journal_in_the_past_leaves_the_past_readable(path: 
         await pilot.pause(0.2)
         assert pilot.app._exception is None
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen) and pilot.app.screen.title_bar.past != "")
+
+
+async def test_the_past_is_ordered_as_the_present_was_by_any_column(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        main_screen(pilot)._sort_by(ListOrder.TOKENS, descending=True)
+        await until(pilot, lambda: len(targets(pilot)) == 6, "the order")
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot) and past_targets(pilot) == "abcdef")

@@ -92,11 +92,11 @@ class PastScreen(MainScreen):
     ]
 
     def __init__(self, past: Memory, present: Memory) -> None:
+        self._resting: Timer | None = None  # a kept order by another column is read at once
         super().__init__(past, past.overview(), None)
         self._present = present
         self._known = present.newest_seq()
         self._band = ""
-        self._resting: Timer | None = None
         self.title_bar.trouble = ""
 
     def on_mount(self) -> None:

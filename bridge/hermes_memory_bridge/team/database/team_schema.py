@@ -22,25 +22,8 @@ from hermes_memory_store.errors import ArgumentError
 LOCK = 0x686D_656D
 """Number of the advisory lock that migrating holds."""
 
-ROWS = 3
-"""The newest migration that the exchange of rows needs. What came after it serves recall: a database without it goes on
-exchanging, and the vectors say why they wait."""
-
-RECALL = 13
-"""The migration that vectors and questions need."""
-
-TURNS = 14
-"""The migration that captured turns need."""
-
-ORIGINS = 15
-"""The migration that origins need."""
-
 AUTHORITY = 16
-"""The migration by which the database decides what a role may write."""
-
-ADDITIONS = frozenset({ORIGINS, AUTHORITY})
-"""Migrations that only add what programs before them need not know. Those programs refuse a newer database, so these are not
-in `hm.migration`: the newest one stands in `hm.setting`."""
+"""The migration by which the database decides what a role may write, and the oldest that this program works with."""
 
 LOCK_TIMEOUT = "5s"
 """How long migrating waits for a lock. Behind one long reader it would make everybody else wait behind it."""
@@ -78,8 +61,6 @@ ALTER TABLE hm.vector ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_themes ON hm.vector USING (
   (SELECT hm.allowed_themes()) IS NULL OR theme = ANY ((SELECT hm.allowed_themes())::text[])
 );
-CREATE TRIGGER vector_of_former_text AFTER UPDATE ON hm.fact FOR EACH ROW
-  WHEN (NEW.state <> 0 OR NEW.content_sha IS DISTINCT FROM OLD.content_sha) EXECUTE FUNCTION hm.forget_vector();
 """
 
 VECTOR_SCHEMA = """
@@ -87,15 +68,13 @@ SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid =
 """
 """Where pgvector is: not always on the search path."""
 
-NEWEST_ADDITION = "(SELECT value::int FROM hm.setting WHERE name = 'additions')"
-
 COLLECTED = "collected"
 """Setting: when `team collect` ran to its end last, in milliseconds UTC."""
 
 COLLECTED_AT = f"(SELECT value::bigint FROM hm.setting WHERE name = '{COLLECTED}')"
 
 VERSION = f"""
-SELECT coalesce(max(version), 0), {NEWEST_ADDITION}, (SELECT value FROM hm.setting WHERE name = 'dimension'),
+SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension'),
   (SELECT value FROM hm.setting WHERE name = 'model'), ({VECTOR_SCHEMA})
 FROM hm.migration
 """
@@ -112,21 +91,16 @@ WHERE i.indrelid = 'hm.vector'::regclass AND c.relname LIKE 'vector\\_of\\_%'
 """
 
 LET_IN = """
-SELECT DISTINCT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
+SELECT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
 WHERE c.oid = 'hm.fact'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
+UNION
+SELECT r.rolname FROM pg_proc p, aclexplode(p.proacl) a JOIN pg_roles r ON r.oid = a.grantee
+WHERE p.pronamespace = 'hm'::regnamespace AND p.proname = 'push' AND a.grantee <> p.proowner
 """
-"""Roles that write rows already."""
+"""Roles that write rows already: by the tables before `AUTHORITY`, by a function since."""
 
-WRITES = {
-    "clock": "SELECT, INSERT, UPDATE",
-    "mark": "SELECT, INSERT",
-    "fact": "SELECT, INSERT, UPDATE",
-    "turn": "SELECT, INSERT, UPDATE",
-    "vector": "SELECT, INSERT, UPDATE, DELETE",
-    "migration": "SELECT",
-    "setting": "SELECT",
-}
-"""What the runtime role may do with each table. Rows of facts and turns are never deleted: a deletion is a row, too."""
+READS = ("clock", "mark", "fact", "turn", "vector", "migration", "setting")
+"""Tables that the runtime role reads, of its themes. It writes by functions alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +132,9 @@ def find_newest_team_version() -> int:
     return load_team_migrations()[-1][0]
 
 
-def to_team_version(migrated: int, addition: int | None) -> int:
-    """Return the version of a database, as far as this program knows it.
-
-    :param addition: the newest of its `ADDITIONS`, which may be newer than this program
-    """
-    due = max(version for version, *_ in load_team_migrations() if version not in ADDITIONS)
-    return migrated if migrated < due else max(migrated, min(addition or 0, find_newest_team_version()))
-
-
 def is_usable_team_version(version: int) -> bool:
     """Check whether rows can be synced with a database of this version."""
-    return ROWS <= version <= find_newest_team_version()
+    return AUTHORITY <= version <= find_newest_team_version()
 
 
 def migrate_team_schema(
@@ -197,16 +162,9 @@ def migrate_team_schema(
         applied = {row[0] for row in conn.execute("SELECT version FROM hm.migration").fetchall()}
         if applied and max(applied) > find_newest_team_version():
             raise TeamError(to_wrong_version_state(max(applied), find_newest_team_version()))
-        (added,) = conn.execute(f"SELECT {NEWEST_ADDITION}").fetchone() or (None,)
         for version, name, text in load_team_migrations():
-            if version in applied or (
-                version in ADDITIONS and version <= to_team_version(max(applied, default=0), added)
-            ):
-                continue
-            conn.execute(text)
-            if version in ADDITIONS:
-                conn.execute(KEEP_SETTING, ("additions", str(version)))
-            else:
+            if version not in applied:
+                conn.execute(text)
                 conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
         if dimension is not None:
             add_vector_table(conn, dimension, replace=replace_vectors)
@@ -236,8 +194,8 @@ def read_team_schema(conn: psycopg.Connection[Any]) -> TeamSchema:
     """Read the migration state of a database."""
     row = conn.execute(VERSION).fetchone()
     assert row is not None
-    version, addition, dimension, model, place = row
-    return TeamSchema(to_team_version(version, addition), int(dimension) if dimension else None, model, place)
+    version, dimension, model, place = row
+    return TeamSchema(version, int(dimension) if dimension else None, model, place)
 
 
 def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: bool = False) -> None:
@@ -256,7 +214,6 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
             dimension,
         )
     if there is not None:
-        conn.execute("DROP TRIGGER vector_of_former_text ON hm.fact")
         conn.execute("DROP TABLE hm.vector")
         conn.execute("DELETE FROM hm.setting WHERE name IN ('dimension', 'model')")
     conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
@@ -267,15 +224,15 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
 
 
 def grant_row_access(conn: psycopg.Connection[Any], role: str) -> None:
-    """Grant a role the right to read and write rows. It must exist: logins are the administrator's to define."""
+    """Grant a role the right to read rows and to push. It must exist: logins are the administrator's to define."""
     refuse_unknown_role(conn, role)
     name = sql.Identifier(role)
     conn.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA hm FROM {}").format(name))
     conn.execute(sql.SQL("GRANT USAGE ON SCHEMA hm TO {}").format(name))
     conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hm TO {}").format(name))
-    for table, rights in WRITES.items():
+    for table in READS:
         if conn.execute("SELECT to_regclass(%s)", (f"hm.{table}",)).fetchone() != (None,):
-            conn.execute(sql.SQL("GRANT {} ON hm.{} TO {}").format(sql.SQL(rights), sql.Identifier(table), name))
+            conn.execute(sql.SQL("GRANT SELECT ON hm.{} TO {}").format(sql.Identifier(table), name))
 
 
 def refuse_unknown_role(conn: psycopg.Connection[Any], role: str) -> None:

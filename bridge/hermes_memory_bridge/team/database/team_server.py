@@ -25,17 +25,14 @@ from typing import Any, Self
 
 import psycopg
 from psycopg import conninfo
-from psycopg.errors import ProgramLimitExceeded, UniqueViolation
+from psycopg.errors import ProgramLimitExceeded
 
 from hermes_memory_bridge.team.database.change_probe import ChangeProbe
 from hermes_memory_bridge.team.database.team_schema import (
     COLLECTED_AT,
-    NEWEST_ADDITION,
-    ORIGINS,
     TeamSchema,
     find_newest_team_version,
     is_usable_team_version,
-    to_team_version,
     verify_team_schema,
 )
 from hermes_memory_bridge.team.database.team_states import (
@@ -78,9 +75,6 @@ LOOK_S = 1.0
 DATA_ERRORS = (psycopg.DataError, psycopg.IntegrityError, ProgramLimitExceeded, UnicodeError)
 """What is wrong with a row, not with the database."""
 
-COUNTER_ERROR = UniqueViolation
-"""What is wrong with the counter of a theme: no row is at fault where its sequence number is taken already."""
-
 NEVER = 1_000_000_000
 """Statements are prepared when that is asked for, and never because they come often."""
 
@@ -96,78 +90,25 @@ DEFAULTS = {
 """Unless the DSN says otherwise. Nothing here needs a session: all of it is known to PgBouncer or never sent."""
 
 HELLO = f"""
-SELECT h.*, {NEWEST_ADDITION}, {COLLECTED_AT}
+SELECT h.*, {COLLECTED_AT}
 FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[]) h
 """
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
 
-WINNER = """
-ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
-    content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
-    anc = excluded.anc, seq = excluded.seq{origin}
-  WHERE (excluded.state = 2, excluded.hlc, excluded.node)
-      > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest({ms}, %(own_ms)s) + {skew} THEN 0 ELSE f.hlc END, f.node)
-RETURNING f.seq
-"""
-"""A row that ran ahead of both clocks, the database's and that of the store that pushes, loses against any other: else nobody
-could change what it stands for until its time has come."""
-
-TICK = """
-WITH t AS MATERIALIZED (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms),
-c AS (
-  INSERT INTO hm.clock (theme, seq) VALUES (%(theme)s, %(count)s)
-  ON CONFLICT (theme) DO UPDATE SET seq = hm.clock.seq + excluded.seq RETURNING seq - %(count)s AS base
-), m AS (
-  INSERT INTO hm.mark (theme, seq, token, node) SELECT %(theme)s, base + %(count)s, %(token)s, %(by)s FROM c
-)
-"""
-
 CHANNEL = "hm"
+"""On which `hm.tick` says that a theme changed."""
 
-NOTIFY = f"pg_notify('{CHANNEL}', left(md5(%(theme)s), 8))"
-"""Says that a theme changed, without saying its name: whoever may connect may listen."""
-
-COLUMNS = "theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq"
-
-KEEP_ORIGIN = ", origin = coalesce(f.origin, excluded.origin)"
-"""The first origin of a row stands."""
-
-VALUES = """
-  SELECT %(theme)s, u.id, u.kind, u.content, u.attrs::jsonb, u.supersedes, sha256(convert_to(u.content, 'UTF8')),
-         u.state, u.hlc, u.node, {ancestors}, {base} + u.n
-"""
-
-
-def push_statement(*, origins: bool) -> str:
-    """Return the statement that pushes rows. :param origins: the database keeps them"""
-    named, values = (", origin", ", u.origin::jsonb") if origins else ("", "")
-    return f"""
-{TICK}, w AS (
-  INSERT INTO hm.fact AS f ({COLUMNS}{named})
-  {VALUES.format(ancestors="ARRAY(SELECT jsonb_array_elements_text(u.anc)::bigint)", base="c.base")}{values}
-  FROM c, t, unnest(
-    %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[], %(supersedes)s::uuid[],
-    %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::jsonb[], %(origins)s::text[]
-  ) WITH ORDINALITY AS u (id, kind, content, attrs, supersedes, state, hlc, node, anc, origin, n)
-  WHERE (u.hlc >> 16) <= t.ms + {SKEW_MS}
-  {WINNER.format(ms="(SELECT ms FROM t)", skew=SKEW_MS, origin=KEEP_ORIGIN if origins else "")}
+PUSH = """
+SELECT * FROM hm.push(
+  %(theme)s, %(by)s, %(token)s, %(own_ms)s, %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[],
+  %(supersedes)s::uuid[], %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::text[],
+  %(origins)s::text[]
 )
-SELECT c.base, t.ms, ARRAY(SELECT seq FROM w), {NOTIFY} FROM c, t
 """
-
-
-PUSH, PUSH_WITH_ORIGINS = push_statement(origins=False), push_statement(origins=True)
-
-
-def read_statement(statement: str, row: str, *, origins: bool) -> str:
-    """Return a statement that reads rows with their origins. :param row: their alias; :param origins: the database keeps them"""
-    origin = f"{row}.origin::text, {row}.pushed_by" if origins else "NULL, NULL"
-    return statement.format(columns=", origin, pushed_by" if origins else "", origin=origin)
-
 
 WINNERS = """
 SELECT NULL, NULL, NULL, NULL, f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc,
-       f.node::text, f.anc, {origin}
+       f.node::text, f.anc, f.origin::text, f.pushed_by
 FROM unnest(%(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) AS u(id, hlc, node)
 JOIN hm.fact f ON f.theme = %(theme)s AND f.id = u.id
 WHERE (f.hlc, f.node) <> (u.hlc, u.node)
@@ -179,7 +120,7 @@ WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s
 q AS MATERIALIZED (
   SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY seq) - coalesce(octet_length(content), 0) AS before
   FROM (
-    SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq{columns} FROM hm.fact
+    SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq, origin, pushed_by FROM hm.fact
     WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
   ) s
 ), p AS MATERIALIZED (SELECT * FROM q WHERE before < %(bytes)s),
@@ -190,7 +131,7 @@ e AS MATERIALIZED (
   SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
 )
 SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
-       p.hlc, p.node::text, p.anc, {origin}, e.more
+       p.hlc, p.node::text, p.anc, p.origin::text, p.pushed_by, e.more
 FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
 """
 
@@ -285,8 +226,6 @@ class TeamServer:
         """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
         try:
             self.schema: TeamSchema = self.verify()
-            self.keeps_origins = self.schema.version >= ORIGINS
-            """Whether the database has been migrated to them; each greeting tells anew."""
             self.collected: int | None = None
             """When `team collect` ran last, in milliseconds UTC; each greeting tells."""
             self.listening = listen and self._listen()
@@ -361,10 +300,10 @@ class TeamServer:
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
-        version = to_team_version(row[1], row[4])
+        version = row[1]
         if not is_usable_team_version(version):
             raise TeamError(to_wrong_version_state(version, find_newest_team_version()))
-        self.keeps_origins, self.collected = version >= ORIGINS, row[5]
+        self.collected = row[4]
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]
@@ -383,20 +322,22 @@ class TeamServer:
         """
         with self.limit_answer_time(LOAD_S if len(rows) > BATCH else ANSWER_S, telling=DATA_ERRORS):
             row = self.conn.execute(
-                PUSH_WITH_ORIGINS if self.keeps_origins else PUSH,
+                PUSH,
                 {
-                    **to_clock_tick(theme, node, len(rows), token),
+                    "theme": theme,
+                    "by": node,
+                    "token": token,
                     "own_ms": clock(),
-                    "ids": [one.uid for one in rows],
-                    "kinds": [one.kind for one in rows],
-                    "contents": [one.content for one in rows],
-                    "attrs": [json.dumps(one.attrs, ensure_ascii=False) for one in rows],
-                    "supersedes": [one.supersedes or None for one in rows],
-                    "states": [one.state for one in rows],
-                    "hlcs": [one.hlc for one in rows],
-                    "nodes": [one.node for one in rows],
-                    "ancestors": [json.dumps(list(one.ancestors)) for one in rows],
-                    "origins": [format_origin_column(one.origin) for one in rows],
+                    "ids": to_postgres_array([one.uid for one in rows]),
+                    "kinds": to_postgres_array([one.kind for one in rows]),
+                    "contents": to_postgres_array([one.content for one in rows]),
+                    "attrs": to_postgres_array([json.dumps(one.attrs, ensure_ascii=False) for one in rows]),
+                    "supersedes": to_postgres_array([one.supersedes or None for one in rows]),
+                    "states": to_postgres_array([one.state for one in rows]),
+                    "hlcs": to_postgres_array([one.hlc for one in rows]),
+                    "nodes": to_postgres_array([one.node for one in rows]),
+                    "ancestors": to_postgres_array([to_postgres_array(one.ancestors) for one in rows]),
+                    "origins": to_postgres_array([format_origin_column(one.origin) for one in rows]),
                 },
             ).fetchone()
         assert row is not None
@@ -408,9 +349,8 @@ class TeamServer:
         :raises TeamError: the database cannot be used now
         """
         with self.limit_answer_time(ANSWER_S):
-            statement = read_statement(PULL, "p", origins=self.keeps_origins)
             named = {"theme": theme, "after": after, "limit": limit, "bytes": PAGE_BYTES}
-            found = self.conn.execute(statement, named).fetchall()
+            found = self.conn.execute(PULL, named).fetchall()
         if not found:
             return RowPage([], PullCursor(after), more=False)
         end, gc_seq, mark_seq, mark_token = found[0][:4]
@@ -428,8 +368,7 @@ class TeamServer:
             "hlcs": [one.hlc for one in lost],
             "nodes": [one.node for one in lost],
         }
-        statement = read_statement(WINNERS, "f", origins=self.keeps_origins)
-        return [(row[4], parse_pulled_row(theme, row)) for row in self.rows(statement, named)]
+        return [(row[4], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of one statement.
@@ -531,11 +470,6 @@ def to_postgres_array(values: Sequence[str | int | None]) -> str:
 def to_notify_name(theme: str) -> str:
     """Return the name of a theme in `NOTIFY`."""
     return hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:8]
-
-
-def to_clock_tick(theme: str, node: str, count: int, token: str) -> dict[str, Any]:
-    """Return the values that advance the clock of a theme."""
-    return {"theme": theme, "by": node, "count": count, "token": token}
 
 
 def new_push_token() -> str:

@@ -53,11 +53,6 @@ NOT_MIGRATED = TeamState(
 DENIED = TeamState(
     "denied", "this role may not do that in the team database: run `team migrate` with --runtime-role ROLE"
 )
-COUNTER = TeamState(
-    "counter",
-    "the team database numbers changes by a counter that was set back: its owner must set hm.clock.seq to the highest seq in "
-    "hm.fact, hm.turn and hm.mark of the theme; what is written here waits",
-)
 OTHER_PROJECT = TeamState(
     "other project",
     "the team has another project under this name, {}; nothing of it is exchanged until one of the two has another theme "

@@ -12,12 +12,8 @@ from dataclasses import dataclass
 from hermes_memory_bridge.team.database.team_server import (
     ANSWER_S,
     DATA_ERRORS,
-    NOTIFY,
-    TICK,
     TeamServer,
     format_origin_column,
-    read_statement,
-    to_clock_tick,
 )
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import MOST_CHARS, SharedTurnRow
@@ -27,34 +23,27 @@ PAGE = 500
 """Turns of one pull, of `MOST_CHARS` characters in all, or one: who takes them in must not keep others waiting."""
 
 PUSH = """
-{tick}, w AS (
-  INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq{named})
-  SELECT %(theme)s, u.id, u.session, u.role, u.content, u.said_at, u.state, u.node, c.base + u.n{values}
-  FROM c, unnest(
-    %(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(roles)s::text[], %(contents)s::text[], %(times)s::bigint[],
-    %(states)s::smallint[], %(origins)s::text[]
-  ) WITH ORDINALITY AS u (id, node, session, role, content, said_at, state, origin, n)
-  ON CONFLICT (theme, id) DO UPDATE SET session = NULL, role = NULL, content = NULL, said_at = NULL, state = 2,
-    seq = excluded.seq
-  WHERE excluded.state = 2 AND h.state = 0
+SELECT hm.push_turns(
+  %(theme)s, %(by)s, %(token)s, %(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(roles)s::text[], %(contents)s::text[],
+  %(times)s::bigint[], %(states)s::smallint[], %(origins)s::text[]
 )
-SELECT c.base, {notify} FROM c
 """
 
 PULL = """
 WITH p AS MATERIALIZED (
   SELECT *, sum(coalesce(length(content), 0)) OVER (ORDER BY seq) - coalesce(length(content), 0) AS before
   FROM (
-    SELECT id, node, session, role, content, said_at, state, seq{columns} FROM hm.turn
+    SELECT id, node, session, role, content, said_at, state, seq, origin, pushed_by FROM hm.turn
     WHERE theme = %(theme)s AND seq > %(after)s AND seq <= %(upto)s AND (state = 2 OR %(live)s) ORDER BY seq LIMIT %(limit)s
   ) q
 )
-SELECT p.id::text, p.node::text, p.session, p.role, p.content, p.said_at, p.state, {origin}, p.seq, (SELECT count(*) FROM p)
+SELECT p.id::text, p.node::text, p.session, p.role, p.content, p.said_at, p.state, p.origin::text, p.pushed_by, p.seq,
+       (SELECT count(*) FROM p)
 FROM p WHERE before <= %(chars)s ORDER BY seq
 """
 
 NAMED = """
-SELECT h.id::text, h.node::text, h.session, h.role, h.content, h.said_at, h.state, {origin} FROM hm.turn h
+SELECT h.id::text, h.node::text, h.session, h.role, h.content, h.said_at, h.state, h.origin::text, h.pushed_by FROM hm.turn h
 WHERE theme = %s AND id = ANY (%s::uuid[])
 ORDER BY seq
 """
@@ -77,12 +66,13 @@ def push_turns(server: TeamServer, theme: str, node: str, rows: Sequence[SharedT
     :raises TeamError: the database cannot be used now
     :raises psycopg.Error: those of `DATA_ERRORS` name a turn that cannot be accepted
     """
-    named, values = (", origin", ", u.origin::jsonb") if server.keeps_origins else ("", "")
     with server.limit_answer_time(ANSWER_S, telling=DATA_ERRORS):
         found = server.conn.execute(
-            PUSH.format(tick=TICK, notify=NOTIFY, named=named, values=values),
+            PUSH,
             {
-                **to_clock_tick(theme, node, len(rows), token),
+                "theme": theme,
+                "by": node,
+                "token": token,
                 "ids": [one.uid for one in rows],
                 "nodes": [one.node for one in rows],
                 "sessions": [one.session for one in rows],
@@ -104,7 +94,7 @@ def pull_turns(server: TeamServer, theme: str, after: int, upto: int, *, live: b
     :raises TeamError: the database cannot be used now
     """
     asked = {"theme": theme, "after": after, "upto": upto, "live": live, "limit": PAGE, "chars": MOST_CHARS}
-    found = server.rows(read_statement(PULL, "p", origins=server.keeps_origins), asked)
+    found = server.rows(PULL, asked)
     rows = [to_turn_row(row) for row in found]
     if not rows or len(rows) == found[0][10] < PAGE:
         return RemoteTurnPage(rows, upto, more=False)
@@ -116,8 +106,7 @@ def fetch_turns(server: TeamServer, theme: str, wanted: Sequence[Uid]) -> list[S
 
     :raises TeamError: the database cannot be used now
     """
-    statement = read_statement(NAMED, "h", origins=server.keeps_origins)
-    return [to_turn_row(row) for row in server.rows(statement, (theme, list(wanted)))]
+    return [to_turn_row(row) for row in server.rows(NAMED, (theme, list(wanted)))]
 
 
 def fetch_turn_states(server: TeamServer, theme: str) -> dict[Uid, bool]:

@@ -11,9 +11,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_memory_bridge.team.database.team_schema import RECALL
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_bridge.team.database.team_states import DENIED, TeamError, TeamState
+from hermes_memory_bridge.team.database.team_states import DENIED, TeamError
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.language.stemmer import IRREGULAR, stem_completions, stem_word
@@ -42,10 +41,6 @@ EXTRA_NEAREST = 10
 
 SHORTEST_STEM = 3
 """Letters of a stem from which on it stands for all words that begin with it."""
-
-OLD_SCHEMA_STATE = TeamState(
-    "old schema", "the team database is too old to be asked: its owner must run `team migrate`"
-)
 
 SETTINGS = ("SET LOCAL hnsw.iterative_scan = relaxed_order", "SET LOCAL hnsw.ef_search = 100")
 """For this transaction alone. Only the index of a large theme heeds them."""
@@ -121,8 +116,6 @@ def find_remote_themes(server: TeamServer, named: Sequence[str] | None) -> list[
 
     :raises TeamError: the database cannot be used now
     """
-    if server.schema.version < RECALL:
-        raise TeamError(OLD_SCHEMA_STATE)
     rows = server.rows(ALL_THEMES) if named is None else server.rows(THEMES, (list(named),))
     return [theme for (theme,) in rows]
 

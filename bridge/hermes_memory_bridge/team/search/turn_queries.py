@@ -9,14 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from hermes_memory_bridge.team.database.team_schema import TURNS
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.search.fact_queries import (
     MOST,
     MOST_COUNTED,
     NEWEST,
-    OLD_SCHEMA_STATE,
     select_rarest_facts,
     to_tsqueries,
 )
@@ -83,8 +80,6 @@ def find_turn_answers(server: TeamServer, theme: str, line: str, clock: Clock) -
     :raises TeamError: the database cannot be used now
     :raises QueryError: as `parse_query`
     """
-    if server.schema.version < TURNS:
-        raise TeamError(OLD_SCHEMA_STATE)
     taken = parse_query(to_plain_query(line), theme=theme, now=clock())
     look = to_query_terms(taken.words, taken.phrases, taken.excluded)
     queries = [one for one in to_tsqueries(taken, theme) if one]

@@ -1,18 +1,12 @@
--- What a role of the stores may not do, whatever it sends: the database decides, and not the program at the other end.
--- It adds no column that programs before it must know: their pushes go on; only their first load of many rows waits for an update.
+-- All that is written goes through the functions below, and no role of the stores has a right to write a table: the database decides
+-- what it takes, and not the program at the other end. Programs before this migration are told to be updated.
 
 -- The themes of whoever is connected, by his own role and those he is a member of; NULL: all. Nobody else can read who may what.
-CREATE OR REPLACE FUNCTION hm.allowed_themes() RETURNS text[]
+CREATE FUNCTION hm.allowed_themes() RETURNS text[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT array_agg(DISTINCT t.theme) FROM hm.member m
   JOIN pg_catalog.pg_roles r ON r.rolname = m.role AND pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
   CROSS JOIN unnest(m.themes) AS t (theme)
-$$;
-
--- Whether the caller owns the tables, as whoever migrates and collects does.
-CREATE OR REPLACE FUNCTION hm.is_owner() RETURNS boolean
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT pg_catalog.pg_has_role(session_user, c.relowner, 'MEMBER') FROM pg_catalog.pg_class c WHERE c.oid = 'hm.clock'::regclass
 $$;
 
 DO $$
@@ -27,138 +21,144 @@ BEGIN
   END LOOP;
 END $$;
 
--- A clock counts on, from nothing, and no faster than the rows of a push. It says in which transaction it last ticked and from where.
-ALTER TABLE hm.clock ADD COLUMN IF NOT EXISTS ticked_by xid8, ADD COLUMN IF NOT EXISTS ticked_from bigint;
+-- Rows that anybody had left in `hm.stage` were merged into the theme of whoever loaded next.
+DROP TABLE hm.stage;
 
-CREATE OR REPLACE FUNCTION hm.guard_clock() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  was bigint := 0;
-BEGIN
-  IF TG_OP = 'UPDATE' THEN
-    was := OLD.seq;
-  END IF;
-  IF NOT hm.is_owner() AND (
-    NEW.seq < was OR NEW.seq - was > 10000
-    OR TG_OP = 'INSERT' AND NEW.gc_seq <> 0
-    OR TG_OP = 'UPDATE' AND (NEW.theme <> OLD.theme OR NEW.gc_seq <> OLD.gc_seq)
-  ) THEN
-    RAISE check_violation USING MESSAGE = format('%s may not set the counter of a theme', session_user);
-  END IF;
-  NEW.ticked_from := was;
-  NEW.ticked_by := pg_current_xact_id();
-  IF TG_OP = 'UPDATE' AND OLD.ticked_by = NEW.ticked_by THEN
-    NEW.ticked_from := OLD.ticked_from;
-  END IF;
-  RETURN NEW;
-END $$;
-
-DROP TRIGGER IF EXISTS clock_counts_on ON hm.clock;
-CREATE TRIGGER clock_counts_on BEFORE INSERT OR UPDATE ON hm.clock FOR EACH ROW EXECUTE FUNCTION hm.guard_clock();
-
--- Rows, turns and marks take the numbers that this transaction's tick of their theme's clock gave out, and no others: a number
--- ahead of the clock would stop everybody, one behind it nobody would ever see.
-CREATE OR REPLACE FUNCTION hm.guard_numbers() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF NOT hm.is_owner() AND EXISTS (
-    SELECT FROM (SELECT n.theme, min(n.seq) AS first, max(n.seq) AS last FROM new_rows n GROUP BY n.theme) g
-    LEFT JOIN hm.clock c ON c.theme = g.theme AND c.ticked_by = pg_current_xact_id()
-    WHERE c.theme IS NULL OR g.first <= c.ticked_from OR g.last > c.seq
-  ) THEN
-    RAISE check_violation USING MESSAGE = format('%s wrote under a number that the theme''s counter did not give', session_user);
-  END IF;
-  RETURN NULL;
-END $$;
-
--- What of a row no push may say: a time that has not come, and that something erased for ever is there again.
-CREATE OR REPLACE FUNCTION hm.guard_stamps() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF NOT hm.is_owner() AND EXISTS (
-    SELECT FROM new_rows n WHERE n.hlc >> 16 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 300000
-  ) THEN
-    RAISE check_violation USING MESSAGE = format('%s stamped a row more than five minutes ahead', session_user);
-  END IF;
-  RETURN NULL;
-END $$;
-
-CREATE OR REPLACE FUNCTION hm.guard_erasure() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF OLD.state = 2 AND NEW.state <> 2 THEN
-    RAISE check_violation USING MESSAGE = format('%s may not bring back what was purged', session_user);
-  END IF;
-  IF NEW.theme <> OLD.theme OR NEW.id <> OLD.id THEN
-    RAISE check_violation USING MESSAGE = format('%s may not rename a row', session_user);
-  END IF;
-  RETURN NEW;
-END $$;
-
-DO $$
-DECLARE t text;
-BEGIN
-  FOREACH t IN ARRAY ARRAY['fact', 'turn', 'mark'] LOOP
-    EXECUTE format('DROP TRIGGER IF EXISTS numbers_of_new_rows ON hm.%I', t);
-    EXECUTE format('CREATE TRIGGER numbers_of_new_rows AFTER INSERT ON hm.%I REFERENCING NEW TABLE AS new_rows '
-      'FOR EACH STATEMENT EXECUTE FUNCTION hm.guard_numbers()', t);
-    CONTINUE WHEN t = 'mark';
-    EXECUTE format('DROP TRIGGER IF EXISTS numbers_of_rows ON hm.%I', t);
-    EXECUTE format('CREATE TRIGGER numbers_of_rows AFTER UPDATE ON hm.%I REFERENCING NEW TABLE AS new_rows '
-      'FOR EACH STATEMENT EXECUTE FUNCTION hm.guard_numbers()', t);
-    EXECUTE format('DROP TRIGGER IF EXISTS erased_for_ever ON hm.%I', t);
-    EXECUTE format('CREATE TRIGGER erased_for_ever BEFORE UPDATE ON hm.%I FOR EACH ROW '
-      'WHEN (OLD.state = 2 AND NEW.state <> 2 OR NEW.theme <> OLD.theme OR NEW.id <> OLD.id) '
-      'EXECUTE FUNCTION hm.guard_erasure()', t);
-  END LOOP;
-  DROP TRIGGER IF EXISTS stamps_of_new_rows ON hm.fact;
-  DROP TRIGGER IF EXISTS stamps_of_rows ON hm.fact;
-  CREATE TRIGGER stamps_of_new_rows AFTER INSERT ON hm.fact REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION hm.guard_stamps();
-  CREATE TRIGGER stamps_of_rows AFTER UPDATE ON hm.fact REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION hm.guard_stamps();
-END $$;
-
--- Who brought a row is who is connected: `SET ROLE` to a group would hide his name.
-CREATE OR REPLACE FUNCTION hm.note_pusher() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NEW.state = 2 THEN
-    NEW.origin := NULL;
-    NEW.pushed_by := NULL;
-  ELSE
-    NEW.pushed_by := session_user || '/' || left(NEW.node::text, 8);
-  END IF;
-  RETURN NEW;
-END $$;
-
--- A purge erases what the row says at once, whatever else its push carries.
-CREATE OR REPLACE FUNCTION hm.erase_purged() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  NEW.content := NULL;
-  NEW.content_sha := NULL;
-  NEW.attrs := '{}';
-  RETURN NEW;
-END $$;
-
-DROP TRIGGER IF EXISTS purged_says_nothing ON hm.fact;
-CREATE TRIGGER purged_says_nothing BEFORE INSERT OR UPDATE ON hm.fact FOR EACH ROW
-  WHEN (NEW.state = 2 AND (NEW.content IS NOT NULL OR NEW.content_sha IS NOT NULL OR NEW.attrs <> '{}'))
-  EXECUTE FUNCTION hm.erase_purged();
+DROP TRIGGER IF EXISTS pusher_of_row ON hm.fact;
+DROP TRIGGER IF EXISTS origin_of_row ON hm.fact;
+DROP TRIGGER IF EXISTS pusher_of_row ON hm.turn;
+DROP TRIGGER IF EXISTS origin_of_row ON hm.turn;
+DROP TRIGGER IF EXISTS vector_of_former_text ON hm.fact;
+DROP FUNCTION IF EXISTS hm.note_pusher(), hm.keep_origin(), hm.forget_vector();
 
 -- Sizes: no store takes more than 100,000 characters. What is there already stays as it is.
-ALTER TABLE hm.fact DROP CONSTRAINT IF EXISTS fact_sizes;
 ALTER TABLE hm.fact ADD CONSTRAINT fact_sizes CHECK (
   octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND pg_column_size(origin) <= 65536
   AND cardinality(anc) <= 256 AND octet_length(theme) <= 1024 AND octet_length(kind) <= 64
 ) NOT VALID;
-ALTER TABLE hm.turn DROP CONSTRAINT IF EXISTS turn_sizes;
 ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
   pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
 ) NOT VALID;
 
--- Rows that anybody had left in `hm.stage` were merged into the theme of whoever loaded next. Pushes carry their rows in their own
--- statement now, and no role may use that table any more.
-TRUNCATE hm.stage;
+-- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
+-- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
+-- whoever calls it, which are the functions below.
+CREATE FUNCTION hm.tick(asked text, by uuid, token uuid, rows int, bytes bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  base bigint;
+  taken bigint;
+BEGIN
+  IF asked <> ALL (hm.allowed_themes()) THEN
+    RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
+  END IF;
+  IF rows NOT BETWEEN 1 AND 2000 OR rows > 1 AND bytes > 4194304 THEN
+    RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 2,000 rows or 4 MiB at once', session_user);
+  END IF;
+  INSERT INTO hm.clock AS c (theme, seq) VALUES (asked, rows)
+  ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq RETURNING c.seq - rows INTO base;
+  taken := greatest(
+    (SELECT max(f.seq) FROM hm.fact f WHERE f.theme = asked), (SELECT max(t.seq) FROM hm.turn t WHERE t.theme = asked),
+    (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked)
+  );
+  IF taken > base THEN
+    base := taken;
+    UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
+  END IF;
+  INSERT INTO hm.mark (theme, seq, token, node) VALUES (asked, base + rows, token, by);
+  -- Says that a theme changed, without saying its name: whoever may connect may listen.
+  PERFORM pg_notify('hm', left(md5(asked), 8));
+  RETURN base;
+END $$;
+
+-- Takes versions of rows. Of two versions the purged one wins, then the one of the higher clock, then of the higher node; what is
+-- stamped more than five minutes ahead is left out, and one that was taken when a clock was wrong loses against any other. A purge
+-- empties its row. The first origin of a row stands, and who brought it is who is connected. Returns the number before the first
+-- row, the time, and the numbers of the rows that are the database's version now.
+CREATE FUNCTION hm.push(
+  asked text, by uuid, token uuid, own_ms bigint, uids uuid[], kinds text[], texts text[], about text[], replaced uuid[],
+  states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[],
+  OUT base bigint, OUT ms bigint, OUT won bigint[]
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  base := hm.tick(asked, by, token, cardinality(uids), (SELECT sum(octet_length(t)) FROM unnest(texts) AS t));
+  ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+  WITH u AS (
+    SELECT n, id, kind, replaced_id, state, stamp, store, before,
+           CASE WHEN state < 2 THEN said END AS content, CASE WHEN state < 2 THEN described ELSE '{}' END AS attrs,
+           CASE WHEN state < 2 THEN source END AS origin
+    FROM unnest(uids, kinds, texts, about, replaced, states, stamps, stores, befores, sources) WITH ORDINALITY
+      AS r (id, kind, said, described, replaced_id, state, stamp, store, before, source, n)
+    WHERE stamp >> 16 <= ms + 300000
+  ), w AS (
+    INSERT INTO hm.fact AS f (
+      theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by
+    )
+    SELECT asked, u.id, u.kind, u.content, u.attrs::jsonb, u.replaced_id, sha256(convert_to(u.content, 'UTF8')), u.state, u.stamp,
+           u.store, u.before::bigint[], base + u.n, u.origin::jsonb,
+           CASE WHEN u.state < 2 THEN session_user || '/' || left(u.store::text, 8) END
+    FROM u
+    ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
+        content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
+        anc = excluded.anc, seq = excluded.seq,
+        origin = CASE WHEN excluded.state < 2 THEN coalesce(f.origin, excluded.origin) END,
+        pushed_by = CASE WHEN excluded.state < 2 THEN f.pushed_by END
+      WHERE (excluded.state = 2, excluded.hlc, excluded.node)
+          > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest(ms, own_ms) + 300000 THEN 0 ELSE f.hlc END, f.node)
+    RETURNING f.seq
+  )
+  SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
+  -- A vector belongs to one text, and does not outlive it.
+  IF to_regclass('hm.vector') IS NOT NULL THEN
+    DELETE FROM hm.vector v USING hm.fact f
+    WHERE f.theme = asked AND f.seq > base AND v.theme = asked AND v.id = f.id
+      AND (f.state <> 0 OR f.content_sha IS DISTINCT FROM v.content_sha);
+  END IF;
+END $$;
+
+-- Takes captured turns, and erases those that are pushed as erased; a turn never changes. Returns the number before the first.
+CREATE FUNCTION hm.push_turns(
+  asked text, by uuid, token uuid, uids uuid[], stores uuid[], sessions text[], roles text[], texts text[], times bigint[],
+  states smallint[], sources text[], OUT base bigint
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  base := hm.tick(asked, by, token, cardinality(uids), (SELECT sum(octet_length(t)) FROM unnest(texts) AS t));
+  INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq, origin, pushed_by)
+  SELECT asked, u.id, u.session, u.role, u.content, u.said_at, u.state, u.store, base + u.n,
+         CASE WHEN u.state = 0 THEN u.source::jsonb END,
+         CASE WHEN u.state = 0 THEN session_user || '/' || left(u.store::text, 8) END
+  FROM unnest(uids, stores, sessions, roles, texts, times, states, sources) WITH ORDINALITY
+    AS u (id, store, session, role, content, said_at, state, source, n)
+  ON CONFLICT (theme, id) DO UPDATE SET session = NULL, role = NULL, content = NULL, said_at = NULL, state = 2,
+      seq = excluded.seq, origin = NULL, pushed_by = NULL
+    WHERE excluded.state = 2 AND h.state = 0;
+END $$;
+
+-- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: the facts are held as they are until the vectors
+-- stand, and those that somebody is writing to are passed over, since waiting for two of them could be waiting for each other.
+-- Returns how many were not passed over.
+CREATE FUNCTION hm.keep_vectors(asked text, maker text, uids uuid[], shas bytea[], numbers text[]) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  held bigint;
+BEGIN
+  IF asked <> ALL (hm.allowed_themes()) THEN
+    RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
+  END IF;
+  WITH u AS (
+    SELECT * FROM unnest(uids, shas, numbers) AS u (id, sha, many)
+  ), f AS MATERIALIZED (
+    SELECT f.id FROM hm.fact f JOIN u ON u.id = f.id AND u.sha = f.content_sha
+    WHERE f.theme = asked AND f.state = 0 FOR SHARE OF f SKIP LOCKED
+  ), w AS (
+    INSERT INTO hm.vector AS v (theme, id, model, content_sha, embedding)
+    SELECT asked, u.id, maker, u.sha, u.many::real[] FROM u JOIN f ON f.id = u.id
+    ON CONFLICT (theme, id) DO UPDATE
+      SET model = excluded.model, content_sha = excluded.content_sha, embedding = excluded.embedding
+      WHERE (v.model, v.content_sha) <> (excluded.model, excluded.content_sha)
+  )
+  SELECT count(*) INTO held FROM f;
+  RETURN held;
+END $$;
 
 -- As before, and by the roles that one is a member of, too.
 CREATE OR REPLACE FUNCTION hm.worded(
@@ -202,3 +202,5 @@ BEGIN
     ) w ORDER BY w.id DESC LIMIT newest;
   END LOOP;
 END $$;
+
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA hm FROM PUBLIC;
