@@ -1,4 +1,4 @@
-"""`team migrate|restrict|index|collect|connect|disconnect|status|verify|dev`, and
+"""`team migrate|restrict|index|collect|repair|connect|disconnect|status|verify|dev`, and
 `sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
@@ -96,6 +96,7 @@ def dimension_option(command: F) -> F:
 @dimension_option
 @click.option("--model", metavar="NAME", help="Model of the vectors, as `sync status` shows it.")
 @click.option("--replace-vectors", is_flag=True, help="Drop vectors of another dimension; they are recomputed.")
+@click.option("--partitions", metavar="N", type=int, help="Divide the tables of an empty database by theme.")
 @click.option("--runtime-role", metavar="ROLE", help="Role that stores connect as; it must exist.")
 def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None:
     """Create or update the tables, as the owner."""
@@ -161,6 +162,25 @@ def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> int:
     lines = [*(lines or ["nothing was deleted that long ago"]), *(done.left or [said])]
     print_answer(as_json, {"collected": document, "rewritten": done.rewritten, "left": done.left}, "\n".join(lines))
     return 1 if done.left else 0
+
+
+@team_group.command("repair")
+@unused_store_option
+@json_option
+@owner_option
+def team_repair_command(as_json: bool, admin_dsn: str) -> None:
+    """Mend what programs of before left in the tables, as the owner."""
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_repair
+
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    found = run_with_driver_errors(lambda: team_repair.repair_team_database(dsn))
+    lines = [f"{theme}: its counter is behind its rows again" for theme in found.counters]
+    lines += [f"{uid}: stamped with the present; run `sync verify` on each machine" for uid in found.stamped]
+    lines += [f"{found.emptied} purged rows emptied"] if found.emptied else []
+    lines += [f"{role}: there is no such role, its restriction is lifted" for role in found.roles]
+    lines += [f"{uid}: larger than any machine takes; left as it is" for uid in found.too_large]
+    print_answer(as_json, found.as_dict(), "\n".join(lines) or "nothing to repair")
 
 
 @team_group.command("connect")

@@ -34,6 +34,7 @@ class ServerClock:
         self.database = database
         database.run(TAKE_OVER)
         database.run(f"ALTER DATABASE {database.name} SET search_path = fake, pg_catalog, public")
+        database.run("ALTER FUNCTION hm.push SET search_path = fake, pg_catalog, pg_temp")
 
     def shift(self, ms: int) -> None:
         """Let it run so many milliseconds ahead of the true time; behind, where that is negative."""

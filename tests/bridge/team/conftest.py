@@ -22,6 +22,9 @@ from hermes_memory_themes import Policies
 LONG = bool(os.environ.get("HERMES_MEMORY_TEST_LONG"))
 """Whether to run the long versions, as `HERMES_MEMORY_TEST_LONG=1 pytest tests/bridge/team` does."""
 
+PARTITIONS = int(os.environ.get("HERMES_MEMORY_TEST_PARTITIONS", 0)) or None
+"""Into how many partitions the tables of these tests are divided; `.ci/run` runs them both ways."""
+
 
 def admit_everything(store: Store) -> None:
     """Let this machine's policy admit what another's would not, as one of version 0.1 may."""
@@ -73,7 +76,7 @@ def template(postgres: DevServer) -> str:
     """The name of a migrated database that nobody connects to: databases are made as copies of it."""
     with psycopg.connect(postgres.dsn, autocommit=True) as conn:
         conn.execute("CREATE DATABASE team_template")
-    migrate_team_schema(conninfo.make_conninfo(postgres.dsn, dbname="team_template"))
+    migrate_team_schema(conninfo.make_conninfo(postgres.dsn, dbname="team_template"), partitions=PARTITIONS)
     return "team_template"
 
 

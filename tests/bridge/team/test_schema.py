@@ -110,6 +110,40 @@ def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alo
     assert former.one(rights, f"{former.name}_runtime") == "SELECT"
 
 
+def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: Database) -> None:
+    role = f"{empty.name}_runtime"
+    migrate_team_schema(empty.admin, partitions=4, dimension=8, runtime_role=role)
+    migrate_team_schema(empty.admin, partitions=4)
+    side = Side("ours", "theirs")
+    uids = {theme: side.write(theme, f"of {theme}") for theme in side.themes()}
+    with TeamServer(empty.runtime) as server:
+        for theme in side.themes():
+            server.push(theme, side.node, side.pending_rows(theme), new_push_token())
+        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]' FROM hm.fact")
+        side.write("ours", "edited", uids["ours"])
+        server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
+        assert [row.content for _, row in server.pull("ours", 0).rows] == ["edited"]
+    assert empty.one("SELECT count(*) FROM hm.vector") == 1
+    restrict_role_to_themes(empty.admin, role, ["ours"])
+    with psycopg.connect(empty.runtime) as conn:
+        assert conn.execute("SELECT count(*) FROM hm.fact").fetchone() == (1,)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("SELECT count(*) FROM hm.fact_0")
+    with pytest.raises(ArgumentError, match="this one has 4 partitions"):
+        migrate_team_schema(empty.admin, partitions=8)
+    with pytest.raises(ArgumentError, match="from 1 to 1000"):
+        migrate_team_schema(empty.admin, partitions=0)
+
+
+def test_a_database_with_rows_is_not_divided(former: Database) -> None:
+    former.run(
+        "INSERT INTO hm.turn (theme, id, role, content, said_at, node, seq) "
+        "VALUES ('ours', gen_random_uuid(), 'user', 'hello', 1, gen_random_uuid(), 1)"
+    )
+    with pytest.raises(ArgumentError, match="rows or vectors"):
+        migrate_team_schema(former.admin, partitions=4)
+
+
 def test_a_program_of_before_is_told_to_be_updated(database: Database) -> None:
     assert database.one("SELECT version FROM hm.hello(gen_random_uuid(), '{}', '{}', '{}', '{}')") == AUTHORITY
     assert "upgrade" in to_wrong_version_state(AUTHORITY, 14).words

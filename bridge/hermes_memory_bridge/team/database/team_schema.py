@@ -103,6 +103,30 @@ READS = ("clock", "mark", "fact", "turn", "vector", "migration", "setting")
 """Tables that the runtime role reads, of its themes. It writes by functions alone."""
 
 
+PARTITIONED = ("fact", "turn")
+"""Tables that may be in partitions: those that grow with what is written. No statement here names a partition."""
+
+MOST_PARTITIONS = 1_000
+
+IN_PARTITIONS = """
+ALTER TABLE hm.{table} RENAME TO {plain};
+CREATE TABLE hm.{table} (LIKE hm.{plain} INCLUDING ALL) PARTITION BY HASH (theme);
+DROP TABLE hm.{plain};
+ALTER TABLE hm.{table} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_themes ON hm.{table} USING (
+  (SELECT hm.allowed_themes()) IS NULL OR theme = ANY ((SELECT hm.allowed_themes())::text[])
+);
+"""
+
+PARTITION = "CREATE TABLE hm.{name} PARTITION OF hm.{table} FOR VALUES WITH (MODULUS {count}, REMAINDER {place})"
+
+IS_EMPTY = (
+    "SELECT NOT EXISTS (SELECT FROM hm.fact) AND NOT EXISTS (SELECT FROM hm.turn) AND to_regclass('hm.vector') IS NULL"
+)
+
+COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'hm.fact'::regclass"
+
+
 @dataclass(frozen=True, slots=True)
 class TeamSchema:
     """The migration state of a database."""
@@ -144,6 +168,7 @@ def migrate_team_schema(
     runtime_role: str | None = None,
     model: str | None = None,
     replace_vectors: bool = False,
+    partitions: int | None = None,
 ) -> TeamSchema:
     """Migrate a database to the current version, as its owner. Existing content is left as it is.
 
@@ -151,10 +176,13 @@ def migrate_team_schema(
     :param runtime_role: the role that stores connect as; it may read and write rows, and nothing else
     :param model: the model of the vectors from now on; those of another are replaced
     :param replace_vectors: vectors of another dimension may be dropped: stores make them again
+    :param partitions: into how many parts the tables of an empty database are divided, by a hash of the theme
     :raises TeamError: the database is newer than this program, has another dimension, or cannot be reached
     """
     if dimension is not None and not 1 <= dimension <= WIDEST:
         raise ArgumentError(f"--dimension must be from 1 to {WIDEST}, not {dimension}", dimension)
+    if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
+        raise ArgumentError(f"--partitions must be from 1 to {MOST_PARTITIONS}, not {partitions}", partitions)
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
         conn.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))  # until the commit, also behind PgBouncer
         conn.execute("SELECT set_config('lock_timeout', %s, true)", (LOCK_TIMEOUT,))
@@ -166,6 +194,8 @@ def migrate_team_schema(
             if version not in applied:
                 conn.execute(text)
                 conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
+        if partitions is not None:
+            divide_tables(conn, partitions)
         if dimension is not None:
             add_vector_table(conn, dimension, replace=replace_vectors)
         if model is not None:
@@ -221,6 +251,25 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
     assert place is not None
     conn.execute(sql.SQL(VECTORS).format(type=sql.SQL(f"{place[0]}.halfvec"), dimension=sql.Literal(dimension)))
     conn.execute(KEEP_SETTING, ("dimension", str(dimension)))
+
+
+def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
+    """Divide the tables that grow into partitions, by a hash of the theme.
+
+    :raises ArgumentError: the database has rows or vectors already, or another number of partitions
+    """
+    (there,) = conn.execute(COUNT_PARTITIONS).fetchone() or (0,)
+    if there == count:
+        return
+    if there or conn.execute(IS_EMPTY).fetchone() != (True,):
+        found = f"{there} partitions" if there else "rows or vectors"
+        raise ArgumentError(f"only an empty database is divided into partitions, and this one has {found}", count)
+    for table in PARTITIONED:
+        names = {"table": sql.Identifier(table), "plain": sql.Identifier(f"{table}_plain")}
+        conn.execute(sql.SQL(IN_PARTITIONS).format(**names))
+        for place in range(count):
+            numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
+            conn.execute(sql.SQL(PARTITION).format(**names, **numbers, name=sql.Identifier(f"{table}_{place}")))
 
 
 def grant_row_access(conn: psycopg.Connection[Any], role: str) -> None:
