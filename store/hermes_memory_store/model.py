@@ -654,7 +654,7 @@ class FactFilter:
     after: Millis | None = None
     """Bounds of `updated_at`: before <, after >=."""
     by: str | None = None
-    """An actor: `person`, `relief`, or a session by its name, its title, its client or a beginning of one of them."""
+    """An actor: `person`, `relief`, a session by its name, title, client or the beginning of one, a teammate by the role."""
     pinned: bool | None = None
     read: bool | None = None
     """Whether a session was ever given it, or found it by a search."""

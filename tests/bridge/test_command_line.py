@@ -223,3 +223,12 @@ def test_neither_the_shim_nor_the_bridge_that_it_starts_loads_the_command_line(d
     assert list(importers(daemon_trace, "uvicorn"))
     for importing in importers(daemon_trace, "click"):
         assert "uvicorn" in importing, "the HTTP server brings click along; nothing else may"
+
+
+def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as gone:
+        command = [sys.executable, "-m", "hermes_memory_bridge", "--help"]
+        done = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -12,7 +13,12 @@ from hermes_memory_themes import ThemeError
 def exit_code_of(action: Callable[[], int]) -> int:
     """Run a command and return its exit code: 1 when it raised an error that a person can act on."""
     try:
-        return action()
+        code = action()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # who read has gone (`| head`), which is no mistake
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (StoreError, ThemeError) as error:
         return report_failure(error.message)
     except OSError as error:

@@ -253,7 +253,7 @@ class Names:
         return list(dict.fromkeys(row[0] for row in rows))
 
     def authors_called(self, text: str, theme: str | None = None) -> tuple[list[int], list[int]]:
-        """Return the keys of actors that a `by:` filter matches, and of origins of a client that none of them covers.
+        """Return the keys of actors that a `by:` filter matches, and of origins of a client or teammate that none of them covers.
 
         :raises UnknownSession: as `actors_called`
         """
@@ -354,7 +354,7 @@ class Names:
         return sorted(found, key=str.casefold)[:most]
 
     def authors(self, begun: str, most: int, theme: str | None = None) -> list[str]:
-        """Return clients, sessions by their names for a person, and kinds of actors with this beginning.
+        """Return clients, teammates, sessions by their names for a person, and kinds of actors with this beginning.
 
         The newest sessions come first; one is also found by the beginning of the name that its client gave it.
         """
@@ -369,7 +369,8 @@ class Names:
         ]
         clients = self.origins.clients_beginning(theme_id, begun, most)
         kinds = (kind for kind in sorted(KINDS) if kind.startswith(begun))
-        return list(dict.fromkeys([*clients, *titles, *kinds]))[:most]
+        teammates = self.origins.teammates_beginning(theme_id, begun, most)
+        return list(dict.fromkeys([*clients, *teammates, *titles, *kinds]))[:most]
 
     def scope_ids(self, wanted: FactFilter) -> list[int] | None:
         """Return the keys of the scopes a filter names, None when it names none.

@@ -259,9 +259,24 @@ class OriginRows:
         return str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
 
     def keys_of_client(self, theme_id: int | None, text: str) -> list[tuple[int, str | None]]:
-        """Return the keys of the origins of a client, or of a session by its title, each with its session's name."""
-        sql = "SELECT id, session FROM origins WHERE (?1 IS NULL OR theme_id = ?1) AND (client = ?2 OR title = ?2)"
+        """Return the keys of the origins of a client, of a session by its title, or of a teammate, with the session's name.
+
+        :param text: a teammate is named by the role, or by role and store as `Origin.teammate` is
+        """
+        sql = (
+            "SELECT id, session FROM origins WHERE (?1 IS NULL OR theme_id = ?1)"
+            " AND (client = ?2 OR title = ?2 OR teammate = ?2 OR teammate >= ?2 || '/' AND teammate < ?2 || '0')"
+        )
         return self._db.rows(sql, (theme_id, text))
+
+    def teammates_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
+        """Return the roles of a theme's teammates with this beginning, for completion."""
+        sql = (
+            "SELECT DISTINCT substr(teammate, 1, instr(teammate, '/') - 1) AS role FROM origins"
+            " WHERE (?1 IS NULL OR theme_id = ?1) AND instr(teammate, '/') AND teammate >= ?2 AND teammate < ?3"
+            " ORDER BY role LIMIT ?4"
+        )
+        return [role for (role,) in self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))]
 
     def clients_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
         """Return the names of a theme's clients with this beginning, for completion."""

@@ -21,10 +21,12 @@ from hermes_memory_bridge.team import sync_run as module
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import ArgumentError, UnknownSession
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Fact, FactFilter, Origin, Uid, Way
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from hermes_memory_tui.model.memory import matches_filter
+from hermes_memory_tui.text.display_formats import author_name
 from tests.bridge.team.conftest import Database
 
 THEME = "ours"
@@ -131,6 +133,29 @@ def test_a_fact_tells_a_teammate_where_it_came_from(
     assert (heard.origin.way, heard.origin.team_way, heard.origin.project) == (Way.TEAM, "tool", "shop")
     for machine in (here, there):
         machine.check()
+
+
+def test_what_a_teammate_wrote_is_found_and_named_by_the_role(database: Database, join: Callable[[], Machine]) -> None:
+    here, there = join(), join()
+    session = here.store.sessions.open(THEME, "one", client="claude-code")
+    here.store.facts.write(THEME, "D[db]: postgres", actor=PERSON)
+    here.write("V[port]: 5432", session=session, origin=TOOL)
+    there.write("D[tea]: green")
+    settle(database, here, there)
+    role = f"{database.name}_runtime"
+    node = str(here.store.sync.node)[:8]
+    for name in (role, f"{role}/{node}"):
+        wanted = FactFilter(theme=THEME, by=name, tiers=STANDING_TIERS)
+        found = there.store.facts.by_ids(there.store.facts.ids(wanted))
+        assert {fact.target for fact in found} == {"db", "port"}
+        assert all(matches_filter(wanted, fact) for fact in found)
+    assert there.store.names.authors(role[:4], 10, THEME)[0] == role
+    facts = there.facts()
+    assert author_name(facts["db"]) == role
+    assert author_name(facts["port"]).startswith(f"{role} · ")
+    assert author_name(facts["tea"]) == "you"
+    with pytest.raises(UnknownSession):
+        there.store.facts.ids(FactFilter(theme=THEME, by="another_role"))
 
 
 def test_projects_are_one_by_their_remote(database: Database, join: Callable[[], Machine], tmp_path: Path) -> None:

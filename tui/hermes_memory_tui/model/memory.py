@@ -877,7 +877,9 @@ def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
         and (wanted.before is None or fact.updated_at < wanted.before)
         and (wanted.after is None or fact.updated_at >= wanted.after)
         and (
-            wanted.by is None or wanted.by in (fact.actor.kind, fact.actor.name, fact.origin.client, fact.origin.title)
+            wanted.by is None
+            or wanted.by in (fact.actor.kind, fact.actor.name, fact.origin.client, fact.origin.title)
+            or wanted.by in (fact.origin.teammate, (fact.origin.teammate or "").partition("/")[0])
         )
         and (not wanted.ways or fact.origin.way in wanted.ways)
         and (not wanted.projects or fact.origin.project in wanted.projects)

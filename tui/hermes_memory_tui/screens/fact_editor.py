@@ -258,7 +258,7 @@ class FactEditor(Editor):
             Content.assemble(
                 (f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
                 (f"   {to_printable(fact.theme)} › {to_printable(fact.scope or 'no scope')}", "$dim"),
-                (f"   {display_formats.actor_name(fact.actor)}", "$dim"),
+                (f"   {display_formats.author_name(fact)}", "$dim"),
                 ("   type and target are fixed", "$dim"),
             ),
             id="editor-head",
@@ -275,7 +275,7 @@ class FactEditor(Editor):
         if self._theirs is not None:
             lines = [
                 Content.styled(
-                    f"Changed by {display_formats.actor_name(self._theirs.actor)} meanwhile. "
+                    f"Changed by {display_formats.author_name(self._theirs)} meanwhile. "
                     "ctrl+s overwrites, ctrl+t loads theirs",
                     "bold $warning",
                 ),

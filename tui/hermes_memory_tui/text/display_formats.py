@@ -108,6 +108,14 @@ def actor_name(actor: Actor) -> str:
     return to_printable(actor.title or actor.name or actor.kind)
 
 
+def author_name(fact: Fact) -> str:
+    """Return the name of a fact's author for display; of one from the team the role that brought it, and its agent."""
+    if fact.origin.teammate is None:
+        return actor_name(fact.actor)
+    role = to_printable(fact.origin.teammate.partition("/")[0])
+    return role if fact.actor.kind == "person" else f"{role} · {actor_name(fact.actor)}"
+
+
 def fact_name(fact: Fact) -> str:
     """Return the type and target of a fact, for messages: `C[db.id]`."""
     return to_printable(f"{fact.type.value}[{fact.target}]")

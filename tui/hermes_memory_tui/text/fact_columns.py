@@ -58,7 +58,7 @@ COLUMNS = (
         sort=ListOrder.SCOPE,
     ),
     FactColumn("theme", "theme", "agent identity", 12, lambda fact, _: to_printable(fact.theme), sort=ListOrder.THEME),
-    FactColumn("by", "by", "author", 21, lambda fact, _: display_formats.actor_name(fact.actor), sort=ListOrder.AUTHOR),
+    FactColumn("by", "by", "author", 21, lambda fact, _: display_formats.author_name(fact), sort=ListOrder.AUTHOR),
     FactColumn("uid", "uid", "short id", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
     FactColumn(
         "reads",

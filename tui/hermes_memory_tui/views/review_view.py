@@ -104,7 +104,7 @@ class ReviewView(BaseView[ReviewQueue]):
                     (
                         GridCell(display_formats.format_age(one.at, now), "dim", value=now - one.at),
                         GridCell("■", f"mark-{hues.get(one.fact.theme, 0)}"),
-                        GridCell(to_printable(one.source or display_formats.actor_name(one.fact.actor))),
+                        GridCell(to_printable(one.source or display_formats.author_name(one.fact))),
                         self.pending_cell(one.fact.uid, to_printable(one.fact.notation))
                         or GridCell(to_printable(one.fact.notation), bold=True),
                         GridCell(to_printable(explain_rule(one.why)), "warning"),
@@ -167,7 +167,7 @@ class ReviewView(BaseView[ReviewQueue]):
             Content(""),
             labelled_value("rule", Content.styled(to_printable(explain_rule(one.why)), "$warning")),
             labelled_value("source", to_printable(one.source or "unknown")),
-            labelled_value("author", display_formats.actor_name(fact.actor)),
+            labelled_value("author", display_formats.author_name(fact)),
             labelled_value("theme", to_printable(fact.theme)),
             labelled_value("scope", to_printable(fact.scope or "no scope")),
             labelled_value(

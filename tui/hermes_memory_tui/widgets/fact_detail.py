@@ -109,7 +109,7 @@ class FactDetail(VerticalScroll):
                     (f"{'▸' if here else ' '}{display_formats.TIER_SHAPES[one.tier]} ", "$accent" if here else "$dim"),
                     (f"{display_formats.format_age(one.created_at, now):>4}  ", "$dim"),
                     (
-                        f"{display_formats.actor_name(one.actor)}, {display_formats.format_moment(one.created_at, now)}",
+                        f"{display_formats.author_name(one)}, {display_formats.format_moment(one.created_at, now)}",
                         "$dim",
                     ),
                 )
@@ -168,7 +168,7 @@ def fact_head(
         labelled_line("theme", to_printable(fact.theme)),
         labelled_line("scope", scope),
         labelled_line(
-            "author", f"{display_formats.actor_name(fact.actor)}, {display_formats.format_moment(fact.created_at, now)}"
+            "author", f"{display_formats.author_name(fact)}, {display_formats.format_moment(fact.created_at, now)}"
         ),
         labelled_line(
             "changed",
