@@ -15,6 +15,7 @@ from hermes_memory_tui.widgets.lists.grid_rows import (
     GridRow,
     GridSort,
     arrange_rows,
+    find_letters,
     find_word_spans,
 )
 
@@ -118,3 +119,17 @@ def test_csv_of_a_list_holds_no_formula_as_that_of_the_command_line() -> None:
     grid = Grid((GridColumn("fact"), GridColumn("by")))
     grid.rows = [GridRow(1, (GridCell("=HYPERLINK(1)"), GridCell("a, b")))]
     assert grid.to_text(".csv") == 'fact,by\r\n\'=HYPERLINK(1),"a, b"\r\n'
+
+
+@pytest.mark.parametrize("wanted", ["a" * 60 + "c", "ab" * 40 + "c", "x" * 120_000, "a" * 120_000])
+def test_a_filter_that_matches_but_for_its_end_does_not_try_every_way(wanted: str) -> None:
+    # By a pattern of its letters this took minutes to ages.
+    some = [GridRow(n, (GridCell("a" * 200), GridCell("ab" * 100))) for n in range(50)]
+    assert arrange_rows(some, wanted, None) == []
+    assert find_word_spans("a" * 400 + "b", wanted) == []
+
+
+def test_letters_are_found_in_order_within_one_line() -> None:
+    assert find_letters("prl", "pay\nports of release") == [4, 6, 15]
+    assert find_letters("yp", "pay\nports") == []
+    assert find_letters("aab", "ab a") == []

@@ -128,17 +128,33 @@ WHOLE, BEGINNING, INSIDE, SCATTERED = 8, 6, 4, 1
 
 def score_word(word: str) -> Callable[[str], int]:
     """Return a function that says how well a word matches the text of a row; 0 when it does not."""
-    escaped = re.escape(word)
-    begins, whole = re.compile(rf"(?<!\w){escaped}"), re.compile(rf"(?<!\w){escaped}(?!\w)")
-    # Within one cell: letters of several cells together say nothing.
-    scattered = re.compile("[^\n]*?".join(map(re.escape, word)))
 
     def score(text: str) -> int:
         if word in text:
-            return WHOLE if whole.search(text) else BEGINNING if begins.search(text) else INSIDE
-        return SCATTERED if len(word) > 1 and scattered.search(text) else 0
+            begins = rf"(?<!\w){re.escape(word)}"
+            return WHOLE if re.search(rf"{begins}(?!\w)", text) else BEGINNING if re.search(begins, text) else INSIDE
+        return SCATTERED if len(word) > 1 and find_letters(word, text) else 0
 
     return score
+
+
+def find_letters(word: str, text: str) -> list[int]:
+    """Return where the letters of a word stand in their order within one line of a text; empty when they do not.
+
+    Letter by letter, since a pattern of them would try every way: "aaaaaaaab" in a line of many a's takes it minutes.
+    """
+    begin = 0
+    for line in text.split("\n"):
+        places, place = [], -1
+        for letter in word if len(word) <= len(line) else "":
+            place = line.find(letter, place + 1)
+            if place < 0:
+                break
+            places.append(begin + place)
+        if len(places) == len(word):
+            return places
+        begin += len(line) + 1
+    return []
 
 
 def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tuple[int, int]]:
@@ -153,10 +169,9 @@ def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tupl
     for word in fold_accents(wanted).split():
         if word[0] == "!":
             continue
-        hits = [found.span() for found in re.finditer(re.escape(word), folded)]
+        hits = [found.span() for found in re.finditer(re.escape(word), folded)] if word in folded else []
         if not hits and len(word) > 1 and word not in (folded if row is None else row):
-            letters = re.search("[^\n]*?".join(f"({re.escape(letter)})" for letter in word), folded)
-            hits = [letters.span(number) for number in range(1, len(word) + 1)] if letters else []
+            hits = [(place, place + 1) for place in find_letters(word, folded)]
         spans += [(places[start], places[end - 1] + 1) for start, end in hits]
     return merge_match_spans(spans)
 
