@@ -194,14 +194,16 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
     paths = BridgePaths.of(db)
     dsn = prompt_for_dsn(dsn, "DSN of the team database: ")
     with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
-        schema = found.schema
+        schema, warning = found.schema, found.warning
     dsns.store_team_dsn(paths, dsn)
     running = ask_bridge(paths, "sync", action="connect")
     note = "" if running is not None else "; a bridge exchanges with it as soon as one runs"
     if os.environ.get(dsns.VARIABLE):
         note += f"; ${dsns.VARIABLE} is set and counts instead"
     print_answer(
-        as_json, {"connected": True, "version": schema.version}, f"connected to {dsns.mask_dsn_password(dsn)}{note}"
+        as_json,
+        {"connected": True, "version": schema.version, "warning": warning},
+        f"connected to {dsns.mask_dsn_password(dsn)}{note}" + (f"\n{warning}" if warning else ""),
     )
 
 
@@ -491,6 +493,8 @@ def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> 
 def format_sync_status(status: dict[str, Any]) -> str:
     """Format a status for a person."""
     lines = [status["words"]]
+    if status.get("warning"):
+        lines.append(status["warning"])
     if status.get("last_exchange"):
         lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
     if status.get("collected"):

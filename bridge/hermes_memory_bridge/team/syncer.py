@@ -163,6 +163,7 @@ class Syncer:
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self._server: TeamServer | None = None
         self._collected: int | None = None
+        self._warning: str | None = None
         self._store: Store | None = None
         self._exchange: SyncRun | None = None
         self._leased_until = 0.0
@@ -214,6 +215,7 @@ class Syncer:
             "last_exchange": self.last_at,
             "next_try": self.next_at,
             "collected": self._collected,
+            "warning": self._warning,
             **self.report,
         }
 
@@ -289,7 +291,7 @@ class Syncer:
             self._hurry = False
             self._exchange.expire_backoffs()
         outcome = self._exchange.run(self._server)
-        self._collected = self._server.collected
+        self._collected, self._warning = self._server.collected, self._server.warning
         self._themes = list(outcome.themes)
         done = outcome.themes.values()
         if self._by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):

@@ -16,7 +16,7 @@ from hermes_memory_bridge.team.database.team_schema import (
     migrate_team_schema,
     restrict_role_to_themes,
 )
-from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer, new_push_token
+from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer, is_unverified, new_push_token
 from hermes_memory_bridge.team.database.team_states import TeamError, to_wrong_version_state
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.sync.team_sync import PullCursor
@@ -222,3 +222,29 @@ def test_a_role_that_does_not_exist_is_not_made(empty: Database) -> None:
     with pytest.raises(ArgumentError, match="no role 'nobody'"):
         migrate_team_schema(empty.admin, runtime_role="nobody")
     assert empty.one("SELECT to_regclass('hm.fact')::text") is None
+
+
+def test_who_may_not_create_the_extension_is_told_who_may(empty: Database) -> None:
+    role = f"{empty.name}_runtime"
+    empty.run(f"GRANT CREATE ON DATABASE {empty.name} TO {role}")
+    with pytest.raises(ArgumentError, match="a superuser runs CREATE EXTENSION vector"):
+        migrate_team_schema(empty.runtime, dimension=8)
+    assert migrate_team_schema(empty.runtime).dimension is None
+    empty.run("CREATE EXTENSION vector")
+    assert migrate_team_schema(empty.runtime, dimension=8).dimension == 8
+
+
+@pytest.mark.parametrize(
+    ("dsn", "unverified"),
+    [
+        ("host=db.example dbname=team", True),
+        ("postgresql://me@db.example/team?sslmode=require", True),
+        ("postgresql://me@db.example/team?sslmode=verify-full", False),
+        ("host=localhost,db.example", True),
+        ("host=/run/postgresql dbname=team", False),
+        ("dbname=team", False),
+        ("host=127.0.0.1", False),
+    ],
+)
+def test_a_connection_that_does_not_prove_who_answers_is_known(dsn: str, unverified: bool) -> None:
+    assert is_unverified(dsn) is unverified

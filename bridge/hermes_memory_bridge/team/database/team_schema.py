@@ -246,7 +246,16 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
     if there is not None:
         conn.execute("DROP TABLE hm.vector")
         conn.execute("DELETE FROM hm.setting WHERE name IN ('dimension', 'model')")
-    conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    if conn.execute(VECTOR_SCHEMA).fetchone() is None:
+        try:
+            conn.execute("CREATE EXTENSION vector")
+        except psycopg.Error as error:
+            why = str(error.diag.message_primary or "it is not available")
+            raise ArgumentError(
+                f"vectors need the extension pgvector, which this role could not create here ({why}): a superuser runs"
+                " CREATE EXTENSION vector in this database once, after installing pgvector on the server",
+                dimension,
+            ) from None
     place = conn.execute(VECTOR_SCHEMA).fetchone()
     assert place is not None
     conn.execute(sql.SQL(VECTORS).format(type=sql.SQL(f"{place[0]}.halfvec"), dimension=sql.Literal(dimension)))

@@ -78,6 +78,13 @@ DATA_ERRORS = (psycopg.DataError, psycopg.IntegrityError, ProgramLimitExceeded, 
 NEVER = 1_000_000_000
 """Statements are prepared when that is asked for, and never because they come often."""
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+UNVERIFIED = (
+    "who answers as the team database is not verified, so anybody on the way may read and answer in its place: add"
+    " sslmode=verify-full to the DSN, and sslrootcert where its authority is your own"
+)
+
 DEFAULTS = {
     "connect_timeout": str(CONNECT_S),
     "application_name": "hermes-memory",
@@ -213,11 +220,14 @@ class TeamServer:
         self._due: float | None = None
         self._overdue = False
         try:
-            self.conn = psycopg.connect(to_full_dsn(dsn), autocommit=True, prepare_threshold=None)
+            full = to_full_dsn(dsn)
+            self.conn = psycopg.connect(full, autocommit=True, prepare_threshold=None)
         except (psycopg.Error, OSError) as error:
             raise TeamError(to_team_state(error)) from None
         except ValueError:  # characters that no DSN has
             raise TeamError(BAD_DSN) from None
+        self.warning = UNVERIFIED if is_unverified(full) else None
+        """What is wrong with the connection though it works."""
         self._pulse = ChangeProbe(self.conn)
         threading.Thread(target=self._watch, name="team answers", daemon=True).start()
         self.direct = False
@@ -457,6 +467,17 @@ def to_full_dsn(dsn: str) -> str:
     several = "," in str(given.get("host") or "") or "," in str(given.get("hostaddr") or "")
     defaults = {**DEFAULTS, "target_session_attrs": "read-write"} if several else DEFAULTS
     return conninfo.make_conninfo(dsn, **{name: value for name, value in defaults.items() if name not in given})
+
+
+def is_unverified(dsn: str) -> bool:
+    """Check whether a connection to another machine does not prove whose database answers.
+
+    By default libpq encrypts where the server can, and believes whoever answers.
+    """
+    given = conninfo.conninfo_to_dict(dsn)
+    hosts = str(given.get("host") or given.get("hostaddr") or "").split(",")
+    is_local = all(host == "" or host.startswith(("/", "@")) or host in LOOPBACK for host in hosts)
+    return not is_local and "service" not in given and given.get("sslmode") not in ("verify-full", "verify-ca")
 
 
 def to_postgres_array(values: Sequence[str | int | None]) -> str:
