@@ -109,6 +109,7 @@ def test_a_canary_proves_it_and_leaves_nothing(database: Database, postgres: Dev
     assert result.left == []
     assert database.one("SELECT count(*) FROM hm.clock WHERE starts_with(theme, 'canary-')") == 0
     assert database.one("SELECT count(*) FROM hm.fact") == 1
+    assert rewrite_purged(database.admin).rewritten == []
 
 
 def test_who_may_not_read_the_files_is_told_that_nothing_was_proven(database: Database) -> None:

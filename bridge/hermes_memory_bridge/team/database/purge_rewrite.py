@@ -155,6 +155,8 @@ def release_canary(dsn: str, *, words: int = 100) -> CanaryResult:
         finally:
             for table in ("fact", "turn", "mark", "clock"):
                 conn.execute(sql.SQL("DELETE FROM hm.{} WHERE theme = %s").format(sql.Identifier(table)), (theme,))
+        if not result.left:
+            conn.execute(KEEP_SETTING, (ERASED, str(count_purged(conn))))  # without the canaries
     return CanaryResult(words, before, sorted({file for files in found.values() for file in files}), result.left)
 
 
