@@ -497,6 +497,10 @@ def format_sync_status(status: dict[str, Any]) -> str:
         lines.append(status["warning"])
     if status.get("last_exchange"):
         lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
+    if status.get("last_exchange") and not status.get("listening", True):
+        lines.append(
+            f"changes of others are asked for every {status['poll_s']:.0f} s, since a pooler stands in between"
+        )
     if status.get("collected"):
         lines.append(f"purged words were erased from the database's files {format_iso_time(status['collected'])}")
     elif status.get("last_exchange"):

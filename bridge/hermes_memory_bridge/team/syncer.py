@@ -71,6 +71,16 @@ RECHECK_S = 600.0
 """How often what is kept aside is screened anew: a keyring may be open by now, or a policy another."""
 
 
+QUIET_POLLS = ((3_600.0, 60.0), (600.0, 15.0))
+"""After how many seconds without a change the database is asked how seldom: a thousand idle machines behind a pooler would cost a
+core, and none would let a serverless database sleep. What is written here is sent at once all the same."""
+
+
+def choose_poll_interval(quiet_s: float, least_s: float) -> float:
+    """Return how often the database is asked after so many seconds in which nothing was sent or received."""
+    return next((max(wait_s, least_s) for after_s, wait_s in QUIET_POLLS if quiet_s >= after_s), least_s)
+
+
 class SyncStopped(Exception):
     """The syncer was told to stop in the middle of a sync."""
 
@@ -162,6 +172,7 @@ class Syncer:
         self._wake = threading.Event()
         self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self._server: TeamServer | None = None
+        self._moved_at = time.monotonic()
         self._collected: int | None = None
         self._warning: str | None = None
         self._store: Store | None = None
@@ -214,6 +225,8 @@ class Syncer:
             "exchanges": self.exchanges,
             "last_exchange": self.last_at,
             "next_try": self.next_at,
+            "listening": self._server is not None and self._server.listening,
+            "poll_s": self._poll_interval(),
             "collected": self._collected,
             "warning": self._warning,
             **self.report,
@@ -245,8 +258,7 @@ class Syncer:
                     seen = self._run_once()
                     more = self._exchange is not None and self._exchange.outcome.more
                 backoff.reset()
-                listening = self._server is not None and self._server.listening
-                wait_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
+                wait_s = self._poll_interval()
             except SyncStopped:
                 break
             except (TeamError, StoreError) as error:
@@ -259,6 +271,12 @@ class Syncer:
             self._run_jobs()
             self._rest(0.0 if more else wait_s, seen)
         self._release_lease()
+
+    def _poll_interval(self) -> float:
+        """Return how long to wait for a change before the database is asked, in seconds."""
+        listening = self._server is not None and self._server.listening
+        least_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
+        return choose_poll_interval(time.monotonic() - self._moved_at, least_s)
 
     def _may_exchange(self) -> bool:
         if self._paused:
@@ -294,6 +312,8 @@ class Syncer:
         self._collected, self._warning = self._server.collected, self._server.warning
         self._themes = list(outcome.themes)
         done = outcome.themes.values()
+        if not outcome.idle:
+            self._moved_at = time.monotonic()
         if self._by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):
             self._server.listening = False  # it did not tell of that: ask every second
         self.last_at = self.clock()

@@ -347,3 +347,17 @@ def test_verifying_names_the_rows_that_differ(database: Database, tmp_path: Path
 )
 def test_a_dsn_is_shown_without_its_password(dsn: str, safe: str) -> None:
     assert mask_dsn_password(dsn) == safe
+
+
+def test_the_longer_nothing_moves_the_more_seldom_the_database_is_asked(database: Database, tmp_path: Path) -> None:
+    asked = [module.choose_poll_interval(quiet_s, 1.0) for quiet_s in (0, 599, 600, 3_599, 3_600, 1e9)]
+    assert asked == [1.0, 1.0, 15.0, 15.0, 60.0, 60.0]
+    assert module.choose_poll_interval(600, 30.0) == 30.0
+    here = Side("ours")
+    with syncing(here, database.runtime, tmp_path / "a") as one:
+        until(lambda: one.state.name == "idle", "connected")
+        one._moved_at -= 7_200
+        assert (one.status()["listening"], one.status()["poll_s"]) == (True, 60.0)
+        here.write("ours", "later")
+        until(lambda: database.one("SELECT count(*) FROM hm.fact WHERE content = 'later'") == 1, "the change")
+        until(lambda: one.status()["poll_s"] < 15, "asking often again")
