@@ -246,6 +246,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         """Draw what was loaded again."""
         if self.is_current and self.data is not None:
             self.draw(self.data)
+            self.show_text_soon()
 
     def ask_outside_store(self) -> None:
         """Fetch data from outside the store; called in a thread before `load`, and may take any time."""

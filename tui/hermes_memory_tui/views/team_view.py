@@ -296,6 +296,12 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
         labelled_value("rejected", display_formats.format_count(int(sync.get("refused_count") or 0))),
         labelled_value("chats", conversation_sync_text(told.get("turns"))),
     ]
+    if "collected" in sync:
+        at = sync["collected"]
+        said = display_formats.format_ago(at, now) if isinstance(at, int) else "never: the owner runs `team collect`"
+        lines.append(labelled_value("erased", f"purged words, from the database's files: {said}"))
+    if sync.get("warning"):
+        lines += [Content(""), Content.styled(to_printable(str(sync["warning"])), "$warning")]
     if sync.get("aside_count"):
         lines.append(labelled_value("held back", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
     if told.get("words"):
