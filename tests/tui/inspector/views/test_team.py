@@ -92,6 +92,14 @@ def test_how_the_exchange_of_a_theme_goes_is_told_in_numbers() -> None:
     text = plain(sync_detail("ops", state, 0))
     assert "shared; 3 pending" in text
     assert "NUL" not in text
+    assert "erased" not in text
+
+    sync |= {"collected": None, "warning": "who answers is not verified"}
+    text = plain(sync_detail("ops", state, 0))
+    assert "never: the owner runs `team collect`" in text
+    assert "who answers is not verified" in text
+    sync["collected"] = 0
+    assert "purged words, from the database's files: 2h ago" in plain(sync_detail("ops", state, 7_200_000))
 
     told["turns"] = None  # type: ignore[assignment]
     text = plain(sync_detail("ops", state, 0))
