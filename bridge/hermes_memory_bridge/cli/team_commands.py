@@ -1,4 +1,4 @@
-"""`team migrate|restrict|index|collect|repair|connect|disconnect|status|verify|dev`, and
+"""`team migrate|restrict|invite|members|revoke|index|collect|repair|connect|disconnect|status|verify|dev`, and
 `sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -45,6 +45,9 @@ LONG_S = 3_600.0
 """The first sync of a large memory takes minutes."""
 
 LOOK_S = 0.2
+
+INVITATION = "hm1."
+"""Begins a code of an invitation, as `team_members` makes it."""
 
 TOMBSTONE_DAYS = 180
 """How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""
@@ -82,6 +85,24 @@ def owner_option(command: F) -> F:
     )(command)
 
 
+def rights_options(command: F) -> F:
+    """Add `--read` and `--until`."""
+    command = click.option("--until", metavar="DATE", type=click.DateTime(), help="When the rights end (local time).")(
+        command
+    )
+    return click.option("--read", "reads", metavar="THEME", multiple=True, help="A theme that it may only read.")(
+        command
+    )
+
+
+def format_rights(themes: Sequence[str] | None, reads: Sequence[str] = (), until: object = None) -> str:
+    """Return what a role may, in words."""
+    parts = ["every theme"] if themes is None and not reads else []
+    parts += [", ".join(themes)] if themes else []
+    parts += [f"{', '.join(reads)} (only reading)"] if reads else []
+    return "; ".join(parts) + (f", until {until}" if until else "")
+
+
 def dimension_option(command: F) -> F:
     """Add `--dimension`."""
     return click.option(
@@ -114,17 +135,78 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
 @unused_store_option
 @json_option
 @owner_option
+@rights_options
 @click.argument("role")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
-def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...]) -> None:
+def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **rights: Any) -> None:
     """Restrict a role to some themes, as the owner.
 
-    Without THEME: all of them again.
+    Without THEME and --read: all of them again.
     """
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    run_with_driver_errors(lambda: import_team_driver().restrict_role_to_themes(dsn, role, list(themes)))
-    sees = ", ".join(themes) or "every theme"
-    print_answer(as_json, {"role": role, "themes": list(themes)}, f"{role} sees {sees}")
+    run_with_driver_errors(lambda: import_team_driver().restrict_role_to_themes(dsn, role, themes, **rights))
+    print_answer(
+        as_json, {"role": role, "themes": list(themes)}, f"{role} sees {format_rights(themes or None, **rights)}"
+    )
+
+
+@team_group.command("invite")
+@unused_store_option
+@json_option
+@owner_option
+@rights_options
+@click.option("--reach", metavar="DSN", help="Where members reach the database, when not where the owner does.")
+@click.argument("role", metavar="NAME")
+@click.argument("themes", metavar="[THEME]...", nargs=-1)
+def team_invite_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **settings: Any) -> None:
+    """Make a role for a person, as the owner, and print the code for `team connect`, which works once.
+
+    Without THEME and --read it may read and write every theme.
+    """
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_members
+
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    code = run_with_driver_errors(lambda: team_members.invite_member(dsn, role, themes=themes, **settings))
+    print_answer(as_json, {"role": role, "code": code}, code)
+
+
+@team_group.command("members")
+@unused_store_option
+@json_option
+@owner_option
+def team_members_command(as_json: bool, admin_dsn: str) -> None:
+    """List the roles that exchange rows, and their rights, as the owner."""
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_members
+
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    found = run_with_driver_errors(lambda: team_members.list_members(dsn))
+    lines = [
+        f"{one.role}{'' if one.logs_in else ' (a group)'}: {format_rights(one.themes, one.reads, one.until)}"
+        for one in found
+    ]
+    print_answer(as_json, {"members": [one.as_dict() for one in found]}, "\n".join(lines) or "nobody was let in")
+
+
+@team_group.command("revoke")
+@unused_store_option
+@json_option
+@owner_option
+@click.argument("role", metavar="NAME")
+def team_revoke_command(as_json: bool, admin_dsn: str, role: str) -> int:
+    """End what a role may, as the owner; what it brought stays.
+
+    Exit code 1 when it still may something as a member of a group.
+    """
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_members
+
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    groups = run_with_driver_errors(lambda: team_members.revoke_member(dsn, role))
+    said = f"{role} still has rights as a member of {', '.join(groups)}" if groups else f"{role} has no rights any more"
+    print_answer(as_json, {"role": role, "groups": groups}, said)
+    return 1 if groups else 0
 
 
 @team_group.command("index")
@@ -192,7 +274,9 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
     Without DSN, or with -: asks for it, or reads standard input.
     """
     paths = BridgePaths.of(db)
-    dsn = prompt_for_dsn(dsn, "DSN of the team database: ")
+    dsn = prompt_for_dsn(dsn, "DSN of the team database, or code of an invitation: ")
+    if dsn.startswith(INVITATION):
+        dsn = redeem_code(dsn)
     with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
         schema, warning = found.schema, found.warning
     dsns.store_team_dsn(paths, dsn)
@@ -205,6 +289,20 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
         {"connected": True, "version": schema.version, "warning": warning},
         f"connected to {dsns.mask_dsn_password(dsn)}{note}" + (f"\n{warning}" if warning else ""),
     )
+
+
+def redeem_code(code: str) -> str:
+    """Redeem the code of an invitation; return the DSN for this machine."""
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_members
+
+    try:
+        return str(run_with_driver_errors(lambda: team_members.redeem_invitation(code)))
+    except TeamError as error:
+        if error.state.name != "refused":
+            raise
+        said = "this code was used already, or withdrawn: the owner of the team database gives another by `team invite`"
+        raise ArgumentError(said, None) from None
 
 
 @team_group.command("disconnect")

@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib import resources
 from typing import Any
 
@@ -299,17 +301,41 @@ def refuse_unknown_role(conn: psycopg.Connection[Any], role: str) -> None:
         raise ArgumentError(f"the database has no role {role!r}; make it first: CREATE ROLE … LOGIN", role)
 
 
-def restrict_role_to_themes(dsn: str, role: str, themes: list[str]) -> None:
-    """Restrict a role, and who is a member of it, to these themes; to all of them when the list is empty.
+def restrict_role_to_themes(
+    dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = (), until: datetime | None = None
+) -> None:
+    """Restrict a role, and who is a member of it; see `set_member_rights`.
 
     :raises ArgumentError: there is no such role
     """
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
-        if themes:
+        if themes or reads or until:
             refuse_unknown_role(conn, role)
-        conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
-        if themes:
-            conn.execute("INSERT INTO hm.member (role, themes) VALUES (%s, %s)", (role, themes))
+        set_member_rights(conn, role, themes, reads=reads, until=until)
+
+
+def set_member_rights(
+    conn: psycopg.Connection[Any],
+    role: str,
+    themes: Sequence[str],
+    *,
+    reads: Sequence[str] = (),
+    until: datetime | None = None,
+) -> None:
+    """Set the themes that a role may read and write; all of them where nothing is said.
+
+    :param reads: themes that it may only read
+    :param until: when its rights end; local time where it names no zone
+    :raises ArgumentError: an end without themes, which would end nothing
+    """
+    conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
+    if until is not None and not (themes or reads):
+        raise ArgumentError("an end needs the themes whose rights end: name them", None)
+    if themes or reads:
+        conn.execute(
+            "INSERT INTO hm.member (role, themes, reads, until) VALUES (%s, %s, %s, %s)",
+            (role, list(themes), list(reads), None if until is None else until.astimezone()),
+        )
 
 
 def index_large_themes(dsn: str) -> list[str]:

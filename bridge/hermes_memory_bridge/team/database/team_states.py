@@ -53,6 +53,10 @@ NOT_MIGRATED = TeamState(
 DENIED = TeamState(
     "denied", "this role may not do that in the team database: run `team migrate` with --runtime-role ROLE"
 )
+NOT_A_WRITER = TeamState(
+    "denied",
+    "this role may not write to this theme, or may no longer: ask the owner of the team database; what is written waits",
+)
 OTHER_PROJECT = TeamState(
     "other project",
     "the team has another project under this name, {}; nothing of it is exchanged until one of the two has another theme "
@@ -118,6 +122,9 @@ def to_wrong_version_state(found: int, known: int) -> TeamState:
     return TeamState("new schema", f"the team database is at version {found}, this program knows {known}: upgrade it")
 
 
+DENIED_CODE, MAY_NOT_WRITE = "42501", "may not write to this theme"
+"""How `hm.tick` refuses."""
+
 SQLSTATES: tuple[tuple[str, TeamState], ...] = (
     ("28", LOGIN),
     ("3D000", NO_DATABASE),
@@ -155,6 +162,8 @@ def to_team_state(error: BaseException) -> TeamState:
     if isinstance(error, TimeoutError):
         return SLOW
     code = getattr(error, "sqlstate", None) or ""
+    if code == DENIED_CODE and MAY_NOT_WRITE in str(error):
+        return NOT_A_WRITER
     for begin, state in SQLSTATES:
         if code.startswith(begin):
             return state

@@ -1,12 +1,19 @@
 -- All that is written goes through the functions below, and no role of the stores has a right to write a table: the database decides
 -- what it takes, and not the program at the other end. Programs before this migration are told to be updated.
 
--- The themes of whoever is connected, by his own role and those he is a member of; NULL: all. Nobody else can read who may what.
-CREATE FUNCTION hm.allowed_themes() RETURNS text[]
+-- Themes that a role may read only, and when its rights end.
+ALTER TABLE hm.member ADD COLUMN reads text[] NOT NULL DEFAULT '{}', ADD COLUMN until timestamptz;
+
+-- The themes of whoever is connected, by his own role and those he is a member of; NULL: all, for whom nothing is said. Nobody else
+-- can read who may what.
+CREATE FUNCTION hm.allowed_themes(writing boolean DEFAULT false) RETURNS text[]
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT array_agg(DISTINCT t.theme) FROM hm.member m
+  SELECT CASE WHEN count(*) > 0 THEN coalesce(array_agg(DISTINCT t.theme) FILTER (WHERE t.theme IS NOT NULL), '{}') END
+  FROM hm.member m
   JOIN pg_catalog.pg_roles r ON r.rolname = m.role AND pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
-  CROSS JOIN unnest(m.themes) AS t (theme)
+  LEFT JOIN LATERAL unnest(
+    CASE WHEN m.until <= now() THEN '{}' WHEN writing THEN m.themes ELSE m.themes || m.reads END
+  ) AS t (theme) ON true
 $$;
 
 DO $$
@@ -48,7 +55,7 @@ DECLARE
   base bigint;
   taken bigint;
 BEGIN
-  IF asked <> ALL (hm.allowed_themes()) THEN
+  IF asked <> ALL (hm.allowed_themes(true)) THEN
     RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
   END IF;
   IF rows NOT BETWEEN 1 AND 2000 OR rows > 1 AND bytes > 4194304 THEN
@@ -141,7 +148,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   held bigint;
 BEGIN
-  IF asked <> ALL (hm.allowed_themes()) THEN
+  IF asked <> ALL (hm.allowed_themes(true)) THEN
     RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
   END IF;
   WITH u AS (

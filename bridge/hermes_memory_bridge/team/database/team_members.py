@@ -1,0 +1,157 @@
+"""Members of a team: one role a person, invited by a code that works once, with rights to themes that may end."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from psycopg import conninfo, sql
+
+from hermes_memory_bridge.team.database.team_schema import (
+    LET_IN,
+    grant_row_access,
+    refuse_unknown_role,
+    set_member_rights,
+    verify_team_schema,
+)
+from hermes_memory_store.errors import ArgumentError
+
+CODE = "hm1."
+"""Begins a code of an invitation; what follows is a DSN, and nothing to be passed on openly."""
+
+ROLE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+
+OWNERS_ALONE = ("user", "password", "passfile", "sslkey", "sslcert", "sslpassword", "service")
+"""Parts of the owner's DSN that no member is given."""
+
+MEMBERS = f"""
+SELECT l.rolname::text, r.rolcanlogin, m.themes, coalesce(m.reads, '{{}}'), m.until
+FROM ({LET_IN}) l JOIN pg_roles r ON r.rolname = l.rolname LEFT JOIN hm.member m ON m.role = l.rolname ORDER BY 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A role that exchanges rows, and what it may."""
+
+    role: str
+    logs_in: bool
+    """Whether somebody connects as it; else it is a group."""
+    themes: list[str] | None
+    """Themes that it reads and writes; None for all."""
+    reads: list[str]
+    """Themes that it only reads."""
+    until: str | None
+    """When its rights end, as ISO 8601."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a document."""
+        return asdict(self)
+
+
+def invite_member(
+    dsn: str,
+    role: str,
+    *,
+    themes: Sequence[str] = (),
+    reads: Sequence[str] = (),
+    until: datetime | None = None,
+    reach: str | None = None,
+) -> str:
+    """Make a role for a person, and return the code by which one machine of his connects, as the owner.
+
+    :param themes: themes that it may read and write; with `reads` empty, too: all
+    :param reads: themes that it may only read
+    :param reach: a DSN that says where members reach the database, when that is not where the owner does
+    :raises ArgumentError: a name that no role can have, or that one has
+    """
+    if not ROLE_NAME.fullmatch(role):
+        raise ArgumentError(
+            f"{role!r} is no name for a role: lower-case letters, digits and _, at most 63, no digit first", role
+        )
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        verify_team_schema(conn)
+        if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None:
+            raise ArgumentError(
+                f"the database has a role {role!r} already: `team restrict` changes its rights, `team revoke` ends them",
+                role,
+            )
+        password = secrets.token_urlsafe(24)
+        conn.execute(
+            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
+                sql.Identifier(role), to_password_hash(conn, role, password)
+            )
+        )
+        grant_row_access(conn, role)
+        set_member_rights(conn, role, themes, reads=reads, until=until)
+    place = conninfo.conninfo_to_dict(reach or dsn)
+    given = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
+    document = json.dumps({**given, "user": role, "password": password})
+    return CODE + base64.urlsafe_b64encode(document.encode()).decode().rstrip("=")
+
+
+def redeem_invitation(code: str) -> str:
+    """Connect by a code, replace its password by one that nobody has seen, and return the DSN with it.
+
+    :raises ArgumentError: it is no code
+    :raises psycopg.Error: the database cannot be reached, or the code was used already
+    """
+    try:
+        body = code.strip().removeprefix(CODE)
+        given = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        dsn = conninfo.make_conninfo(**given)
+        role = str(given["user"])
+    except (ValueError, KeyError, TypeError, binascii.Error, psycopg.Error):
+        raise ArgumentError("this is no whole code of an invitation: copy all of it", None) from None
+    password = secrets.token_urlsafe(24)
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        conn.execute(sql.SQL("ALTER ROLE CURRENT_USER PASSWORD {}").format(to_password_hash(conn, role, password)))
+    return conninfo.make_conninfo(dsn, password=password)
+
+
+def to_password_hash(conn: psycopg.Connection[Any], role: str, password: str) -> sql.Literal:
+    """Hash a password as the server keeps it, so that no log of its statements holds it."""
+    hashed = conn.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
+    return sql.Literal(hashed.decode())
+
+
+def list_members(dsn: str) -> list[Member]:
+    """Return the roles that exchange rows, as the owner."""
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        verify_team_schema(conn)
+        rows = conn.execute(MEMBERS).fetchall()
+    return [
+        Member(role, logs_in, themes, list(reads), None if until is None else until.isoformat())
+        for role, logs_in, themes, reads, until in rows
+    ]
+
+
+def revoke_member(dsn: str, role: str) -> list[str]:
+    """End what a role may in the team database, and its connections, as the owner; what it brought stays.
+
+    Returns the groups by which it still may something.
+
+    :raises ArgumentError: there is no such role
+    """
+    name = sql.Identifier(role)
+    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        verify_team_schema(conn)
+        refuse_unknown_role(conn, role)
+        for what in ("ALL ON ALL TABLES IN SCHEMA hm", "ALL ON ALL FUNCTIONS IN SCHEMA hm", "ALL ON SCHEMA hm"):
+            conn.execute(sql.SQL(f"REVOKE {what} FROM {{}}").format(name))
+        conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
+        conn.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (role,))
+        groups = conn.execute(
+            f"SELECT l.rolname::text FROM ({LET_IN}) l JOIN pg_roles g ON g.rolname = l.rolname"
+            " JOIN pg_roles r ON r.rolname = %s WHERE pg_has_role(r.oid, g.oid, 'MEMBER') AND NOT r.rolsuper ORDER BY 1",
+            (role,),
+        ).fetchall()
+    return [group for (group,) in groups]
