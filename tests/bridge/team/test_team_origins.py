@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from hermes_memory_bridge.team import sync_run as module
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.diagnostics.doctor import examine_store
@@ -363,8 +364,8 @@ def test_named_turns_belong_to_the_theme(join: Callable[[], Machine]) -> None:
 
 
 @pytest.mark.crash
-def test_a_machine_of_the_release_before_shares_a_memory_with_this_one(
-    database: Database, join: Callable[[], Machine], tmp_path: Path
+def test_a_machine_of_the_release_before_is_told_to_be_updated_and_what_it_wrote_is_sent_then(
+    former: Database, join: Callable[[], Machine], tmp_path: Path
 ) -> None:
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("the history of the project is not here")
@@ -376,38 +377,36 @@ def test_a_machine_of_the_release_before_shares_a_memory_with_this_one(
     (home / "memory-themes.toml").write_text(POLICY, encoding="utf-8")
     parts = [str(tmp_path / "release" / part) for part in ("themes", "store", "bridge", "tui")]
     named = {"PYTHONPATH": os.pathsep.join(parts), "HOME": str(home), "HERMES_HOME": str(home)}
-    environment = {**os.environ, **named, "HERMES_MEMORY_TEAM_DSN": database.runtime, "HERMES_MEMORY_SECRETS": "file"}
+    environment = {**os.environ, **named, "HERMES_MEMORY_TEAM_DSN": former.runtime, "HERMES_MEMORY_SECRETS": "file"}
 
-    def run(*words: str, **given: Any) -> str:
+    def run(*words: str, code: int = 0) -> str:
         done = subprocess.run(
-            [sys.executable, *words], env=environment, cwd=home, capture_output=True, text=True, timeout=120, **given
+            [sys.executable, *words], env=environment, cwd=home, capture_output=True, text=True, timeout=120
         )
-        assert done.returncode == 0, done.stderr + done.stdout
+        assert done.returncode == code, done.stderr + done.stdout
         return done.stdout
 
-    def sync(what: str) -> Any:
-        return json.loads(run("-m", "hermes_memory_bridge", "sync", what, "--json", "--db", str(home / "memory.db")))
+    def sync(code: int = 0) -> Any:
+        command = ("-m", "hermes_memory_bridge", "sync", "now", "--json", "--db", str(home / "memory.db"))
+        return json.loads(run(*command, code=code))
 
     def write(line: str) -> None:
         code = "import sys; from hermes_memory_store.store import Store; s = Store.open(sys.argv[1])"
         run("-c", f"{code}; print(s.facts.write('ours', sys.argv[2])); s.close()", str(home / "memory.db"), line)
 
     assert str(tmp_path / "release") in run("-c", "import hermes_memory_store as s; print(s.__file__)")
-    here = join()
-    uid = here.write("V[port]: 5432", origin=TOOL)
-    settle(database, here)
-    assert sync("now")["state"] == "idle"
-    write("V[port]: 5433")
+    write("V[port]: 5432")
+    assert sync()["state"] == "idle"
+    migrate_team_schema(former.admin)
     write("V[host]: db1")
-    assert sync("now")["state"] == "idle"
-    settle(database, here)
-    assert {fact.content for fact in here.standing()} == {"5433", "db1"}
-    assert here.origin(uid) == TOOL
-    assert here.facts()["host"].origin.way is Way.TEAM
-    assert here.facts()["host"].origin.teammate.startswith(f"{database.name}_runtime/")  # type: ignore[union-attr]
-    (verified,) = sync("verify")["themes"]
-    assert verified["same"]
-    here.store.purge.execute_facts([uid])
-    settle(database, here)
-    assert sync("now")["state"] == "idle"
-    assert sync("verify")["themes"][0]["same"]
+    told = sync(code=1)
+    assert (told["state"], "upgrade it" in told["words"]) == ("new schema", True)
+
+    here = join()
+    policies = Policies.load(home / "memory-themes.toml")
+    with Store.open(home / "memory.db", policies=policies) as updated, TeamServer(former.runtime) as server:
+        SyncRun(updated).run(server)
+        here.exchange.run(server)
+        assert updated.sync.digest(THEME) == here.store.sync.digest(THEME)
+    assert {fact.content for fact in here.standing()} == {"5432", "db1"}
+    assert here.facts()["host"].origin.teammate.startswith(f"{former.name}_runtime/")  # type: ignore[union-attr]
