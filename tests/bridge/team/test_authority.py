@@ -289,6 +289,26 @@ def test_a_push_and_a_page_are_bounded_in_bytes(database: Database, monkeypatch:
     assert after == 30
 
 
+def test_a_page_is_bounded_by_what_describes_the_text_too(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_server, "PAGE_BYTES", 100_000)
+    many = "jsonb_build_object('target', repeat('x', 60000))::text"
+    for _ in range(6):
+        run_as_member(database, [PUSHED.format(**{**HARMLESS, "attrs": many})])
+    with TeamServer(database.runtime) as server:
+        after, sizes, more = 0, [], True
+        while more:
+            page = server.pull("ours", after)
+            after, more = page.cursor.seq, page.more
+            sizes.append(len(page.rows))
+    assert (sum(sizes), max(sizes)) == (6, 2)
+    large = PUSHED.format(**HARMLESS).replace(f"ARRAY[{HARMLESS['attrs']}]", f"array_fill({many}, ARRAY[80])")
+    large = large.replace(
+        "ARRAY[gen_random_uuid()]::uuid[]", "ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 80))", 1
+    )
+    with pytest.raises(ProgramLimitExceeded, match="4 MiB"):
+        run_as_member(database, [large])
+
+
 def test_a_pull_names_each_row_once_whatever_the_pages(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     here = Side("ours")
     written = [here.write("ours", "x" * (number * 97 % 400)) for number in range(120)]

@@ -58,7 +58,7 @@ LOAD_BYTES = 4 * 2**20
 """Bytes of content of one push, or one row."""
 
 PAGE = 2_000
-"""Rows of one pull, of `PAGE_BYTES` of content in all, or one."""
+"""Rows of one pull, of `PAGE_BYTES` in all, or one."""
 
 PAGE_BYTES = 4 * 2**20
 
@@ -125,10 +125,13 @@ ORDER BY f.seq
 PULL = """
 WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
 q AS MATERIALIZED (
-  SELECT *, sum(coalesce(octet_length(content), 0)) OVER (ORDER BY seq) - coalesce(octet_length(content), 0) AS before
+  SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS before
   FROM (
-    SELECT id, kind, content, attrs, supersedes, state, hlc, node, anc, seq, origin, pushed_by FROM hm.fact
-    WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
+    SELECT *, octet_length(attrs) + coalesce(octet_length(content), 0) + coalesce(octet_length(origin), 0) AS bytes
+    FROM (
+      SELECT id, kind, content, attrs::text AS attrs, supersedes, state, hlc, node, anc, seq, origin::text AS origin, pushed_by
+      FROM hm.fact WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
+    ) r
   ) s
 ), p AS MATERIALIZED (SELECT * FROM q WHERE before < %(bytes)s),
 e AS MATERIALIZED (
@@ -137,8 +140,8 @@ e AS MATERIALIZED (
 ), m AS (
   SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
 )
-SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs::text, p.supersedes::text, p.state,
-       p.hlc, p.node::text, p.anc, p.origin::text, p.pushed_by, e.more
+SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs, p.supersedes::text, p.state,
+       p.hlc, p.node::text, p.anc, p.origin, p.pushed_by, e.more
 FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
 """
 

@@ -87,7 +87,9 @@ CREATE FUNCTION hm.push(
   OUT base bigint, OUT ms bigint, OUT won bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  base := hm.tick(asked, by, token, cardinality(uids), (SELECT sum(octet_length(t)) FROM unnest(texts) AS t));
+  base := hm.tick(asked, by, token, cardinality(uids), greatest(
+    (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(about || sources) AS t)
+  ));
   ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
   WITH u AS (
     SELECT n, id, kind, replaced_id, state, stamp, store, before,
@@ -128,7 +130,9 @@ CREATE FUNCTION hm.push_turns(
   states smallint[], sources text[], OUT base bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  base := hm.tick(asked, by, token, cardinality(uids), (SELECT sum(octet_length(t)) FROM unnest(texts) AS t));
+  base := hm.tick(asked, by, token, cardinality(uids), greatest(
+    (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(sessions || sources) AS t)
+  ));
   INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq, origin, pushed_by)
   SELECT asked, u.id, u.session, u.role, u.content, u.said_at, u.state, u.store, base + u.n,
          CASE WHEN u.state = 0 THEN u.source::jsonb END,
