@@ -272,10 +272,11 @@ class VectorUpload:
         """Upload what this machine has of these; what it lacks is tried again later, after all others."""
         known, server = self._themes[theme], self._server
         assert server is not None
+        key = server.schema.hash_key
         says = {
             one.uid: one.digest
             for one in store.embedding_inputs.by_uids(theme, list(wanted))
-            if hashlib.sha256(one.content.encode()).digest() == wanted[one.uid]
+            if hashlib.sha256((key + one.content).encode()).digest() == wanted[one.uid]
         }
         found = made.by_uids(model, says)
         if found:

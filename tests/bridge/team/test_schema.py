@@ -104,6 +104,10 @@ def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alo
     with TeamServer(former.runtime) as server:
         server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
         assert [row.content for _, row in server.pull("ours", 0).rows] == ["of before", "later"]
+    plain = "SELECT count(*) FROM hm.fact WHERE content_sha = sha256(convert_to(content, 'UTF8'))"
+    assert former.one(plain) == 0
+    keyed = "content_sha = sha256(convert_to(s.value || content, 'UTF8'))"
+    assert former.one(f"SELECT count(*) FROM hm.fact, hm.setting s WHERE s.name = 'hash_key' AND {keyed}") == 2
     rights = (
         "SELECT string_agg(DISTINCT privilege_type, ' ') FROM information_schema.table_privileges WHERE grantee = %s"
     )

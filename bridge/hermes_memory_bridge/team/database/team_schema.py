@@ -77,7 +77,8 @@ COLLECTED_AT = f"(SELECT value::bigint FROM hm.setting WHERE name = '{COLLECTED}
 
 VERSION = f"""
 SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension'),
-  (SELECT value FROM hm.setting WHERE name = 'model'), ({VECTOR_SCHEMA})
+  (SELECT value FROM hm.setting WHERE name = 'model'), ({VECTOR_SCHEMA}),
+  (SELECT value FROM hm.setting WHERE name = 'hash_key')
 FROM hm.migration
 """
 
@@ -140,6 +141,8 @@ class TeamSchema:
     """Whose vectors these are, where the owner has said so."""
     place: str | None = field(default=None, compare=False)
     """The schema that pgvector is in, quoted."""
+    hash_key: str = field(default="", compare=False, repr=False)
+    """What digests of contents begin with."""
 
 
 @functools.cache
@@ -226,8 +229,8 @@ def read_team_schema(conn: psycopg.Connection[Any]) -> TeamSchema:
     """Read the migration state of a database."""
     row = conn.execute(VERSION).fetchone()
     assert row is not None
-    version, dimension, model, place = row
-    return TeamSchema(version, int(dimension) if dimension else None, model, place)
+    version, dimension, model, place, hash_key = row
+    return TeamSchema(version, int(dimension) if dimension else None, model, place, hash_key or "")
 
 
 def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: bool = False) -> None:

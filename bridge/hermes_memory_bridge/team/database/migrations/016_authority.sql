@@ -47,6 +47,18 @@ ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
   pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
 ) NOT VALID;
 
+-- Digests of contents are keyed: a plain one, wherever it is kept on, tells whoever guesses a text that he was right.
+INSERT INTO hm.setting (name, value)
+SELECT 'hash_key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
+UPDATE hm.fact f SET content_sha = sha256(convert_to(s.value || f.content, 'UTF8'))
+FROM hm.setting s WHERE s.name = 'hash_key' AND f.content IS NOT NULL;
+DO $$
+BEGIN
+  IF to_regclass('hm.vector') IS NOT NULL THEN
+    UPDATE hm.vector v SET content_sha = f.content_sha FROM hm.fact f WHERE f.theme = v.theme AND f.id = v.id;
+  END IF;
+END $$;
+
 -- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
 -- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
 -- whoever calls it, which are the functions below.
@@ -86,6 +98,8 @@ CREATE FUNCTION hm.push(
   states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[],
   OUT base bigint, OUT ms bigint, OUT won bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  hash_key text := (SELECT s.value FROM hm.setting s WHERE s.name = 'hash_key');
 BEGIN
   base := hm.tick(asked, by, token, cardinality(uids), greatest(
     (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(about || sources) AS t)
@@ -102,7 +116,7 @@ BEGIN
     INSERT INTO hm.fact AS f (
       theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by
     )
-    SELECT asked, u.id, u.kind, u.content, u.attrs::jsonb, u.replaced_id, sha256(convert_to(u.content, 'UTF8')), u.state, u.stamp,
+    SELECT asked, u.id, u.kind, u.content, u.attrs::jsonb, u.replaced_id, sha256(convert_to(hash_key || u.content, 'UTF8')), u.state, u.stamp,
            u.store, u.before::bigint[], base + u.n, u.origin::jsonb,
            CASE WHEN u.state < 2 THEN session_user || '/' || left(u.store::text, 8) END
     FROM u
