@@ -5,16 +5,22 @@
 ALTER TABLE hm.member ADD COLUMN reads text[] NOT NULL DEFAULT '{}', ADD COLUMN until timestamptz;
 
 -- The themes of whoever is connected, by his own role and those he is a member of; NULL: all, for whom nothing is said. Nobody else
--- can read who may what.
+-- can read who may what. Asked by every statement: in this language its plans are kept.
 CREATE FUNCTION hm.allowed_themes(writing boolean DEFAULT false) RETURNS text[]
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT CASE WHEN count(*) > 0 THEN coalesce(array_agg(DISTINCT t.theme) FILTER (WHERE t.theme IS NOT NULL), '{}') END
-  FROM hm.member m
-  JOIN pg_catalog.pg_roles r ON r.rolname = m.role AND pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
-  LEFT JOIN LATERAL unnest(
-    CASE WHEN m.until <= now() THEN '{}' WHEN writing THEN m.themes ELSE m.themes || m.reads END
-  ) AS t (theme) ON true
-$$;
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM hm.member) THEN
+    RETURN NULL;
+  END IF;
+  RETURN (
+    SELECT CASE WHEN count(*) > 0 THEN coalesce(array_agg(DISTINCT t.theme) FILTER (WHERE t.theme IS NOT NULL), '{}') END
+    FROM hm.member m
+    JOIN pg_roles r ON r.rolname = m.role AND pg_has_role(session_user, r.oid, 'MEMBER')
+    LEFT JOIN LATERAL unnest(
+      CASE WHEN m.until <= now() THEN '{}' WHEN writing THEN m.themes ELSE m.themes || m.reads END
+    ) AS t (theme) ON true
+  );
+END $$;
 
 DO $$
 DECLARE t text;
