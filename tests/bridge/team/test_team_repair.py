@@ -59,7 +59,7 @@ def test_purged_rows_restrictions_and_sizes(former: Database) -> None:
     )
     former.run("INSERT INTO hm.clock VALUES ('ours', 2); INSERT INTO hm.member VALUES ('gone', '{ours}')")
     former.run(said.format('NULL, \'{"target": "secret"}\', 2, 1', 1))
-    former.run(said.format("repeat('x', 500000), '{}', 0, 1", 2))
+    former.run(said.format("repeat('x', 500000), '{}', 0, 9000000000000000000", 2))
     migrate_team_schema(former.admin)
     found = repair_team_database(former.admin)
     assert (found.counters, found.stamped, found.emptied, found.roles, len(found.too_large)) == ([], [], 1, ["gone"], 1)

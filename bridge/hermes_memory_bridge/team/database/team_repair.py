@@ -17,6 +17,11 @@ from hermes_memory_bridge.team.database.team_states import SKEW_MS
 MOST_AHEAD = 1 << 40
 """Pushes that a counter may be ahead of its rows before it counts as set: at a thousand rows a second, 34 years."""
 
+IS_TOO_LARGE = (
+    "(octet_length(content) > 409600 OR pg_column_size(attrs) > 65536 OR pg_column_size(origin) > 65536) IS TRUE"
+)
+"""Such a row can be purged, and not be changed otherwise."""
+
 STORED = """
 SELECT c.theme, c.seq, greatest(
   (SELECT max(seq) FROM hm.fact f WHERE f.theme = c.theme), (SELECT max(seq) FROM hm.turn t WHERE t.theme = c.theme),
@@ -30,7 +35,8 @@ SET_COUNTER = "UPDATE hm.clock SET seq = %(seq)s, gc_seq = least(gc_seq, %(seq)s
 STAMP_AGAIN = f"""
 WITH late AS (
   SELECT theme, id, row_number() OVER (ORDER BY hlc) AS n FROM hm.fact
-  WHERE theme = %(theme)s AND hlc >> 16 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint + {SKEW_MS}
+  WHERE theme = %(theme)s AND NOT {IS_TOO_LARGE}
+    AND hlc >> 16 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint + {SKEW_MS}
 ), c AS (
   UPDATE hm.clock SET seq = seq + (SELECT count(*) FROM late) WHERE theme = %(theme)s
   RETURNING seq - (SELECT count(*) FROM late) AS base
@@ -48,10 +54,7 @@ DROP_RIGHTS = (
     "DELETE FROM hm.member m WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = m.role) RETURNING role::text"
 )
 
-TOO_LARGE = """
-SELECT id::text FROM hm.fact
-WHERE octet_length(content) > 409600 OR pg_column_size(attrs) > 65536 OR pg_column_size(origin) > 65536 ORDER BY id
-"""
+TOO_LARGE = f"SELECT id::text FROM hm.fact WHERE {IS_TOO_LARGE} ORDER BY id"
 
 
 @dataclass(frozen=True, slots=True)

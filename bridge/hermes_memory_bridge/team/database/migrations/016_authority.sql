@@ -44,15 +44,6 @@ DROP TRIGGER IF EXISTS origin_of_row ON hm.turn;
 DROP TRIGGER IF EXISTS vector_of_former_text ON hm.fact;
 DROP FUNCTION IF EXISTS hm.note_pusher(), hm.keep_origin(), hm.forget_vector();
 
--- Sizes: no store takes more than 100,000 characters. What is there already stays as it is.
-ALTER TABLE hm.fact ADD CONSTRAINT fact_sizes CHECK (
-  octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND pg_column_size(origin) <= 65536
-  AND cardinality(anc) <= 256 AND octet_length(theme) <= 1024 AND octet_length(kind) <= 64
-) NOT VALID;
-ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
-  pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
-) NOT VALID;
-
 -- Digests of contents are keyed: a plain one, wherever it is kept on, tells whoever guesses a text that he was right.
 INSERT INTO hm.setting (name, value)
 SELECT 'hash_key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
@@ -64,6 +55,15 @@ BEGIN
     UPDATE hm.vector v SET content_sha = f.content_sha FROM hm.fact f WHERE f.theme = v.theme AND f.id = v.id;
   END IF;
 END $$;
+
+-- Sizes: no store takes more than 100,000 characters. What is there already stays as it is.
+ALTER TABLE hm.fact ADD CONSTRAINT fact_sizes CHECK (
+  octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND pg_column_size(origin) <= 65536
+  AND cardinality(anc) <= 256 AND octet_length(theme) <= 1024 AND octet_length(kind) <= 64
+) NOT VALID;
+ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
+  pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
+) NOT VALID;
 
 -- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
 -- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
