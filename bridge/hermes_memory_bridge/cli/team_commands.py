@@ -29,7 +29,7 @@ from hermes_memory_bridge.cli.bridge_options import (
 from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn as dsns
-from hermes_memory_bridge.team.database.team_states import NO_DRIVER, NOT_NAMED, TeamError, to_team_state
+from hermes_memory_bridge.team.database.team_states import INVITATION, NO_DRIVER, NOT_NAMED, TeamError, to_team_state
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
 from hermes_memory_store.model import Uid
@@ -45,9 +45,6 @@ LONG_S = 3_600.0
 """The first sync of a large memory takes minutes."""
 
 LOOK_S = 0.2
-
-INVITATION = "hm1."
-"""Begins a code of an invitation, as `team_members` makes it."""
 
 TOMBSTONE_DAYS = 180
 """How long deleted rows are kept unless an administrator says otherwise: a store that is away for longer lists everything."""

@@ -60,8 +60,8 @@ def erase_messages_from_waiting(
 
 def mask_unnamed(text: str) -> str:
     """Return a text with each secret, and each mark of one, as a mark without a name."""
-    mark = to_secret_placeholder()
     from hermes_memory_store.content_checks.secrets import find_secrets
 
+    mark = to_secret_placeholder()
     hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])
     return MARK.sub(mark, hidden)

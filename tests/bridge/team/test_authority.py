@@ -84,14 +84,20 @@ def run_as_member(database: Database, statements: list[str]) -> None:
             conn.execute(statement)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_a_hostile_member_is_refused_and_the_others_go_on(database: Database, attack: str) -> None:
+def share_a_purge(database: Database) -> tuple[Side, Side, str]:
+    """Two machines that share a fact and a purged one, and the uid of that."""
     here, there = Side("ours"), Side("ours")
     here.write("ours", "one")
     purged = here.write("ours", "a secret word")
     settle(database, here, there)
     here.write("ours", None, purged, state=2)
     settle(database, here, there)
+    return here, there, purged
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_hostile_member_is_refused_and_the_others_go_on(database: Database, attack: str) -> None:
+    here, there, purged = share_a_purge(database)
 
     with pytest.raises(InsufficientPrivilege):
         run_as_member(database, ATTACKS[attack])
@@ -195,12 +201,7 @@ PUSHES = {
 
 @pytest.mark.parametrize("push", PUSHES)
 def test_a_hostile_push_is_refused_or_changes_nothing(database: Database, push: str) -> None:
-    here, there = Side("ours"), Side("ours")
-    here.write("ours", "one")
-    purged = here.write("ours", "a secret word")
-    settle(database, here, there)
-    here.write("ours", None, purged, state=2)
-    settle(database, here, there)
+    here, there, purged = share_a_purge(database)
 
     named = {**HARMLESS, **PUSHES[push]}
     with suppress(IntegrityError, ProgramLimitExceeded):

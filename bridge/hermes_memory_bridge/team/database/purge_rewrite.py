@@ -18,7 +18,7 @@ from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from hermes_memory_bridge.team.database.team_schema import COLLECTED, KEEP_SETTING, LOCK_TIMEOUT
 from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 
-TABLES = ("hm.fact", "hm.turn", "hm.vector", "hm.stage", "pg_catalog.pg_statistic")
+TABLES = ("hm.fact", "hm.turn", "hm.vector", "pg_catalog.pg_statistic")
 """Tables that held words, in the order in which they are rewritten: the statistics after those they are samples of."""
 
 PURGED_ROWS = "SELECT (SELECT count(*) FROM hm.fact WHERE state = 2) + (SELECT count(*) FROM hm.turn WHERE state = 2)"
@@ -73,8 +73,8 @@ def rewrite_purged(dsn: str, *, always: bool = False) -> RewriteResult:
                 rewrite_table(conn, table, done)
         if not done.left:
             conn.execute(KEEP_SETTING, (ERASED, str(purged)))
-            now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint::text"
-            conn.execute(KEEP_SETTING.replace("(%s, %s)", f"(%s, {now})"), (COLLECTED,))
+            (now,) = conn.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint").fetchone() or (0,)
+            conn.execute(KEEP_SETTING, (COLLECTED, str(now)))
     return done
 
 

@@ -22,10 +22,8 @@ from hermes_memory_bridge.team.database.team_schema import (
     set_member_rights,
     verify_team_schema,
 )
+from hermes_memory_bridge.team.database.team_states import INVITATION
 from hermes_memory_store.errors import ArgumentError
-
-CODE = "hm1."
-"""Begins a code of an invitation; what follows is a DSN, and nothing to be passed on openly."""
 
 ROLE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
@@ -95,7 +93,7 @@ def invite_member(
     place = conninfo.conninfo_to_dict(reach or dsn)
     given = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
     document = json.dumps({**given, "user": role, "password": password})
-    return CODE + base64.urlsafe_b64encode(document.encode()).decode().rstrip("=")
+    return INVITATION + base64.urlsafe_b64encode(document.encode()).decode().rstrip("=")
 
 
 def redeem_invitation(code: str) -> str:
@@ -105,7 +103,7 @@ def redeem_invitation(code: str) -> str:
     :raises psycopg.Error: the database cannot be reached, or the code was used already
     """
     try:
-        body = code.strip().removeprefix(CODE)
+        body = code.strip().removeprefix(INVITATION)
         given = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         dsn = conninfo.make_conninfo(**given)
         role = str(given["user"])

@@ -122,6 +122,9 @@ def to_wrong_version_state(found: int, known: int) -> TeamState:
     return TeamState("new schema", f"the team database is at version {found}, this program knows {known}: upgrade it")
 
 
+INVITATION = "hm1."
+"""Begins a code of an invitation; what follows is a DSN, and nothing to be passed on openly."""
+
 DENIED_CODE, MAY_NOT_WRITE = "42501", "may not write to this theme"
 """How `hm.tick` refuses."""
 

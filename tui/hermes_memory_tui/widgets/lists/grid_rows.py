@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Protocol, TypeVar
 
 from hermes_memory_store.language.natural_order import natural_order
@@ -129,10 +129,15 @@ WHOLE, BEGINNING, INSIDE, SCATTERED = 8, 6, 4, 1
 def score_word(word: str) -> Callable[[str], int]:
     """Return a function that says how well a word matches the text of a row; 0 when it does not."""
 
+    @cache  # compiled once, with the first row that holds the word: a long text that was pasted is in none
+    def patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+        begins = rf"(?<!\w){re.escape(word)}"
+        return re.compile(begins), re.compile(rf"{begins}(?!\w)")
+
     def score(text: str) -> int:
         if word in text:
-            begins = rf"(?<!\w){re.escape(word)}"
-            return WHOLE if re.search(rf"{begins}(?!\w)", text) else BEGINNING if re.search(begins, text) else INSIDE
+            begins, whole = patterns()
+            return WHOLE if whole.search(text) else BEGINNING if begins.search(text) else INSIDE
         return SCATTERED if len(word) > 1 and find_letters(word, text) else 0
 
     return score

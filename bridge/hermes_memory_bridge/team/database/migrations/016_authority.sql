@@ -65,6 +65,13 @@ ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
   pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
 ) NOT VALID;
 
+CREATE FUNCTION hm.refuse_reader(asked text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF asked <> ALL (hm.allowed_themes(true)) THEN
+    RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
+  END IF;
+END $$;
+
 -- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
 -- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
 -- whoever calls it, which are the functions below.
@@ -73,9 +80,7 @@ DECLARE
   base bigint;
   taken bigint;
 BEGIN
-  IF asked <> ALL (hm.allowed_themes(true)) THEN
-    RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
-  END IF;
+  PERFORM hm.refuse_reader(asked);
   IF rows NOT BETWEEN 1 AND 2000 OR rows > 1 AND bytes > 4194304 THEN
     RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 2,000 rows or 4 MiB at once', session_user);
   END IF;
@@ -172,9 +177,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   held bigint;
 BEGIN
-  IF asked <> ALL (hm.allowed_themes(true)) THEN
-    RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
-  END IF;
+  PERFORM hm.refuse_reader(asked);
   WITH u AS (
     SELECT * FROM unnest(uids, shas, numbers) AS u (id, sha, many)
   ), f AS MATERIALIZED (
