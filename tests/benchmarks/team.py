@@ -24,6 +24,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from hermes_memory_bridge.team.database.dev_server import DevServer
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import BATCH, LOAD, PAGE, KnownTheme, TeamServer, new_push_token
 from hermes_memory_bridge.trust import Vault
@@ -151,7 +152,7 @@ def idle(dsn: str, rounds: int) -> None:
     with TeamServer(dsn) as server, psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as plain:
         node = str(uuid.uuid4())
         known = [KnownTheme("load0", server.pull("load0", 0, 1_000_000).cursor), KnownTheme("none", PullCursor())]
-        assert not server.hello(node, known).news
+        assert not server.greet(node, known).news
         assert server.is_unchanged(known)
         ours, floor = interleaved(
             rounds, lambda _: server.is_unchanged(known), lambda _: plain.execute("SELECT 1").fetchone()
@@ -250,6 +251,7 @@ def main() -> None:
             with psycopg.connect(postgres.dsn, autocommit=True) as conn:
                 conn.execute("CREATE ROLE stores LOGIN")
             migrate_team_schema(postgres.dsn, runtime_role="stores")
+            restrict_role_to_themes(postgres.dsn, "stores", [])
             rates(postgres.dsn, options.facts, options.rounds)
             taken_in(max(1_000, options.facts // 10), options.rounds)
             idle(make_conninfo(postgres.dsn, user="stores"), 2_000)

@@ -26,6 +26,7 @@ from psycopg.conninfo import make_conninfo
 
 from hermes_memory_bridge.embedding.vector_index import pack_unit_vector
 from hermes_memory_bridge.team.database.dev_server import DevServer
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import index_large_themes, migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search import fact_queries
@@ -214,6 +215,7 @@ def main() -> None:
             with psycopg.connect(postgres.dsn, autocommit=True) as conn:
                 conn.execute("CREATE ROLE stores LOGIN")
             migrate_team_schema(postgres.dsn, runtime_role="stores", dimension=DIMENSIONS)
+            restrict_role_to_themes(postgres.dsn, "stores", [])
             corpus = fill(postgres.dsn, sizes, some(options.facts))
             built = [("an index for each theme above 10,000", timed(lambda: index_large_themes(postgres.dsn)))]
             built.append(("one index over all themes", timed(lambda: one_index(postgres.dsn))))

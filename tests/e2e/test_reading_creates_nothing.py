@@ -110,7 +110,7 @@ BRIDGE_NEEDING_A_STORE = {
 BRIDGE_OTHERS = {
     "serve", "start", "restart", "install-service", "uninstall-service", "connect", "token add",
     "team migrate", "team repair", "team invite", "team members", "team revoke",
-    "team restrict", "team index", "team collect", "team connect", "team disconnect", "team dev",
+    "team restrict", "team open", "team index", "team collect", "team connect", "team disconnect", "team dev",
 }  # fmt: skip
 """They make a store, configure something, or act on a server."""
 

@@ -1,4 +1,4 @@
-"""`team migrate|restrict|invite|members|revoke|index|collect|repair|connect|disconnect|status|verify|dev`, and
+"""`team migrate|open|restrict|invite|members|revoke|index|collect|repair|connect|disconnect|status|verify|dev`, and
 `sync now|status|pause|resume|verify|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
@@ -37,6 +37,7 @@ from hermes_memory_store.store import Store, refuse_missing_store
 from hermes_memory_store.uids import has_uid_part, parse_uid_digits
 
 if TYPE_CHECKING:
+    from hermes_memory_bridge.team.database.team_members import Member
     from hermes_memory_bridge.team.syncer import Syncer
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -87,17 +88,23 @@ def rights_options(command: F) -> F:
     command = click.option("--until", metavar="DATE", type=click.DateTime(), help="When the rights end (local time).")(
         command
     )
+    return read_option(command)
+
+
+def read_option(command: F) -> F:
+    """Add `--read`."""
     return click.option("--read", "reads", metavar="THEME", multiple=True, help="A theme that it may only read.")(
         command
     )
 
 
-def format_rights(themes: Sequence[str] | None, reads: Sequence[str] = (), until: object = None) -> str:
+def format_rights(themes: Sequence[str], reads: Sequence[str] = (), until: object = None) -> str:
     """Return what a role may, in words."""
-    parts = ["every theme"] if themes is None and not reads else []
-    parts += [", ".join(themes)] if themes else []
+    from hermes_memory_bridge.team.database.team_rights import EVERY_THEME
+
+    parts = ["every theme" if EVERY_THEME in themes else ", ".join(themes)] if themes else []
     parts += [f"{', '.join(reads)} (only reading)"] if reads else []
-    return "; ".join(parts) + (f", until {until}" if until else "")
+    return ("; ".join(parts) or "no theme") + (f", until {until}" if until else "")
 
 
 def dimension_option(command: F) -> F:
@@ -120,11 +127,20 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
     """Create or update the tables, as the owner."""
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     schema = run_with_driver_errors(lambda: import_team_driver().migrate_team_schema(dsn, **settings))
+    from hermes_memory_bridge.team.database import team_members
+
+    members = run_with_driver_errors(lambda: team_members.list_members(dsn))
     print_answer(
         as_json,
-        {"version": schema.version, "dimension": schema.dimension, "model": schema.model},
+        {
+            "version": schema.version,
+            "dimension": schema.dimension,
+            "model": schema.model,
+            "members": [one.as_dict() for one in members],
+        },
         f"the team database is at version {schema.version}, "
-        + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only"),
+        + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only")
+        + f"\n{format_members(members)}\na new theme is open to nobody until you open it: team open ROLE THEME…",
     )
 
 
@@ -136,15 +152,39 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
 @click.argument("role")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
 def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **rights: Any) -> None:
-    """Restrict a role to some themes, as the owner.
+    """Set the themes that are open to a role, as the owner.
 
-    Without THEME and --read: all of them again.
+    Without THEME and --read: every theme, new ones too.
     """
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    run_with_driver_errors(lambda: import_team_driver().restrict_role_to_themes(dsn, role, themes, **rights))
-    print_answer(
-        as_json, {"role": role, "themes": list(themes)}, f"{role} sees {format_rights(themes or None, **rights)}"
-    )
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_rights
+
+    run_with_driver_errors(lambda: team_rights.restrict_role_to_themes(dsn, role, themes, **rights))
+    given = themes if themes or rights["reads"] else (team_rights.EVERY_THEME,)
+    print_answer(as_json, {"role": role, "themes": list(given)}, f"{role} sees {format_rights(given, **rights)}")
+
+
+@team_group.command("open")
+@unused_store_option
+@json_option
+@owner_option
+@read_option
+@click.argument("role")
+@click.argument("themes", metavar="[THEME]...", nargs=-1)
+def team_open_command(
+    as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], reads: tuple[str, ...]
+) -> None:
+    """Open more themes to a role, as the owner; a new theme is open to nobody."""
+    if not (themes or reads):
+        raise ArgumentError(f"name the themes that are opened; `team restrict {role}` alone opens every theme", role)
+    import_team_driver()
+    from hermes_memory_bridge.team.database import team_rights
+
+    dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
+    run_with_driver_errors(lambda: team_rights.open_themes(dsn, role, themes, reads=reads))
+    document = {"role": role, "themes": list(themes), "reads": list(reads)}
+    print_answer(as_json, document, f"{role} sees {format_rights(themes, reads)} from now on")
 
 
 @team_group.command("invite")
@@ -179,11 +219,16 @@ def team_members_command(as_json: bool, admin_dsn: str) -> None:
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     found = run_with_driver_errors(lambda: team_members.list_members(dsn))
+    print_answer(as_json, {"members": [one.as_dict() for one in found]}, format_members(found))
+
+
+def format_members(found: Sequence[Member]) -> str:
+    """Return a line for each role that exchanges rows."""
     lines = [
         f"{one.role}{'' if one.logs_in else ' (a group)'}: {format_rights(one.themes, one.reads, one.until)}"
         for one in found
     ]
-    print_answer(as_json, {"members": [one.as_dict() for one in found]}, "\n".join(lines) or "nobody was let in")
+    return "\n".join(lines) or "nobody was let in"
 
 
 @team_group.command("revoke")

@@ -30,6 +30,7 @@ from hermes_memory_bridge.team.database.team_server import (
     new_push_token,
 )
 from hermes_memory_bridge.team.database.team_states import (
+    CLOSED,
     DENIED,
     IDLE,
     OTHER_PROJECT,
@@ -38,6 +39,7 @@ from hermes_memory_bridge.team.database.team_states import (
     TeamError,
     TeamState,
     to_clock_skew_state,
+    to_closed_state,
 )
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
@@ -79,6 +81,9 @@ AGAIN_S, SELDOM_S = 60.0, 3_600.0
 
 STEPPED_MS = 1_000
 """A step of this machine's clock after which the database is asked for its time before anything else."""
+
+COMPLETE_STATES = (IDLE.name, "clock", CLOSED)
+"""States of an exchange after which nothing is left that could be sent."""
 
 ProgressCallback = Callable[[], None]
 
@@ -143,6 +148,8 @@ class SyncRun:
         self._forgotten: dict[str, int] = {}
         self._other_projects: dict[str, TeamState] = {}
         """Themes under whose names the team has other projects."""
+        self._closed: frozenset[str] = frozenset()
+        """Themes that are not open to this role."""
         self._left = False
         self._sharing: list[ThemeSharing] | None = None
         """Themes whose captured turns were exchanged last."""
@@ -161,6 +168,7 @@ class SyncRun:
         greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
             outcome.themes[theme] = ThemeSyncCount(server_seq=cursor.seq)
+        self._note_closed(greeting.closed)
         self._compare_versions(greeting.news, cursors)
         for news in greeting.news:
             outcome.themes[news.theme].server_seq = news.seq
@@ -176,7 +184,7 @@ class SyncRun:
             return outcome
         self._left = False
         for theme in outcome.themes:
-            if self._is_denied(theme, theme) or self._is_kept_apart(theme):
+            if self._is_left_alone(theme, theme):
                 continue
             if greeting.read_only:
                 if sync.pending_rows(theme, limit=1):
@@ -186,7 +194,7 @@ class SyncRun:
                 self._left = self._push(server, theme) or self._left
         self._note_fetched()
         outcome.more = self._sync_turns(server, shared, read_only=greeting.read_only)
-        if not self._left and not outcome.more and outcome.state in (IDLE, to_clock_skew_state(outcome.offset_ms)):
+        if not self._left and not outcome.more and outcome.state.name in COMPLETE_STATES:
             self._sent_at = version
         return outcome
 
@@ -205,6 +213,20 @@ class SyncRun:
             self._refused.fail()
         else:
             self._refused.reset()
+
+    def _note_closed(self, closed: frozenset[str]) -> None:
+        """Note the themes that are not open to this role; what waits is sent once they are."""
+        if closed != self._closed:
+            self._closed, self._sent_at = closed, None
+            if closed:
+                log.warning("%s", to_closed_state(sorted(closed)).words)
+        for theme in closed:
+            self.outcome.themes[theme].state = to_closed_state([theme])
+            self.outcome.state = to_closed_state(sorted(closed))
+
+    def _is_left_alone(self, theme: str, what: str) -> bool:
+        """Check whether nothing of a theme, or of a part of it, is exchanged now."""
+        return theme in self._closed or self._is_denied(theme, what) or self._is_kept_apart(theme)
 
     def _is_denied(self, theme: str, what: str) -> bool:
         """Check whether a theme is skipped because access to it was denied a short while ago."""
@@ -266,7 +288,7 @@ class SyncRun:
             greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
         else:
             sent = self.store.clock()
-            greeting = server.hello(self.store.sync.node, known)
+            greeting = server.greet(self.store.sync.node, known)
             self._observe(greeting.server_ms, (sent + self.store.clock()) // 2)
             self._greeted, self._said = server, greeting
         outcome.state = to_clock_skew_state(outcome.offset_ms) or IDLE
@@ -350,7 +372,7 @@ class SyncRun:
         listing = self._resume_listing(server, theme)
         more = is_behind_tombstones(
             cursor, listing.gc_seq
-        )  # else it is another database by now, which the next hello finds out
+        )  # else it is another database by now, which the next greeting finds out
         while more:
             page = server.pull(theme, listing.seq, self._page)
             if page.gc_seq != listing.gc_seq:
@@ -370,7 +392,7 @@ class SyncRun:
         sync = self.store.sync
         begun = sync.load_listing(theme)
         if begun is not None and begun.seq <= begun.head.seq and begun.head.mark_seq is not None:
-            lost = [news for news in server.hello(sync.node, [KnownTheme(theme, begun.head)]).news if not news.whole]
+            lost = [news for news in server.greet(sync.node, [KnownTheme(theme, begun.head)]).news if not news.whole]
             if not lost:
                 return begun
         sync.forget_listing(theme)
@@ -452,7 +474,7 @@ class SyncRun:
         left, first, self._sharing = False, self._sharing is None, list(shared)
         for theme, on in ((one.theme, one.on) for one in shared):
             what = f"the turns of theme {theme}"
-            if self._is_denied(theme, what) or self._is_kept_apart(theme):
+            if self._is_left_alone(theme, what):
                 continue
             with self._tolerate_denial(theme, what):
                 if first and on:

@@ -61,7 +61,7 @@ RENEW_S = 20.0
 LEASE_HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
-SYNCING_STATES = ("idle", "clock", "incomplete", "exchanging")
+SYNCING_STATES = ("idle", "clock", "closed", "incomplete", "exchanging")
 """States in which rows are exchanged."""
 
 REPORT_ROWS = 20

@@ -61,15 +61,9 @@ NO_ROOM = TeamState(
     "no room", "the team database keeps no vectors: its owner makes room with `team migrate --dimension N`"
 )
 
-MISSING_VECTORS_SQL = """
-SELECT f.seq, f.id::text, f.content_sha FROM hm.fact f
-LEFT JOIN hm.vector v ON v.theme = f.theme AND v.id = f.id AND v.model = %(model)s AND v.content_sha = f.content_sha
-WHERE f.theme = %(theme)s AND f.seq > %(after)s AND f.kind = 'fact' AND f.state = 0
-  AND f.attrs ->> 'tier' IN ('hot', 'cold') AND v.id IS NULL
-ORDER BY f.seq LIMIT %(limit)s
-"""
+MISSING_VECTORS_SQL = "SELECT * FROM hm.list_missing_vectors(%(theme)s, %(model)s, %(after)s, %(limit)s)"
 
-MODEL = "SELECT model FROM hm.vector WHERE theme = %s ORDER BY id LIMIT 1"
+MODEL = "SELECT hm.find_vector_model(%s)"
 """Of one theme. Should two bridges have begun at once with two models, all of them come to the same answer."""
 
 STORE_VECTORS_SQL = """

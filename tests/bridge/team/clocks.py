@@ -34,7 +34,8 @@ class ServerClock:
         self.database = database
         database.run(TAKE_OVER)
         database.run(f"ALTER DATABASE {database.name} SET search_path = fake, pg_catalog, public")
-        database.run("ALTER FUNCTION hm.push SET search_path = fake, pg_catalog, pg_temp")
+        for name in ("greet", "push"):
+            database.run(f"ALTER FUNCTION hm.{name} SET search_path = fake, pg_catalog, pg_temp")
 
     def shift(self, ms: int) -> None:
         """Let it run so many milliseconds ahead of the true time; behind, where that is negative."""

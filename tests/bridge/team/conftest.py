@@ -15,6 +15,7 @@ import pytest
 from psycopg import conninfo
 
 from hermes_memory_bridge.team.database.dev_server import DevServer
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import BASE, load_team_migrations, migrate_team_schema
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -127,7 +128,8 @@ def former(empty: Database) -> Database:
 
 @pytest.fixture
 def database(postgres: DevServer, template: str) -> Iterator[Database]:
-    """A migrated database, which lets its role in."""
+    """A migrated database, all of which is open to its role."""
     with made_database(postgres, template) as made:
         migrate_team_schema(made.admin, runtime_role=f"{made.name}_runtime")
+        restrict_role_to_themes(made.admin, f"{made.name}_runtime", [])
         yield made

@@ -15,7 +15,8 @@ import pytest
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime import call_dispatch
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.team.database.team_schema import AUTHORITY, migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import AUTHORITY, migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
@@ -109,6 +110,7 @@ class Machine:
 async def ours(empty: Database, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds and exchanges the theme."""
     migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
+    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
     machine = Machine(tmp_path / "ours", empty.runtime, sync=True)
     yield machine
     await machine.close()
@@ -362,7 +364,7 @@ async def test_words_answer_where_vectors_may_not_be_read(ours: Machine, other: 
     ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
     await share(ours, empty)
     await ready(other)
-    empty.run(f"REVOKE ALL ON hm.vector FROM {empty.name}_runtime")
+    empty.run(f"REVOKE ALL ON FUNCTION hm.find_nearest FROM {empty.name}_runtime")
 
     answer = await other.recall("car", scope=THEME)
 

@@ -11,13 +11,15 @@ from psycopg import IntegrityError, conninfo, sql
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable, ProgramLimitExceeded
 
 from hermes_memory_bridge.team.database import team_schema, team_server
-from hermes_memory_bridge.team.database.team_schema import migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_members import list_members
+from hermes_memory_bridge.team.database.team_rights import open_themes, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer, new_push_token
 from hermes_memory_bridge.team.sync_run import take_bytes
 from hermes_memory_store.errors import ArgumentError
-from tests.bridge.team.conftest import Database
+from tests.bridge.team.conftest import PARTITIONS, Database
 from tests.bridge.team.side import Side
-from tests.bridge.team.test_exchange import settle
+from tests.bridge.team.test_exchange import exchange_of, settle
 
 TICKED = "INSERT INTO hm.clock (theme, seq) VALUES ('ours', 1) ON CONFLICT (theme) DO UPDATE SET seq = hm.clock.seq + 1"
 
@@ -63,6 +65,11 @@ ATTACKS = {
         ),
     ],
     "reads who may what": ["SELECT * FROM hm.member"],
+    "reads rows past the functions": ["SELECT * FROM hm.fact"],
+    "reads counters past the functions": ["SELECT * FROM hm.clock"],
+    "waits for whoever alters a table": ["LOCK TABLE hm.fact IN ACCESS SHARE MODE"],
+    "reads the statistics of words": ["SELECT stavalues1 FROM pg_statistic"],
+    "asks what he may by the owner's function": ["SELECT hm.allowed_themes()", "DELETE FROM hm.member"],
     "opens a theme for himself": ["INSERT INTO hm.member VALUES (session_user, '{ours}')"],
     "locks everybody out": ["LOCK TABLE hm.fact IN ACCESS EXCLUSIVE MODE"],
     "holds a counter": ["SELECT * FROM hm.clock FOR UPDATE"],
@@ -147,6 +154,121 @@ def test_a_group_that_is_restricted_restricts_its_members(database: Database) ->
         restrict_role_to_themes(database.admin, f"{database.name}_sales", [])
         with TeamServer(dsn) as server:
             assert len(server.pull("theirs", 0).rows) == 1
+
+
+READING = {
+    "pull": "SELECT * FROM hm.pull('{theme}', 0, 10, 1000000)",
+    "pull_winners": "SELECT * FROM hm.pull_winners('{theme}', ARRAY['{uid}']::uuid[], '{{1}}', ARRAY['{uid}']::uuid[])",
+    "pull_turns": "SELECT * FROM hm.pull_turns('{theme}', 0, 100, true, 10, 1000000)",
+    "find_turns": "SELECT * FROM hm.find_turns('{theme}', ARRAY['{uid}']::uuid[])",
+    "list_turn_states": "SELECT * FROM hm.list_turn_states('{theme}')",
+    "count_facts": "SELECT 1 WHERE hm.count_facts('{theme}', 10) > 0",
+    "count_turns": "SELECT 1 WHERE hm.count_turns('{theme}', 10) > 0",
+    "find_facts": "SELECT * FROM hm.find_facts('{theme}', ARRAY['{uid}']::uuid[])",
+    "find_scopes": "SELECT * FROM hm.find_scopes('{theme}', ARRAY['{scope}']::uuid[])",
+    "find_turns_around": "SELECT * FROM hm.find_turns_around('{theme}', ARRAY['{uid}']::uuid[], 1, 9, 9)",
+    "list_missing_vectors": "SELECT * FROM hm.list_missing_vectors('{theme}', 'other', 0, 10)",
+    "find_vector_model": "SELECT 1 WHERE hm.find_vector_model('{theme}') IS NOT NULL",
+    "count_vectors": "SELECT 1 FROM hm.count_vectors() WHERE theme = '{theme}'",
+    "find_nearest": "SELECT * FROM hm.find_nearest('{theme}', 'm', '[1,1,1]', 10)",
+    "compare_vectors": "SELECT * FROM hm.compare_vectors('{theme}', 'm', '[1,1,1]', ARRAY['{uid}']::uuid[])",
+    "worded": "SELECT * FROM hm.worded('{theme}', ARRAY[''], NULL, NULL, NULL, 10, 10)",
+    "turns_worded": "SELECT * FROM hm.turns_worded('{theme}', ARRAY['said'], 10, 10)",
+    "list_themes": "SELECT * FROM hm.list_themes(NULL) t WHERE t = '{theme}'",
+    "greet": "SELECT 1 FROM hm.greet('{uid}', ARRAY['{theme}'], '{{0}}', '{{NULL}}', '{{NULL}}') WHERE news::text <> '[]'",
+    "is_changed": "SELECT 1 WHERE hm.is_changed(ARRAY['{theme}'], '{{0}}')",
+}
+"""A statement for each function that reads; each finds something in a theme that is open."""
+
+CHECKED_ELSEWHERE = {
+    "push",
+    "push_turns",
+    "keep_vectors",
+    "tick",
+    "refuse_reader",
+    "folded",
+    "allowed_themes",
+    "may_read",
+}
+
+
+@pytest.fixture
+def theirs(empty: Database) -> Iterator[tuple[Database, str, str]]:
+    """A theme with a row of each kind, a fact's and turn's uid, and a scope's; nothing is open to the role."""
+    migrate_team_schema(empty.admin, dimension=3, runtime_role=f"{empty.name}_runtime", partitions=PARTITIONS)
+    uid, scope = "01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"
+    empty.run("INSERT INTO hm.clock VALUES ('theirs', 3)")
+    columns = "(theme, id, kind, content, attrs, content_sha, hlc, node, seq)"
+    row = """('theirs', '{uid}', '{kind}', 'said', '{{"tier": "cold"}}', 'x', 5, '{uid}', {seq})"""
+    values = ", ".join([row.format(uid=uid, kind="fact", seq=1), row.format(uid=scope, kind="scope", seq=2)])
+    empty.run(f"INSERT INTO hm.fact {columns} VALUES {values}")
+    empty.run(f"INSERT INTO hm.vector VALUES ('theirs', '{uid}', 'm', 'x', '[1,1,1]')")
+    empty.run(
+        "INSERT INTO hm.turn (theme, id, role, content, said_at, node, seq)"
+        f" VALUES ('theirs', '{uid}', 'user', 'said', 1, '{uid}', 3)"
+    )
+    return empty, uid, scope
+
+
+def test_no_function_reads_a_theme_that_is_not_open(theirs: tuple[Database, str, str]) -> None:
+    database, uid, scope = theirs
+    role = f"{database.name}_runtime"
+
+    def found() -> set[str]:
+        with psycopg.connect(database.runtime) as conn:
+            asked = {name: said.format(theme="theirs", uid=uid, scope=scope) for name, said in READING.items()}
+            return {name for name, said in asked.items() if conn.execute(said).fetchall()}
+
+    with psycopg.connect(database.admin) as conn:
+        there = conn.execute("SELECT proname::text FROM pg_proc WHERE pronamespace = 'hm'::regnamespace").fetchall()
+    assert {name for (name,) in there} == READING.keys() | CHECKED_ELSEWHERE
+    assert found() == set()
+    open_themes(database.admin, role, [], reads=["theirs"])
+    assert found() == READING.keys()
+    restrict_role_to_themes(database.admin, role, ["ours"])
+    assert found() == set()
+
+
+def test_a_new_theme_is_open_to_nobody_until_it_is_opened(database: Database) -> None:
+    role = f"{database.name}_runtime"
+    restrict_role_to_themes(database.admin, role, ["ours"])
+    here, there = Side("ours", "new"), Side("ours", "new")
+    for theme in here.themes():
+        here.write(theme, f"of {theme}")
+    with TeamServer(database.runtime) as server:
+        run = exchange_of(here)
+        outcome = run.run(server)
+        assert outcome.state.name == "closed"
+        assert "not open to this role in the team database: new;" in outcome.state.words
+        assert outcome.themes["ours"].pushed == 1
+        assert len(here.pending_rows("new")) == 1
+        open_themes(database.admin, role, ["new"])
+        run.expire_backoffs()
+        assert run.run(server).state.name == "idle"
+    settle(database, here, there)
+    assert here.digest("new") == there.digest("new")
+    assert [row.content for row in there.rows.values() if row.theme == "new"] == ["of new"]
+
+
+def test_what_is_there_stays_open_to_who_could_reach_it(former: Database) -> None:
+    former.run("INSERT INTO hm.clock VALUES ('ours', 1), ('law', 1)")
+    with member_of(former, "sales"):
+        former.run(f"INSERT INTO hm.member VALUES ('{former.name}_sales', '{{law}}')")
+        former.run(f"GRANT INSERT ON hm.fact TO {former.name}_sales")
+        migrate_team_schema(former.admin)
+        found = {one.role: one.themes for one in list_members(former.admin)}
+        assert found == {f"{former.name}_runtime": ["law", "ours"], f"{former.name}_sales": ["law"]}
+
+
+def test_rights_of_ones_own_count_alone_and_are_not_opened_by_the_way(database: Database) -> None:
+    with member_of(database, "sales") as dsn:
+        group, member = f"{database.name}_sales", f"{database.name}_sales_member"
+        restrict_role_to_themes(database.admin, group, ["sales"])
+        with pytest.raises(ArgumentError, match=f"{member} has its rights as a member of {group}"):
+            open_themes(database.admin, member, ["law"])
+        restrict_role_to_themes(database.admin, member, ["law"])
+        with psycopg.connect(dsn) as conn:
+            assert conn.execute("SELECT hm.allowed_themes()").fetchone() == (["law"],)
 
 
 def test_a_role_that_is_misspelt_is_not_restricted(database: Database) -> None:
@@ -240,6 +362,7 @@ def test_a_purge_says_nothing_whatever_its_push_carries(database: Database) -> N
 
 def test_who_acts_as_his_group_is_named_all_the_same(database: Database) -> None:
     with member_of(database, "sales") as dsn, psycopg.connect(dsn) as conn:
+        open_themes(database.admin, f"{database.name}_sales", ["ours"])
         conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"{database.name}_sales")))
         conn.execute(PUSHED.format(**HARMLESS))
         conn.commit()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from psycopg import conninfo
 
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search import fact_queries
@@ -63,6 +64,7 @@ def test_more_stores_than_the_pooler_has_connections_exchange_through_it(
 @needs_bouncer
 def test_questions_leave_nothing_in_the_connections_a_pooler_lends(empty: Database, open_folder: Path) -> None:
     migrate_team_schema(empty.admin, dimension=3, runtime_role=f"{empty.name}_runtime")
+    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
     meant = QueryEmbedding("m:3", [1.0, 0.0, 0.0])
     with bouncer(open_folder, empty.runtime) as dsn, ExitStack() as stack:
         servers = [stack.enter_context(TeamServer(dsn, listen=False)) for _ in range(LENT + 2)]

@@ -76,7 +76,7 @@ def test_a_notice_that_comes_with_an_answer_is_heard(database: Database) -> None
     side = Side("ours", "theirs")
     with TeamServer(database.runtime) as server, TeamServer(database.runtime) as other:
         known = [KnownTheme("ours", PullCursor())]
-        server.hello(side.node, known)
+        server.greet(side.node, known)
         side.write("theirs", "said meanwhile")
         exchange_of(side).run(other)
         assert server.is_unchanged(known)
@@ -90,13 +90,13 @@ def test_all_is_asked_again_once_a_minute_and_when_other_themes_are_asked_for(
     node, ours, theirs = str(uuid.uuid4()), KnownTheme("ours", PullCursor()), KnownTheme("theirs", PullCursor())
     with TeamServer(database.runtime) as server:
         assert not server.is_unchanged([ours])
-        server.hello(node, [ours])
+        server.greet(node, [ours])
         assert server.is_unchanged([ours])
         assert not server.is_unchanged([ours, theirs])
-        server.hello(node, [ours, theirs])
+        server.greet(node, [ours, theirs])
         assert server.is_unchanged([ours, theirs])
         monkeypatch.setattr(change_probe, "WHOLE_S", 0.0)
-        server.hello(node, [ours, theirs])
+        server.greet(node, [ours, theirs])
         assert not server.is_unchanged([ours, theirs])
 
 

@@ -180,6 +180,7 @@ def test_the_commands_from_an_empty_server_to_two_that_agree(empty: Database, tm
         assert "team migrate" in refused.stderr
         made = here.command("team", "migrate", "--runtime-role", role, "--dimension", "32", "--json", given=empty.admin)
         assert json.loads(made.stdout)["dimension"] == 32, made.stderr
+        assert here.command("team", "open", role, "ours", given=empty.admin).returncode == 0
         for machine in (here, there):
             connected = machine.command("team", "connect", "-", given=empty.runtime + "\n")
             assert connected.returncode == 0, connected.stderr

@@ -20,9 +20,13 @@ def test_every_owner_command_answers(empty: Database, tmp_path: Path) -> None:
 
     with team(tmp_path, None) as (here,):
         migrated = answer(here, "migrate", "--runtime-role", role, "--dimension", "32", given=empty.admin)
-        assert set(migrated) == {"version", "dimension", "model"}
+        assert migrated["members"] == [{"role": role, "logs_in": True, "themes": [], "reads": [], "until": None}]
+        assert answer(here, "open", role, "sales", "--read", "law", given=empty.admin)["reads"] == ["law"]
+        assert answer(here, "open", role, "support", given=empty.admin)["themes"] == ["support"]
+        members = answer(here, "members", given=empty.admin)["members"]
+        assert [(one["themes"], one["reads"]) for one in members] == [(["sales", "support"], ["law"])]
         assert answer(here, "restrict", role, "marketing", given=empty.admin) == {"role": role, "themes": ["marketing"]}
-        assert answer(here, "restrict", role, given=empty.admin) == {"role": role, "themes": []}
+        assert answer(here, "restrict", role, given=empty.admin) == {"role": role, "themes": ["*"]}
         assert answer(here, "index", given=empty.admin) == {"indexed": []}
         assert answer(here, "collect", given=empty.admin) == {"collected": [], "rewritten": [], "left": []}
         answer(here, "connect", "-", given=empty.runtime + "\n")

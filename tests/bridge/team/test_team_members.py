@@ -16,7 +16,7 @@ from hermes_memory_bridge.team.database.team_members import (
     redeem_invitation,
     revoke_member,
 )
-from hermes_memory_bridge.team.database.team_schema import restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_server import TeamServer, new_push_token
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_store.errors import ArgumentError
@@ -76,7 +76,7 @@ def test_rights_to_themes_are_read_and_write_and_end(database: Database, ann: st
         assert [len(server.pull(theme, 0).rows) for theme in ("ours", "theirs", "another")] == [1, 1, 0]
     assert {one.role: (one.themes, one.reads, one.until is not None) for one in list_members(database.admin)} == {
         ann: (["ours"], ["theirs"], True),
-        f"{database.name}_runtime": (None, [], False),
+        f"{database.name}_runtime": (["*"], [], False),
     }
     database.run("UPDATE hm.member SET until = now() - interval '1 second'")
     with TeamServer(dsn) as server:
@@ -118,9 +118,11 @@ def test_half_a_code_is_said(code: str) -> None:
         redeem_invitation(code)
 
 
-def test_an_end_without_themes_is_refused(database: Database) -> None:
-    with pytest.raises(ArgumentError, match="an end needs"):
-        restrict_role_to_themes(database.admin, f"{database.name}_runtime", [], until=datetime.now(UTC))
+def test_rights_to_every_theme_may_end_too(database: Database) -> None:
+    push(database.runtime, "ours")
+    restrict_role_to_themes(database.admin, f"{database.name}_runtime", [], until=datetime.now(UTC))
+    with pytest.raises(TeamError, match="may not write to this theme"):
+        push(database.runtime, "ours")
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ import pytest
 
 from hermes_memory_bridge.team import sync_run as module
 from hermes_memory_bridge.team.database import turn_statements
-from hermes_memory_bridge.team.database.team_schema import migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_rights import open_themes, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
@@ -536,6 +537,7 @@ def test_what_waits_for_a_migration_is_exchanged_after_it(former: Database, join
     with pytest.raises(TeamError, match="team migrate"):
         TeamServer(former.runtime)
     migrate_team_schema(former.admin)
+    open_themes(former.admin, f"{former.name}_runtime", [THEME])
     settle(former, here, there)
     assert there.heard() == ["waits"]
 
@@ -546,11 +548,11 @@ def test_a_role_sees_the_turns_of_its_themes_only(database: Database, join: Call
     settle(database, here)
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["theirs"])
     with TeamServer(database.runtime) as server:
-        assert server.value("SELECT count(*) FROM hm.turn") == 0
+        assert server.value("SELECT hm.count_turns('ours', 10)") == 0
         words = "SELECT count(*) FROM hm.turns_worded('ours', ARRAY['us'], 10, 10)"
         assert server.value(words) == 0
         restrict_role_to_themes(database.admin, f"{database.name}_runtime", [])
-        assert server.value("SELECT count(*) FROM hm.turn") == 1
+        assert server.value("SELECT hm.count_turns('ours', 10)") == 1
         assert server.value(words) == 1
     with psycopg.connect(database.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
         conn.execute("DELETE FROM hm.turn")

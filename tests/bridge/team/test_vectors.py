@@ -11,7 +11,8 @@ import pytest
 
 from hermes_memory_bridge.embedding.vector_index import pack_unit_vector, to_unit_vector
 from hermes_memory_bridge.team import vector_upload as module
-from hermes_memory_bridge.team.database.team_schema import migrate_team_schema, restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
+from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
@@ -69,6 +70,7 @@ class Side:
 @pytest.fixture
 def side(empty: Database, tmp_path: Path) -> Iterator[Side]:
     migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
+    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
     (tmp_path / "themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
     path = tmp_path / "memory.db"
     with Store.open(path, policies=Policies.load(tmp_path / "themes.toml")) as store:
@@ -248,9 +250,9 @@ def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
     restrict_role_to_themes(side.database.admin, f"{side.database.name}_runtime", [THEME])
 
     with TeamServer(side.database.runtime, listen=False) as server:
-        assert server.rows("SELECT theme FROM hm.vector") == [(THEME,)]
-        with pytest.raises(TeamError):
-            server.rows("INSERT INTO hm.vector SELECT 'theirs', id, model, content_sha, embedding FROM hm.vector")
+        assert server.rows("SELECT theme FROM hm.count_vectors()") == [(THEME,)]
+        with pytest.raises(TeamError, match="may not write to this theme"):
+            server.rows("SELECT hm.keep_vectors('theirs', 'm', '{}', '{}', '{}')")
 
 
 def without_room(database: Database) -> None:
@@ -260,10 +262,11 @@ def without_room(database: Database) -> None:
 
 def narrower(database: Database) -> None:
     migrate_team_schema(database.admin, dimension=8, replace_vectors=True, runtime_role=f"{database.name}_runtime")
+    restrict_role_to_themes(database.admin, f"{database.name}_runtime", [])
 
 
 def denied(database: Database) -> None:
-    database.run(f"REVOKE ALL ON hm.vector FROM {database.name}_runtime")
+    database.run(f"REVOKE ALL ON FUNCTION hm.find_vector_model FROM {database.name}_runtime")
 
 
 @pytest.mark.parametrize(
@@ -298,6 +301,7 @@ def test_a_bridge_with_an_embedding_fills_the_teams_vectors(
     empty: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrate_team_schema(empty.admin, dimension=64, runtime_role=f"{empty.name}_runtime")
+    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
     with standing_in() as endpoint, team(tmp_path, empty.runtime, empty.runtime) as (with_model, without):
         without.start()
         monkeypatch.setenv("HERMES_MEMORY_EMBED_URL", endpoint.url)

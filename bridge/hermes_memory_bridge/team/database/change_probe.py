@@ -78,5 +78,5 @@ def to_statement_name(count: int) -> bytes:
 
 def to_probe_sql(count: int) -> bytes:
     """Return the SQL that checks whether any of that many clocks differs from the known one."""
-    parts = (f"(theme = ${2 * n + 1} AND seq <> ${2 * n + 2})" for n in range(count))
-    return f"SELECT 1 FROM hm.clock WHERE {' OR '.join(parts)} LIMIT 1".encode()
+    themes, seqs = (", ".join(f"${2 * n + place}" for n in range(count)) for place in (1, 2))
+    return f"SELECT 1 WHERE hm.is_changed(ARRAY[{themes}]::text[], ARRAY[{seqs}]::bigint[])".encode()

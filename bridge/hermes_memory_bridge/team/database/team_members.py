@@ -15,13 +15,13 @@ from typing import Any
 import psycopg
 from psycopg import conninfo, sql
 
-from hermes_memory_bridge.team.database.team_schema import (
+from hermes_memory_bridge.team.database.team_rights import (
     LET_IN,
-    grant_row_access,
+    grant_functions,
     refuse_unknown_role,
     set_member_rights,
-    verify_team_schema,
 )
+from hermes_memory_bridge.team.database.team_schema import verify_team_schema
 from hermes_memory_bridge.team.database.team_states import INVITATION
 from hermes_memory_store.errors import ArgumentError
 
@@ -31,7 +31,7 @@ OWNERS_ALONE = ("user", "password", "passfile", "sslkey", "sslcert", "sslpasswor
 """Parts of the owner's DSN that no member is given."""
 
 MEMBERS = f"""
-SELECT l.rolname::text, r.rolcanlogin, m.themes, coalesce(m.reads, '{{}}'), m.until
+SELECT l.rolname::text, r.rolcanlogin, coalesce(m.themes, '{{}}'), coalesce(m.reads, '{{}}'), m.until
 FROM ({LET_IN}) l JOIN pg_roles r ON r.rolname = l.rolname LEFT JOIN hm.member m ON m.role = l.rolname ORDER BY 1
 """
 
@@ -43,8 +43,8 @@ class Member:
     role: str
     logs_in: bool
     """Whether somebody connects as it; else it is a group."""
-    themes: list[str] | None
-    """Themes that it reads and writes; None for all."""
+    themes: list[str]
+    """Themes that it reads and writes; `*` for every theme."""
     reads: list[str]
     """Themes that it only reads."""
     until: str | None
@@ -66,7 +66,7 @@ def invite_member(
 ) -> str:
     """Make a role for a person, and return the code by which one machine of his connects, as the owner.
 
-    :param themes: themes that it may read and write; with `reads` empty, too: all
+    :param themes: themes that it may read and write; with `reads` empty, too: every theme
     :param reads: themes that it may only read
     :param reach: a DSN that says where members reach the database, when that is not where the owner does
     :raises ArgumentError: a name that no role can have, or that one has
@@ -88,7 +88,7 @@ def invite_member(
                 sql.Identifier(role), to_password_hash(conn, role, password)
             )
         )
-        grant_row_access(conn, role)
+        grant_functions(conn, role)
         set_member_rights(conn, role, themes, reads=reads, until=until)
     place = conninfo.conninfo_to_dict(reach or dsn)
     given = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
@@ -127,7 +127,7 @@ def list_members(dsn: str) -> list[Member]:
         verify_team_schema(conn)
         rows = conn.execute(MEMBERS).fetchall()
     return [
-        Member(role, logs_in, themes, list(reads), None if until is None else until.isoformat())
+        Member(role, logs_in, list(themes), list(reads), None if until is None else until.isoformat())
         for role, logs_in, themes, reads, until in rows
     ]
 

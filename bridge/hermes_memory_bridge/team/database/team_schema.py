@@ -9,23 +9,22 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from importlib import resources
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
+from hermes_memory_bridge.team.database.team_rights import LET_IN, grant_functions
 from hermes_memory_bridge.team.database.team_states import NOT_MIGRATED, TeamError, to_wrong_version_state
 from hermes_memory_store.errors import ArgumentError
 
 LOCK = 0x686D_656D
 """Number of the advisory lock that migrating holds."""
 
-AUTHORITY = 16
-"""The migration by which the database decides what a role may write, and the oldest that this program works with."""
+AUTHORITY = 17
+"""The migration by which the database decides what a role may read and write, and the oldest that this program works with."""
 
 LOCK_TIMEOUT = "5s"
 """How long migrating waits for a lock. Behind one long reader it would make everybody else wait behind it."""
@@ -59,11 +58,36 @@ CREATE TABLE hm.vector (
   PRIMARY KEY (theme, id),
   FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE
 );
-ALTER TABLE hm.vector ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own_themes ON hm.vector USING (
-  (SELECT hm.allowed_themes()) IS NULL OR theme = ANY ((SELECT hm.allowed_themes())::text[])
-);
 """
+
+VECTOR_FUNCTIONS = """
+CREATE OR REPLACE FUNCTION hm.find_nearest(asked text, maker text, meant text, most int)
+RETURNS TABLE (id text, similarity float8)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+BEGIN
+  IF hm.may_read(asked) THEN
+    RETURN QUERY SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) meant::{place}.vector)
+      FROM (
+        SELECT id, embedding FROM hm.vector WHERE theme = asked AND model = maker
+        ORDER BY embedding OPERATOR({place}.<=>) meant::{place}.halfvec LIMIT most
+      ) v;
+  END IF;
+END $$;
+CREATE OR REPLACE FUNCTION hm.compare_vectors(asked text, maker text, meant text, wanted uuid[])
+RETURNS TABLE (id text, similarity float8)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  IF hm.may_read(asked) THEN
+    RETURN QUERY SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) meant::{place}.vector)
+      FROM hm.vector v WHERE v.theme = asked AND v.model = maker AND v.id = ANY (wanted);
+  END IF;
+END $$;
+REVOKE EXECUTE ON FUNCTION hm.find_nearest, hm.compare_vectors FROM PUBLIC;
+"""
+"""A theme with an index of its own is looked through by it, any other is compared whole: no index spans several themes. What is
+nearest is compared once more in full precision, as a store does."""
 
 VECTOR_SCHEMA = """
 SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
@@ -72,8 +96,6 @@ SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid =
 
 COLLECTED = "collected"
 """Setting: when `team collect` ran to its end last, in milliseconds UTC."""
-
-COLLECTED_AT = f"(SELECT value::bigint FROM hm.setting WHERE name = '{COLLECTED}')"
 
 VERSION = f"""
 SELECT coalesce(max(version), 0), (SELECT value FROM hm.setting WHERE name = 'dimension'),
@@ -86,25 +108,12 @@ KEEP_SETTING = (
     "INSERT INTO hm.setting (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
 
-THEMES_OF_VECTORS = "SELECT theme, count(*) FROM hm.vector GROUP BY theme ORDER BY theme"
+THEMES_OF_VECTORS = "SELECT * FROM hm.count_vectors()"
 
 INDEXES = """
 SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 WHERE i.indrelid = 'hm.vector'::regclass AND c.relname LIKE 'vector\\_of\\_%'
 """
-
-LET_IN = """
-SELECT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
-WHERE c.oid = 'hm.fact'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
-UNION
-SELECT r.rolname FROM pg_proc p, aclexplode(p.proacl) a JOIN pg_roles r ON r.oid = a.grantee
-WHERE p.pronamespace = 'hm'::regnamespace AND p.proname = 'push' AND a.grantee <> p.proowner
-"""
-"""Roles that write rows already: by the tables before `AUTHORITY`, by a function since."""
-
-READS = ("clock", "mark", "fact", "turn", "vector", "migration", "setting")
-"""Tables that the runtime role reads, of its themes. It writes by functions alone."""
-
 
 PARTITIONED = ("fact", "turn")
 """Tables that may be in partitions: those that grow with what is written. No statement here names a partition."""
@@ -115,10 +124,6 @@ IN_PARTITIONS = """
 ALTER TABLE hm.{table} RENAME TO {plain};
 CREATE TABLE hm.{table} (LIKE hm.{plain} INCLUDING ALL) PARTITION BY HASH (theme);
 DROP TABLE hm.{plain};
-ALTER TABLE hm.{table} ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own_themes ON hm.{table} USING (
-  (SELECT hm.allowed_themes()) IS NULL OR theme = ANY ((SELECT hm.allowed_themes())::text[])
-);
 """
 
 PARTITION = "CREATE TABLE hm.{name} PARTITION OF hm.{table} FOR VALUES WITH (MODULUS {count}, REMAINDER {place})"
@@ -178,7 +183,7 @@ def migrate_team_schema(
     """Migrate a database to the current version, as its owner. Existing content is left as it is.
 
     :param dimension: of the vectors, fixed with the first migration that names one; text only without
-    :param runtime_role: the role that stores connect as; it may read and write rows, and nothing else
+    :param runtime_role: the role that stores connect as; no theme is open to it yet, see `team_rights.py`
     :param model: the model of the vectors from now on; those of another are replaced
     :param replace_vectors: vectors of another dimension may be dropped: stores make them again
     :param partitions: into how many parts the tables of an empty database are divided, by a hash of the theme
@@ -205,9 +210,10 @@ def migrate_team_schema(
             add_vector_table(conn, dimension, replace=replace_vectors)
         if model is not None:
             conn.execute(KEEP_SETTING, ("model", model))
+        renew_vector_functions(conn)
         roles = {role for (role,) in conn.execute(LET_IN).fetchall()}  # to what is new, too
         for role in sorted(roles | ({runtime_role} if runtime_role is not None else set())):
-            grant_row_access(conn, role)
+            grant_functions(conn, role)
         return read_team_schema(conn)
 
 
@@ -267,6 +273,13 @@ def add_vector_table(conn: psycopg.Connection[Any], dimension: int, *, replace: 
     conn.execute(KEEP_SETTING, ("dimension", str(dimension)))
 
 
+def renew_vector_functions(conn: psycopg.Connection[Any]) -> None:
+    """Make the functions that compare vectors, which name the schema that pgvector is in."""
+    schema = read_team_schema(conn)
+    if schema.dimension is not None and schema.place is not None:
+        conn.execute(sql.SQL(VECTOR_FUNCTIONS).format(place=sql.SQL(schema.place)))
+
+
 def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
     """Divide the tables that grow into partitions, by a hash of the theme.
 
@@ -284,61 +297,6 @@ def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
         for place in range(count):
             numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
             conn.execute(sql.SQL(PARTITION).format(**names, **numbers, name=sql.Identifier(f"{table}_{place}")))
-
-
-def grant_row_access(conn: psycopg.Connection[Any], role: str) -> None:
-    """Grant a role the right to read rows and to push. It must exist: logins are the administrator's to define."""
-    refuse_unknown_role(conn, role)
-    name = sql.Identifier(role)
-    conn.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA hm FROM {}").format(name))
-    conn.execute(sql.SQL("GRANT USAGE ON SCHEMA hm TO {}").format(name))
-    conn.execute(sql.SQL("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hm TO {}").format(name))
-    for table in READS:
-        if conn.execute("SELECT to_regclass(%s)", (f"hm.{table}",)).fetchone() != (None,):
-            conn.execute(sql.SQL("GRANT SELECT ON hm.{} TO {}").format(sql.Identifier(table), name))
-
-
-def refuse_unknown_role(conn: psycopg.Connection[Any], role: str) -> None:
-    """Raise ArgumentError when the database has no such role."""
-    if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
-        raise ArgumentError(f"the database has no role {role!r}; make it first: CREATE ROLE … LOGIN", role)
-
-
-def restrict_role_to_themes(
-    dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = (), until: datetime | None = None
-) -> None:
-    """Restrict a role, and who is a member of it; see `set_member_rights`.
-
-    :raises ArgumentError: there is no such role
-    """
-    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
-        if themes or reads or until:
-            refuse_unknown_role(conn, role)
-        set_member_rights(conn, role, themes, reads=reads, until=until)
-
-
-def set_member_rights(
-    conn: psycopg.Connection[Any],
-    role: str,
-    themes: Sequence[str],
-    *,
-    reads: Sequence[str] = (),
-    until: datetime | None = None,
-) -> None:
-    """Set the themes that a role may read and write; all of them where nothing is said.
-
-    :param reads: themes that it may only read
-    :param until: when its rights end; local time where it names no zone
-    :raises ArgumentError: an end without themes, which would end nothing
-    """
-    conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
-    if until is not None and not (themes or reads):
-        raise ArgumentError("an end needs the themes whose rights end: name them", None)
-    if themes or reads:
-        conn.execute(
-            "INSERT INTO hm.member (role, themes, reads, until) VALUES (%s, %s, %s, %s)",
-            (role, list(themes), list(reads), None if until is None else until.astimezone()),
-        )
 
 
 def index_large_themes(dsn: str) -> list[str]:
@@ -371,8 +329,7 @@ def index_large_themes(dsn: str) -> list[str]:
 
 def find_unindexed_themes(conn: psycopg.Connection[Any]) -> list[str]:
     """Find large themes visible to the role that have no index of their own: every vector of them is compared."""
-    may = "SELECT has_table_privilege('hm.vector', 'SELECT')"
-    if read_team_schema(conn).dimension is None or conn.execute(may).fetchone() != (True,):
+    if read_team_schema(conn).dimension is None:
         return []
     there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
     large = [theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]

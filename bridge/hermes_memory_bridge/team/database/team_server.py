@@ -1,4 +1,4 @@
-"""Statements to the team database: hello, push, pull.
+"""Statements to the team database: greet, push, pull.
 
 One connection without session state, so that PgBouncer may share it; only without a pooler the connection also
 listens.
@@ -29,7 +29,6 @@ from psycopg.errors import ProgramLimitExceeded
 
 from hermes_memory_bridge.team.database.change_probe import ChangeProbe
 from hermes_memory_bridge.team.database.team_schema import (
-    COLLECTED_AT,
     TeamSchema,
     find_newest_team_version,
     is_usable_team_version,
@@ -96,10 +95,7 @@ DEFAULTS = {
 }
 """Unless the DSN says otherwise. Nothing here needs a session: all of it is known to PgBouncer or never sent."""
 
-HELLO = f"""
-SELECT h.*, {COLLECTED_AT}
-FROM hm.hello(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[]) h
-"""
+GREET = "SELECT * FROM hm.greet(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
 
 CHANNEL = "hm"
@@ -114,36 +110,11 @@ SELECT * FROM hm.push(
 """
 
 WINNERS = """
-SELECT NULL, NULL, NULL, NULL, f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc,
-       f.node::text, f.anc, f.origin::text, f.pushed_by
-FROM unnest(%(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) AS u(id, hlc, node)
-JOIN hm.fact f ON f.theme = %(theme)s AND f.id = u.id
-WHERE (f.hlc, f.node) <> (u.hlc, u.node)
-ORDER BY f.seq
+SELECT NULL, NULL, NULL, NULL, w.*
+FROM hm.pull_winners(%(theme)s, %(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) w
 """
 
-PULL = """
-WITH c AS MATERIALIZED (SELECT seq, gc_seq FROM hm.clock WHERE theme = %(theme)s),
-q AS MATERIALIZED (
-  SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS before
-  FROM (
-    SELECT *, octet_length(attrs) + coalesce(octet_length(content), 0) + coalesce(octet_length(origin), 0) AS bytes
-    FROM (
-      SELECT id, kind, content, attrs::text AS attrs, supersedes, state, hlc, node, anc, seq, origin::text AS origin, pushed_by
-      FROM hm.fact WHERE theme = %(theme)s AND seq > %(after)s ORDER BY seq LIMIT %(limit)s
-    ) r
-  ) s
-), p AS MATERIALIZED (SELECT * FROM q WHERE before < %(bytes)s),
-e AS MATERIALIZED (
-  SELECT l.more, CASE WHEN l.more THEN (SELECT max(seq) FROM p) ELSE c.seq END AS seq, c.gc_seq
-  FROM c, (SELECT count(*) = %(limit)s OR count(*) > (SELECT count(*) FROM p) AS more FROM q) l
-), m AS (
-  SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = %(theme)s AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
-)
-SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs, p.supersedes::text, p.state,
-       p.hlc, p.node::text, p.anc, p.origin, p.pushed_by, e.more
-FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq
-"""
+PULL = "SELECT * FROM hm.pull(%(theme)s, %(after)s, %(limit)s, %(bytes)s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +132,15 @@ class ThemeNews:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The response to a hello."""
+    """The response to a greeting."""
 
     server_ms: int
     version: int
     """Of the schema, which its owner may have updated meanwhile."""
     read_only: bool
     news: list[ThemeNews]
+    closed: frozenset[str] = frozenset()
+    """Asked themes that are not open to this role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +270,7 @@ class TeamServer:
             self.direct = False
         return bool(still)
 
-    def hello(self, node: str, known: Sequence[KnownTheme]) -> Greeting:
+    def greet(self, node: str, known: Sequence[KnownTheme]) -> Greeting:
         """Return the server's time, and the themes that are not as this store left them. One round trip when all are.
 
         :raises TeamError: the database cannot be used now
@@ -309,21 +282,21 @@ class TeamServer:
             to_postgres_array([one.cursor.mark_token for one in known]),
         )
         with self.limit_answer_time(ANSWER_S):
-            row = self.conn.execute(HELLO, (node, *parameters)).fetchone()
+            row = self.conn.execute(GREET, (node, *parameters)).fetchone()
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
         version = row[1]
         if not is_usable_team_version(version):
             raise TeamError(to_wrong_version_state(version, find_newest_team_version()))
-        self.collected = row[4]
+        self.collected = row[5]
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]
         if self.direct:
             with self.limit_answer_time(ANSWER_S):
                 self._pulse.note_greeting([one.theme for one in known])
-        return Greeting(row[0], version, row[2], news)
+        return Greeting(row[0], version, row[2], news, frozenset(row[4]))
 
     def push(
         self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock

@@ -6,6 +6,7 @@ No text of a driver is passed on: it names hosts and users.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,17 @@ OTHER_PROJECT = TeamState(
 )
 DISK = TeamState("disk full", "the team database has no space left; what is written here waits")
 FAULT = TeamState("fault", "the team database answered with an error")
+
+
+CLOSED = "closed"
+"""Name of the state of a theme that is not open to this role."""
+
+
+def to_closed_state(themes: Sequence[str]) -> TeamState:
+    """Return the state when these themes are not open to this role."""
+    named = ", ".join(themes)
+    said = f"not open to this role in the team database: {named}; its owner opens a theme with `team open ROLE THEME`"
+    return TeamState(CLOSED, f"{said}; what is written waits")
 
 
 def to_incomplete_state(state: TeamState, *, waiting: int, refused: int, held_back: int, behind: int = 0) -> TeamState:

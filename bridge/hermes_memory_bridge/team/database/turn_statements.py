@@ -29,26 +29,11 @@ SELECT hm.push_turns(
 )
 """
 
-PULL = """
-WITH p AS MATERIALIZED (
-  SELECT *, sum(coalesce(length(content), 0)) OVER (ORDER BY seq) - coalesce(length(content), 0) AS before
-  FROM (
-    SELECT id, node, session, role, content, said_at, state, seq, origin, pushed_by FROM hm.turn
-    WHERE theme = %(theme)s AND seq > %(after)s AND seq <= %(upto)s AND (state = 2 OR %(live)s) ORDER BY seq LIMIT %(limit)s
-  ) q
-)
-SELECT p.id::text, p.node::text, p.session, p.role, p.content, p.said_at, p.state, p.origin::text, p.pushed_by, p.seq,
-       (SELECT count(*) FROM p)
-FROM p WHERE before <= %(chars)s ORDER BY seq
-"""
+PULL = "SELECT * FROM hm.pull_turns(%(theme)s, %(after)s, %(upto)s, %(live)s, %(limit)s, %(chars)s)"
 
-NAMED = """
-SELECT h.id::text, h.node::text, h.session, h.role, h.content, h.said_at, h.state, h.origin::text, h.pushed_by FROM hm.turn h
-WHERE theme = %s AND id = ANY (%s::uuid[])
-ORDER BY seq
-"""
+NAMED = "SELECT * FROM hm.find_turns(%s, %s::uuid[])"
 
-STATES = "SELECT id::text, state FROM hm.turn WHERE theme = %s"
+STATES = "SELECT * FROM hm.list_turn_states(%s)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,20 +45,9 @@ SHORTEST_STEM = 3
 SETTINGS = ("SET LOCAL hnsw.iterative_scan = relaxed_order", "SET LOCAL hnsw.ef_search = 100")
 """For this transaction alone. Only the index of a large theme heeds them."""
 
-NEAREST = """
-SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) %(asked)s::{place}.vector)
-FROM (
-  SELECT id, embedding FROM hm.vector WHERE theme = %(theme)s AND model = %(model)s
-  ORDER BY embedding OPERATOR({place}.<=>) %(rounded)s::{place}.halfvec LIMIT %(limit)s
-) v
-"""
-"""A theme with an index of its own is looked through by it, any other is compared whole: no index spans several themes. What is
-nearest is compared once more in full precision, as a store does; one parameter for both would be rounded for both."""
+NEAREST = "SELECT * FROM hm.find_nearest(%(theme)s, %(model)s, %(asked)s, %(limit)s)"
 
-SIMILARITY_SQL = """
-SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) %(asked)s::{place}.vector)
-FROM hm.vector v WHERE v.theme = %(theme)s AND v.model = %(model)s AND v.id = ANY (%(ids)s::uuid[])
-"""
+SIMILARITY_SQL = "SELECT * FROM hm.compare_vectors(%(theme)s, %(model)s, %(asked)s, %(ids)s::uuid[])"
 
 MATCHING_SQL = """
 SELECT n, array_agg(id::text) FROM hm.worded(
@@ -66,28 +55,13 @@ SELECT n, array_agg(id::text) FROM hm.worded(
 ) GROUP BY n
 """
 
-TOTAL = """
-SELECT count(*) FROM (SELECT id FROM hm.fact WHERE theme = %s ORDER BY id LIMIT %s) f
-WHERE get_byte(uuid_send(id), 6) >> 4 <> 5
-"""
-"""By the key's index alone: scopes are known by the version of their uids, which are made of their labels."""
+TOTAL = "SELECT hm.count_facts(%s, %s)"
 
-FACTS = """
-WITH c AS (SELECT id, lag(id) OVER (ORDER BY id) AS before FROM unnest(%(ids)s::uuid[]) AS u (id))
-SELECT f.id::text, f.content, f.attrs::text, (
-  SELECT count(*) FROM (
-    SELECT 1 FROM hm.fact n WHERE n.theme = %(theme)s AND n.id > c.before AND n.id < c.id AND n.kind = 'fact' LIMIT 2
-  ) t
-)
-FROM c JOIN hm.fact f ON f.theme = %(theme)s AND f.id = c.id
-WHERE f.kind = 'fact' AND f.state = 0 ORDER BY f.id
-"""
+FACTS = "SELECT * FROM hm.find_facts(%(theme)s, %(ids)s::uuid[])"
 
-SCOPES = "SELECT content FROM hm.fact WHERE theme = %s AND id = ANY (%s::uuid[]) AND kind = 'scope' AND state = 0"
+SCOPES = "SELECT * FROM hm.find_scopes(%s, %s::uuid[])"
 
-THEMES = "SELECT theme FROM hm.clock WHERE theme = ANY (%s)"
-
-ALL_THEMES = "SELECT theme FROM hm.clock ORDER BY theme"
+THEMES = "SELECT * FROM hm.list_themes(%s::text[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +90,7 @@ def find_remote_themes(server: TeamServer, named: Sequence[str] | None) -> list[
 
     :raises TeamError: the database cannot be used now
     """
-    rows = server.rows(ALL_THEMES) if named is None else server.rows(THEMES, (list(named),))
+    rows = server.rows(THEMES, (None if named is None else list(named),))
     return [theme for (theme,) in rows]
 
 
@@ -153,9 +127,9 @@ def find_nearest_facts(
     if server.schema.dimension != len(meant.vector):
         return []
     asked = format_pgvector(meant.vector)
-    told = {"theme": theme, "model": meant.model, "asked": asked, "rounded": asked, "limit": limit + EXTRA_NEAREST}
+    told = {"theme": theme, "model": meant.model, "asked": asked, "limit": limit + EXTRA_NEAREST}
     try:
-        found = server.set_up(SETTINGS, NEAREST.format(place=server.schema.place), told)
+        found = server.set_up(SETTINGS, NEAREST, told)
     except TeamError as error:
         if error.state.name != DENIED.name:
             raise
@@ -171,7 +145,7 @@ def compute_similarities(
     if not wanted:
         return {}
     told = {"theme": theme, "model": meant.model, "asked": format_pgvector(meant.vector), "ids": list(wanted)}
-    return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL.format(place=server.schema.place), told)}
+    return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL, told)}
 
 
 def format_pgvector(vector: Sequence[float]) -> str:

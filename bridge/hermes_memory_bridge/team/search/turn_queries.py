@@ -44,25 +44,9 @@ SELECT n, array_agg(id::text), array_agg(bytes)
 FROM hm.turns_worded(%(theme)s, %(queries)s::text[], %(newest)s, %(most)s) GROUP BY n
 """
 
-TOTAL = "SELECT count(*) FROM (SELECT id FROM hm.turn WHERE theme = %s ORDER BY id LIMIT %s) t"
+TOTAL = "SELECT hm.count_turns(%s, %s)"
 
-AROUND = """
-WITH u AS (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.id = ANY (%(ids)s::uuid[]) AND t.state = 0),
-a AS (
-  SELECT DISTINCT b.seq FROM u, LATERAL (
-    (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.seq >= u.seq AND t.state = 0 ORDER BY t.seq LIMIT %(far)s + 1)
-    UNION ALL
-    (SELECT t.seq FROM hm.turn t WHERE t.theme = %(theme)s AND t.seq < u.seq AND t.state = 0 ORDER BY t.seq DESC LIMIT %(far)s)
-  ) b
-), c AS (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM a)
-SELECT t.id::text, t.session, t.role,
-  left(t.content, CASE WHEN t.id = ANY (%(ids)s::uuid[]) THEN %(read)s ELSE %(beside)s END), t.said_at, (
-    SELECT count(*) FROM (
-      SELECT 1 FROM hm.turn n WHERE n.theme = %(theme)s AND n.seq > c.before AND n.seq < c.seq AND n.state = 0 LIMIT 2
-    ) s
-  )
-FROM c JOIN hm.turn t ON t.theme = %(theme)s AND t.seq = c.seq WHERE t.state = 0 ORDER BY t.seq
-"""
+AROUND = "SELECT * FROM hm.find_turns_around(%(theme)s, %(ids)s::uuid[], %(far)s, %(read)s, %(beside)s)"
 """In the order of the theme's clock, in which a machine that pulls them numbers them."""
 
 
