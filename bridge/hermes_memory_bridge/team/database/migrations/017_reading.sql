@@ -39,16 +39,16 @@ BEGIN
   );
 END $$;
 
--- Whether the clock of any of these themes is another than the known one.
+-- Whether the clock of any of these themes is another than the known one. Asked again and again, and nearly always for nothing: what
+-- is open is looked at only when one is.
 CREATE FUNCTION hm.is_changed(asked text[], known bigint[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  readable text[] := hm.allowed_themes();
-BEGIN
-  RETURN EXISTS (
-    SELECT FROM unnest(asked, known) AS k (theme, seq) JOIN hm.clock c ON c.theme = k.theme
-    WHERE c.seq <> k.seq AND (readable IS NULL OR k.theme = ANY (readable))
+  changed text[] := ARRAY(
+    SELECT k.theme FROM unnest(asked, known) AS k (theme, seq) JOIN hm.clock c ON c.theme = k.theme WHERE c.seq <> k.seq
   );
+BEGIN
+  RETURN changed <> '{}' AND coalesce(changed && hm.allowed_themes(), true);
 END $$;
 
 -- Which of these themes there are, of those that are open; all when none is named.
