@@ -37,6 +37,12 @@ def to_memory_record(key: str, at: float, action: str, content: str, old: str = 
     return {"key": key, "at": at, **given, "action": action, "content": content, "old": old}
 
 
+def read_note(state: Path, entry: str) -> dict[str, Any] | None:
+    """Return what a host noted, once it has noted the facts of that entry."""
+    noted: dict[str, Any] = json.loads(state.read_text()) if state.exists() else {}
+    return noted if noted.get("memory", {}).get(entry) else None
+
+
 def left_outboxes(profile: Profile) -> list[Path]:
     return list((profile.home / "hermes-memory").glob("waiting-0*"))
 
@@ -147,11 +153,11 @@ def test_an_entry_whose_writing_was_cut_off_can_still_be_replaced(profile: Profi
         host("handle_tool_call", args=["memory_write", {"content": "V[seen]: the first host is up"}])
         host.memory("add", "C[a]: the first form")
         profile.holds("the first form", "the first host is up")
+        state = profile.home / "hermes-memory" / "mirror.json"
+        # The fact is there before its note is.
+        noted = until(lambda: read_note(state, "C[a]: the first form"), "the note")
         host.kill()
         # As a kill between the write and its note leaves it: announced, and its fact not noted.
-        state = profile.home / "hermes-memory" / "mirror.json"
-        noted = json.loads(state.read_text())
-        assert noted["memory"]["C[a]: the first form"]
         state.write_text(json.dumps({**noted, "memory": {"C[a]: the first form": []}}))
         profile.file().write_text("C[b]: the second form")
         other = begin()
