@@ -29,7 +29,14 @@ from hermes_memory_bridge.cli.bridge_options import (
 from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn as dsns
-from hermes_memory_bridge.team.database.team_states import INVITATION, NO_DRIVER, NOT_NAMED, TeamError, to_team_state
+from hermes_memory_bridge.team.database.team_states import (
+    COMPLETE_STATES,
+    INVITATION,
+    NO_DRIVER,
+    NOT_NAMED,
+    TeamError,
+    to_team_state,
+)
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
 from hermes_memory_store.model import Uid
@@ -58,9 +65,6 @@ DIFFERENCES = {
     "held_back": "held back, since its clock is ahead",
 }
 """What `sync verify` says of the rows that it names."""
-
-COMPLETE_STATES = ("idle", "clock")
-"""States in which an exchange has done all it could."""
 
 
 @click.group("team", cls=BridgeGroup)
@@ -160,9 +164,8 @@ def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tupl
     import_team_driver()
     from hermes_memory_bridge.team.database import team_rights
 
-    run_with_driver_errors(lambda: team_rights.restrict_role_to_themes(dsn, role, themes, **rights))
-    given = themes if themes or rights["reads"] else (team_rights.EVERY_THEME,)
-    print_answer(as_json, {"role": role, "themes": list(given)}, f"{role} sees {format_rights(given, **rights)}")
+    given = run_with_driver_errors(lambda: team_rights.restrict_role_to_themes(dsn, role, themes, **rights))
+    print_answer(as_json, {"role": role, "themes": given}, f"{role} sees {format_rights(given, **rights)}")
 
 
 @team_group.command("open")

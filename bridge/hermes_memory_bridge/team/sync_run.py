@@ -31,6 +31,7 @@ from hermes_memory_bridge.team.database.team_server import (
 )
 from hermes_memory_bridge.team.database.team_states import (
     CLOSED,
+    COMPLETE_STATES,
     DENIED,
     IDLE,
     OTHER_PROJECT,
@@ -81,9 +82,6 @@ AGAIN_S, SELDOM_S = 60.0, 3_600.0
 
 STEPPED_MS = 1_000
 """A step of this machine's clock after which the database is asked for its time before anything else."""
-
-COMPLETE_STATES = (IDLE.name, "clock", CLOSED)
-"""States of an exchange after which nothing is left that could be sent."""
 
 ProgressCallback = Callable[[], None]
 
@@ -194,7 +192,7 @@ class SyncRun:
                 self._left = self._push(server, theme) or self._left
         self._note_fetched()
         outcome.more = self._sync_turns(server, shared, read_only=greeting.read_only)
-        if not self._left and not outcome.more and outcome.state.name in COMPLETE_STATES:
+        if not self._left and not outcome.more and outcome.state.name in (*COMPLETE_STATES, CLOSED):
             self._sent_at = version
         return outcome
 
@@ -220,9 +218,10 @@ class SyncRun:
             self._closed, self._sent_at = closed, None
             if closed:
                 log.warning("%s", to_closed_state(sorted(closed)).words)
+        if closed:
+            self.outcome.state = to_closed_state(sorted(closed))
         for theme in closed:
             self.outcome.themes[theme].state = to_closed_state([theme])
-            self.outcome.state = to_closed_state(sorted(closed))
 
     def _is_left_alone(self, theme: str, what: str) -> bool:
         """Check whether nothing of a theme, or of a part of it, is exchanged now."""

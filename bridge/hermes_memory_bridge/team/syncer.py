@@ -20,6 +20,8 @@ from typing import Any
 from hermes_memory_bridge.team.database import turn_statements
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import (
+    CLOSED,
+    COMPLETE_STATES,
     ELSEWHERE,
     EXCHANGING,
     FETCHING,
@@ -61,7 +63,7 @@ RENEW_S = 20.0
 LEASE_HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
-SYNCING_STATES = ("idle", "clock", "closed", "incomplete", "exchanging")
+SYNCING_STATES = (*COMPLETE_STATES, CLOSED, "incomplete", "exchanging")
 """States in which rows are exchanged."""
 
 REPORT_ROWS = 20
@@ -331,7 +333,7 @@ class Syncer:
 
     def _to_reported_state(self, state: TeamState) -> TeamState:
         """Return the state after a sync: where rows are left, not everything is synced."""
-        if state.name not in ("idle", "clock"):
+        if state.name not in COMPLETE_STATES:
             return state
         themes = self.report["themes"]
         return to_incomplete_state(

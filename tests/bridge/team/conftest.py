@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -126,10 +127,16 @@ def former(empty: Database) -> Database:
     return empty
 
 
+def migrate_openly(database: Database, **settings: Any) -> None:
+    """Migrate a database, all of which is open to its role then."""
+    role = f"{database.name}_runtime"
+    migrate_team_schema(database.admin, runtime_role=role, **settings)
+    restrict_role_to_themes(database.admin, role, [])
+
+
 @pytest.fixture
 def database(postgres: DevServer, template: str) -> Iterator[Database]:
     """A migrated database, all of which is open to its role."""
     with made_database(postgres, template) as made:
-        migrate_team_schema(made.admin, runtime_role=f"{made.name}_runtime")
-        restrict_role_to_themes(made.admin, f"{made.name}_runtime", [])
+        migrate_openly(made)
         yield made

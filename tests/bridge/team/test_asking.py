@@ -16,7 +16,7 @@ from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime import call_dispatch
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
-from hermes_memory_bridge.team.database.team_schema import AUTHORITY, migrate_team_schema
+from hermes_memory_bridge.team.database.team_schema import AUTHORITY
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
@@ -29,7 +29,7 @@ from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import vector
-from tests.bridge.team.conftest import Database, admit_everything
+from tests.bridge.team.conftest import Database, admit_everything, migrate_openly
 from tests.bridge.team.proxy import Proxy
 
 THEME = "ours"
@@ -109,8 +109,7 @@ class Machine:
 @pytest.fixture
 async def ours(empty: Database, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds and exchanges the theme."""
-    migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
-    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
+    migrate_openly(empty, dimension=DIMENSIONS)
     machine = Machine(tmp_path / "ours", empty.runtime, sync=True)
     yield machine
     await machine.close()

@@ -69,6 +69,9 @@ ATTACKS = {
     "reads counters past the functions": ["SELECT * FROM hm.clock"],
     "waits for whoever alters a table": ["LOCK TABLE hm.fact IN ACCESS SHARE MODE"],
     "reads the statistics of words": ["SELECT stavalues1 FROM pg_statistic"],
+    "is greeted without the function that looks at rights": [
+        "SELECT hm.hello(gen_random_uuid(), ARRAY['ours'], '{0}', '{NULL}', '{NULL}')"
+    ],
     "asks what he may by the owner's function": ["SELECT hm.allowed_themes()", "DELETE FROM hm.member"],
     "opens a theme for himself": ["INSERT INTO hm.member VALUES (session_user, '{ours}')"],
     "locks everybody out": ["LOCK TABLE hm.fact IN ACCESS EXCLUSIVE MODE"],
@@ -181,6 +184,7 @@ READING = {
 """A statement for each function that reads; each finds something in a theme that is open."""
 
 CHECKED_ELSEWHERE = {
+    "hello",
     "push",
     "push_turns",
     "keep_vectors",

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from psycopg import conninfo
 
-from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
-from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search import fact_queries
 from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
@@ -20,7 +18,7 @@ from hermes_memory_store.model import Millis
 from hermes_memory_store.search.query_syntax import parse_query
 from tests.bridge.running import until
 from tests.bridge.team.bouncer import LENT, OPENSSL, PROGRAM, bouncer, certificate, free_port
-from tests.bridge.team.conftest import Database
+from tests.bridge.team.conftest import Database, migrate_openly
 from tests.bridge.team.proxy import Proxy
 from tests.bridge.team.side import Side
 from tests.bridge.team.test_syncer import quickly, syncing
@@ -63,8 +61,7 @@ def test_more_stores_than_the_pooler_has_connections_exchange_through_it(
 
 @needs_bouncer
 def test_questions_leave_nothing_in_the_connections_a_pooler_lends(empty: Database, open_folder: Path) -> None:
-    migrate_team_schema(empty.admin, dimension=3, runtime_role=f"{empty.name}_runtime")
-    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
+    migrate_openly(empty, dimension=3)
     meant = QueryEmbedding("m:3", [1.0, 0.0, 0.0])
     with bouncer(open_folder, empty.runtime) as dsn, ExitStack() as stack:
         servers = [stack.enter_context(TeamServer(dsn, listen=False)) for _ in range(LENT + 2)]

@@ -15,7 +15,6 @@ from hermes_memory_bridge.team.database.team_rights import restrict_role_to_them
 from hermes_memory_bridge.team.database.team_schema import (
     find_unindexed_themes,
     index_large_themes,
-    migrate_team_schema,
     to_vector_index_name,
 )
 from hermes_memory_bridge.team.database.team_server import TeamServer
@@ -24,7 +23,7 @@ from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
 from hermes_memory_bridge.team.vector_upload import to_vector_literal
 from hermes_memory_store.model import Millis
 from hermes_memory_store.search.query_syntax import parse_query
-from tests.bridge.team.conftest import Database
+from tests.bridge.team.conftest import Database, migrate_openly
 
 DIMENSIONS = 24
 
@@ -40,8 +39,7 @@ def drawn(chance: random.Random) -> list[float]:
 @pytest.fixture
 def database(empty: Database) -> Database:
     """Two themes of different size, and their vectors."""
-    migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
-    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
+    migrate_openly(empty, dimension=DIMENSIONS)
     chance = random.Random(5)
     with psycopg.connect(empty.admin, autocommit=True) as conn:
         for theme, size in SIZES.items():

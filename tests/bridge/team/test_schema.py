@@ -20,7 +20,7 @@ from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServe
 from hermes_memory_bridge.team.database.team_states import TeamError, to_wrong_version_state
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.sync.team_sync import PullCursor
-from tests.bridge.team.conftest import Database
+from tests.bridge.team.conftest import Database, migrate_openly
 from tests.bridge.team.side import Side
 
 
@@ -117,8 +117,7 @@ def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alo
 
 def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: Database) -> None:
     role = f"{empty.name}_runtime"
-    migrate_team_schema(empty.admin, partitions=4, dimension=8, runtime_role=role)
-    restrict_role_to_themes(empty.admin, role, [])
+    migrate_openly(empty, partitions=4, dimension=8)
     migrate_team_schema(empty.admin, partitions=4)
     side = Side("ours", "theirs")
     uids = {theme: side.write(theme, f"of {theme}") for theme in side.themes()}

@@ -22,7 +22,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import standing_in, vector
 from tests.bridge.running import until
-from tests.bridge.team.conftest import Database
+from tests.bridge.team.conftest import Database, migrate_openly
 from tests.bridge.team.machines import THEME, Machine, team
 
 DIMENSIONS = 16
@@ -69,8 +69,7 @@ class Side:
 
 @pytest.fixture
 def side(empty: Database, tmp_path: Path) -> Iterator[Side]:
-    migrate_team_schema(empty.admin, dimension=DIMENSIONS, runtime_role=f"{empty.name}_runtime")
-    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
+    migrate_openly(empty, dimension=DIMENSIONS)
     (tmp_path / "themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
     path = tmp_path / "memory.db"
     with Store.open(path, policies=Policies.load(tmp_path / "themes.toml")) as store:
@@ -261,8 +260,7 @@ def without_room(database: Database) -> None:
 
 
 def narrower(database: Database) -> None:
-    migrate_team_schema(database.admin, dimension=8, replace_vectors=True, runtime_role=f"{database.name}_runtime")
-    restrict_role_to_themes(database.admin, f"{database.name}_runtime", [])
+    migrate_openly(database, dimension=8, replace_vectors=True)
 
 
 def denied(database: Database) -> None:
@@ -300,8 +298,7 @@ def test_what_the_database_cannot_take_is_said_and_blocks_no_facts(
 def test_a_bridge_with_an_embedding_fills_the_teams_vectors(
     empty: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate_team_schema(empty.admin, dimension=64, runtime_role=f"{empty.name}_runtime")
-    restrict_role_to_themes(empty.admin, f"{empty.name}_runtime", [])
+    migrate_openly(empty, dimension=64)
     with standing_in() as endpoint, team(tmp_path, empty.runtime, empty.runtime) as (with_model, without):
         without.start()
         monkeypatch.setenv("HERMES_MEMORY_EMBED_URL", endpoint.url)

@@ -64,14 +64,14 @@ def refuse_unknown_role(conn: psycopg.Connection[Any], role: str) -> None:
 
 def restrict_role_to_themes(
     dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = (), until: datetime | None = None
-) -> None:
+) -> list[str]:
     """Set what is open to a role, and to who is a member of it, in place of what was; see `set_member_rights`.
 
     :raises ArgumentError: there is no such role
     """
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
         refuse_unknown_role(conn, role)
-        set_member_rights(conn, role, themes, reads=reads, until=until)
+        return set_member_rights(conn, role, themes, reads=reads, until=until)
 
 
 def set_member_rights(
@@ -81,22 +81,21 @@ def set_member_rights(
     *,
     reads: Sequence[str] = (),
     until: datetime | None = None,
-) -> None:
+) -> list[str]:
     """Set the themes that a role may read and write; every theme, those of the future too, where nothing is said.
+
+    Returns those that it may read and write now.
 
     :param reads: themes that it may only read
     :param until: when its rights end; local time where it names no zone
     """
+    given = list(themes) if themes or reads else [EVERY_THEME]
     conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
     conn.execute(
         "INSERT INTO hm.member (role, themes, reads, until) VALUES (%s, %s, %s, %s)",
-        (
-            role,
-            list(themes) if themes or reads else [EVERY_THEME],
-            list(reads),
-            None if until is None else until.astimezone(),
-        ),
+        (role, given, list(reads), None if until is None else until.astimezone()),
     )
+    return given
 
 
 def open_themes(dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = ()) -> None:

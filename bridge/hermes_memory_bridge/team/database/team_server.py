@@ -109,10 +109,7 @@ SELECT * FROM hm.push(
 )
 """
 
-WINNERS = """
-SELECT NULL, NULL, NULL, NULL, w.*
-FROM hm.pull_winners(%(theme)s, %(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[]) w
-"""
+WINNERS = "SELECT * FROM hm.pull_winners(%(theme)s, %(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[])"
 
 PULL = "SELECT * FROM hm.pull(%(theme)s, %(after)s, %(limit)s, %(bytes)s)"
 
@@ -340,7 +337,7 @@ class TeamServer:
         if not found:
             return RowPage([], PullCursor(after), more=False)
         end, gc_seq, mark_seq, mark_token = found[0][:4]
-        rows = [(row[4], parse_pulled_row(theme, row[:-1])) for row in found if row[4] is not None]
+        rows = [(row[4], parse_pulled_row(theme, row[4:-1])) for row in found if row[4] is not None]
         return RowPage(rows, PullCursor(end, mark_seq, mark_token), more=found[0][-1], gc_seq=gc_seq)
 
     def winners(self, theme: str, lost: Sequence[SyncRow]) -> list[tuple[int, SyncRow]]:
@@ -354,7 +351,7 @@ class TeamServer:
             "hlcs": [one.hlc for one in lost],
             "nodes": [one.node for one in lost],
         }
-        return [(row[4], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
+        return [(row[0], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of one statement.
@@ -494,7 +491,7 @@ def format_origin_column(origin: Mapping[str, Any] | None) -> str | None:
 
 def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
     """Parse a row into the form the store takes."""
-    _, _, _, _, _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by = row
+    _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by = row
     return SyncRow(
         theme=theme,
         uid=uid,

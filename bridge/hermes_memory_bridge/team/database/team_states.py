@@ -67,6 +67,9 @@ DISK = TeamState("disk full", "the team database has no space left; what is writ
 FAULT = TeamState("fault", "the team database answered with an error")
 
 
+COMPLETE_STATES = ("idle", "clock")
+"""Names of the states in which an exchange has done all it could."""
+
 CLOSED = "closed"
 """Name of the state of a theme that is not open to this role."""
 

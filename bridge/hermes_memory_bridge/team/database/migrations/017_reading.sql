@@ -1,16 +1,13 @@
 -- All that is read goes through the functions below, too: no role of the stores has a right to a table of rows, so it can neither
 -- lock one nor read past the themes that are open to it. Each returns nothing of a theme that is closed to whoever is connected.
 
-DROP FUNCTION hm.hello(uuid, text[], bigint[], bigint[], uuid[]);
-
 CREATE FUNCTION hm.may_read(asked text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN coalesce(asked = ANY (hm.allowed_themes()), true);
 END $$;
 
--- Asked once a second by every store. Of every asked theme that is open and not as the store knows it: name, clock, removed up to,
--- whether all the store has seen is still there, and the sequence and token of the node's last push. Beside them the asked themes
--- that are closed.
+-- What `hm.hello` says of the asked themes that are open, those that are closed, and when `team collect` ran last. Asked once a second
+-- by every store behind a pooler.
 CREATE FUNCTION hm.greet(
   asking uuid, themes text[], seqs bigint[], marks bigint[], tokens uuid[],
   OUT ms bigint, OUT version int, OUT read_only boolean, OUT news json, OUT closed text[], OUT collected bigint
@@ -18,25 +15,13 @@ CREATE FUNCTION hm.greet(
 DECLARE
   readable text[] := hm.allowed_themes();
 BEGIN
-  ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
-  version := (SELECT max(m.version) FROM hm.migration m);
-  read_only := current_setting('transaction_read_only')::boolean;
-  collected := (SELECT s.value::bigint FROM hm.setting s WHERE s.name = 'collected');
   closed := ARRAY(SELECT t FROM unnest(themes) AS t WHERE t <> ALL (readable));
-  news := (
-    SELECT coalesce(json_agg(json_build_array(d.theme, d.seq, d.gc_seq, d.whole,
-      (SELECT json_build_array(m.seq, m.token) FROM hm.mark m
-        WHERE m.theme = d.theme AND m.node = asking ORDER BY m.seq DESC LIMIT 1))), '[]')
-    FROM (
-      SELECT k.theme, coalesce(c.seq, 0) AS seq, coalesce(c.gc_seq, 0) AS gc_seq, k.seq AS known,
-             coalesce(c.seq, 0) >= k.seq AND (k.mark_seq IS NULL OR EXISTS (
-               SELECT 1 FROM hm.mark m WHERE m.theme = k.theme AND m.seq = k.mark_seq AND m.token = k.token)) AS whole
-      FROM unnest(themes, seqs, marks, tokens) AS k (theme, seq, mark_seq, token)
-      LEFT JOIN hm.clock c ON c.theme = k.theme
-      WHERE k.theme <> ALL (closed)
-    ) d
-    WHERE d.seq <> d.known OR NOT d.whole
-  );
+  collected := (SELECT s.value::bigint FROM hm.setting s WHERE s.name = 'collected');
+  SELECT h.ms, h.version, h.read_only, h.news INTO ms, version, read_only, news
+  FROM (
+    SELECT array_agg(k.theme) AS themes, array_agg(k.seq) AS seqs, array_agg(k.mark) AS marks, array_agg(k.token) AS tokens
+    FROM unnest(themes, seqs, marks, tokens) AS k (theme, seq, mark, token) WHERE k.theme <> ALL (closed)
+  ) o, hm.hello(asking, o.themes, o.seqs, o.marks, o.tokens) h;
 END $$;
 
 -- Whether the clock of any of these themes is another than the known one. Asked again and again, and nearly always for nothing: what
@@ -129,7 +114,7 @@ BEGIN
   END IF;
 END $$;
 
--- These turns, as far as they are there; all of the theme when none is named, without what was said.
+-- These turns, as far as they are there.
 CREATE FUNCTION hm.find_turns(asked text, wanted uuid[]) RETURNS TABLE (
   id text, node text, session text, role text, content text, said_at bigint, state smallint, origin text, pushed_by text
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -165,8 +150,7 @@ CREATE FUNCTION hm.count_turns(asked text, most int) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN (
-    SELECT CASE WHEN hm.may_read(asked) THEN count(*) ELSE 0 END
-    FROM (SELECT t.id FROM hm.turn t WHERE t.theme = asked ORDER BY t.id LIMIT most) t
+    SELECT count(*) FROM (SELECT t.id FROM hm.turn t WHERE t.theme = asked ORDER BY t.id LIMIT most) t WHERE hm.may_read(asked)
   );
 END $$;
 
