@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_themes import Policies, ThemeError, ThemePolicy
+from hermes_memory_themes import Policies, SyncCarrier, ThemeError, ThemePolicy
 from hermes_memory_themes.policy import policy_file_template
 
 
@@ -37,7 +37,8 @@ def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_pa
         ("[defaults]\n\nhot_chars = 3\n", 3, "from 1000 to 1000000"),
         ("[defaults]\nhot_chars = '10'\n", 2, "whole number"),
         ("[defaults]\nsecrets = 'hide'\n", 2, "mask, refuse, allow"),
-        ("[defaults]\nsync = 1\n", 2, "true or false"),
+        ("[defaults]\nsync = 1\n", 2, 'true, false or "folder"'),
+        ('[defaults]\nsync = "floder"\n', 2, 'true, false or "folder"'),
         ("[defaults]\nturns = 'some'\n", 2, "all, filtered, none"),
         ("[defaults]\nturn_days = -1\n", 2, "from 0 to 36500"),
         ("# a remark\n[default]\nsync = true\n", 2, "did you mean 'defaults'"),
@@ -112,3 +113,14 @@ def test_the_themes_a_file_names_are_told(tmp_path: Path) -> None:
     file.write_text("[themes.writer]\nsync = true\n[themes.intraday-sre]\nretention_days = 3\n")
     assert Policies.load(file).theme_names() == ["intraday-sre", "writer"]
     assert Policies.load(tmp_path / "none.toml").theme_names() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "carrier"), [("true", SyncCarrier.DATABASE), ("false", None), ('"folder"', SyncCarrier.FOLDER)]
+)
+def test_a_theme_is_carried_by_the_database_or_by_a_folder(
+    tmp_path: Path, said: str, carrier: SyncCarrier | None
+) -> None:
+    path = tmp_path / "memory-themes.toml"
+    path.write_text(f"[themes.ours]\nsync = {said}\n", encoding="utf-8")
+    assert Policies.load(path).for_theme("ours").carrier is carrier

@@ -9,7 +9,7 @@ Imports the standard library only; every other package may import it. Read `them
 
 _MODULES = {
     "embedding_settings": "EmbeddingSettings",
-    "policy": "Policies ThemePolicy",
+    "policy": "Policies SyncCarrier ThemePolicy",
     "theme_errors": "PolicyError ThemeError",
     "theme_identity": "ThemeKind ThemeName classify_theme normalise_theme resolve_theme",
 }

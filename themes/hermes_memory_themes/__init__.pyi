@@ -1,5 +1,6 @@
 from hermes_memory_themes.embedding_settings import EmbeddingSettings as EmbeddingSettings
 from hermes_memory_themes.policy import Policies as Policies
+from hermes_memory_themes.policy import SyncCarrier as SyncCarrier
 from hermes_memory_themes.policy import ThemePolicy as ThemePolicy
 from hermes_memory_themes.theme_errors import PolicyError as PolicyError
 from hermes_memory_themes.theme_errors import ThemeError as ThemeError

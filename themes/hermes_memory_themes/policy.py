@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +34,15 @@ FILE_NAME = "memory-themes.toml"
 
 LOOK_AGAIN_S = 1.0
 """A running program looks for a changed file this often at most: every write asks for the policy."""
+
+
+class SyncCarrier(StrEnum):
+    """What carries a theme to other machines."""
+
+    DATABASE = "database"
+    """The team database: `sync = true`."""
+    FOLDER = "folder"
+    """A shared folder: `sync = "folder"`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +61,8 @@ class ThemePolicy:
     """What happens to a detected secret: `mask` into the keyring, `refuse` the write, or `allow` it."""
     quarantine: bool = True
     """Whether suspicious writes wait for a person."""
-    sync: bool = False
-    """Whether the theme is exchanged with the team database."""
+    sync: bool | str = False
+    """Whether the theme is exchanged with the team database, or, with `folder`, through a shared folder."""
     sync_turns: bool = False
     """With `sync`: whether its captured messages are exchanged, too."""
     turns: str = "filtered"
@@ -71,6 +81,11 @@ class ThemePolicy:
     languages: tuple[str, ...] = ("en",)
     """Languages in which facts and turns are written, by code: a search finds other forms of their words, too. Those of English
     are always known, and those of the language that a question is asked in."""
+
+    @property
+    def carrier(self) -> SyncCarrier | None:
+        """What carries the theme to other machines; None where it stays on this one."""
+        return SyncCarrier(self.sync) if isinstance(self.sync, str) else SyncCarrier.DATABASE if self.sync else None
 
 
 RANGES = {
@@ -291,6 +306,9 @@ def check_policy_table(lines: TomlLines, place: tuple[str, ...], table: Mapping[
         elif key == "languages":
             if not isinstance(value, list) or not value or any(one not in LANGUAGES for one in value):
                 raise lines.error(place, key, f"{key} must be a list of {', '.join(LANGUAGES)}, not {value!r}")
+        elif key == "sync":
+            if not isinstance(value, bool) and value != SyncCarrier.FOLDER:
+                raise lines.error(place, key, f'{key} must be true, false or "folder", not {value!r}')
         elif not isinstance(value, bool):
             raise lines.error(place, key, f"{key} must be true or false, not {value!r}")
 
@@ -374,7 +392,7 @@ def policy_file_template() -> str:
         "retention_days": "how long what an agent purged can be brought back",
         "secrets": "a detected secret is masked into the keyring, or the write refused, or allowed: mask, refuse, allow",
         "quarantine": "suspicious writes wait for a person",
-        "sync": "exchange the theme with the team database",
+        "sync": 'exchange the theme with the team database (true), or through a shared folder ("folder")',
         "sync_turns": "with sync: exchange its captured messages, too, those captured before included",
         "turns": "which captured messages are kept: all, filtered (no acknowledgements), none",
         "turn_min_chars": "with filtered: shortest message that is kept, in characters",

@@ -32,6 +32,7 @@ COMMANDS = {
     "connect": "connect_commands:host_connect_command",
     "team": "team_commands:team_group",
     "sync": "team_commands:sync_group",
+    "folder": "folder_commands:folder_group",
     "install-service": f"{SERVICE}:install_service_command",
     "uninstall-service": f"{SERVICE}:uninstall_service_command",
 }

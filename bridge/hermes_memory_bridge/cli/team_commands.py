@@ -37,15 +37,18 @@ from hermes_memory_bridge.team.database.team_states import (
     TeamError,
     to_team_state,
 )
+from hermes_memory_bridge.team.folder.folder_state import FolderSettings
+from hermes_memory_bridge.team.sync_control import merge_sync_status, write_paused
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
 from hermes_memory_store.model import Uid
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store, refuse_missing_store
 from hermes_memory_store.uids import has_uid_part, parse_uid_digits
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.team.database.team_members import Member
-    from hermes_memory_bridge.team.syncer import Syncer
+    from hermes_memory_bridge.team.sync_loop import SyncLoop
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -434,12 +437,14 @@ def sync_now_command(db: str | None, as_json: bool) -> int:
             check_bridge_answer(reply)["number"],
         )
     else:
-        syncer = open_own_syncer(paths)
-        syncer.start()
+        syncers = open_own_syncers(paths)
+        for syncer in syncers:
+            syncer.start()
         try:
-            status = wait_for_sync(as_json, syncer.status, 1)
+            status = merge_sync_status([wait_for_sync(as_json, syncer.status, 1) for syncer in syncers])
         finally:
-            syncer.stop()
+            for syncer in syncers:
+                syncer.stop()
     print_answer(as_json, status, format_sync_status(status))
     return 0 if status["state"] in COMPLETE_STATES else 1
 
@@ -480,7 +485,7 @@ def sync_status_command(db: str | None, as_json: bool) -> int:
     paths = BridgePaths.of(db)
     reply = ask_bridge(paths, "sync", action="status")
     if reply is None:
-        named = dsns.is_team_named(paths)
+        named = is_sync_named(paths)
         words = f"{format_no_bridge(paths)}, so nothing is exchanged now; a connecting agent starts one"
         document = {"configured": named, "state": "no bridge", "words": words, "themes": []}
         print_answer(as_json, document, words)
@@ -512,8 +517,8 @@ def steer_sync(db: str | None, as_json: bool, action: str) -> None:
         status = check_bridge_answer(reply)
         print_answer(as_json, status, format_sync_status(status))
         return
-    check_team_named(paths)
-    dsns.write_team_state(paths, paused=action == "pause")
+    check_sync_named(paths)
+    write_paused(paths, action == "pause")
     print_answer(as_json, {"paused": action == "pause"}, f"the exchange is {action}d from the next bridge on")
 
 
@@ -534,14 +539,16 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
     if reply is not None:
         found = check_bridge_answer(reply)
     else:
-        syncer = open_own_syncer(paths)
+        syncers = open_own_syncers(paths)
         refuse_missing_store(Path(paths.store))
-        compared = syncer.verify()
-        syncer.start()
-        try:
-            themes = compared.result(LONG_S)
-        finally:
-            syncer.stop()
+        themes = []
+        for syncer in syncers:
+            compared = syncer.verify()
+            syncer.start()
+            try:
+                themes += compared.result(LONG_S)
+            finally:
+                syncer.stop()
         found = {"same": all(one.same for one in themes), "themes": [one.as_dict() for one in themes]}
     lines = []
     for theme in found["themes"]:
@@ -640,14 +647,18 @@ def format_sync_status(status: dict[str, Any]) -> str:
         lines.append(status["warning"])
     if status.get("last_exchange"):
         lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
-    if status.get("last_exchange") and not status.get("listening", True):
+    if status.get("last_exchange") and "collected" in status and not status.get("listening", True):
         lines.append(
             f"changes of others are asked for every {status['poll_s']:.0f} s, since a pooler stands in between"
         )
     if status.get("collected"):
         lines.append(f"purged words were erased from the database's files {format_iso_time(status['collected'])}")
-    elif status.get("last_exchange"):
+    elif status.get("last_exchange") and "collected" in status:
         lines.append("the owner of the database has not run `team collect` yet: purged words may be left in its files")
+    if status.get("folder"):
+        lines.append(f"shared folder {to_printable(status['folder'])}")
+        lines += [status["folder_warning"]] if status.get("folder_warning") else []
+        lines += [f"  {to_printable(one['file'])}: {one['why']}" for one in status["problems"]]
     for theme in status["themes"]:
         turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
         lines.append(
@@ -696,33 +707,42 @@ def prompt_for_dsn(given: str, prompt: str) -> str:
     return dsn.strip()
 
 
-def open_own_syncer(paths: BridgePaths) -> Syncer:
-    """Return a syncer for a single run without a bridge; it creates the store of a machine that joins a team.
+def open_own_syncers(paths: BridgePaths) -> list[SyncLoop[Any]]:
+    """Return syncers for a single run without a bridge; they create the store of a machine that joins a team.
 
-    :raises StoreMissing: there is neither a store nor the name of a team database
-    :raises TeamError: no team database is named
+    :raises StoreMissing: there is neither a store nor the name of a team database or a folder
+    :raises TeamError: no team database and no folder is named
     """
-    check_team_named(paths)
-    try:
-        from hermes_memory_bridge.team.syncer import Syncer
-        from hermes_memory_bridge.trust import open_store_vault
-    except ImportError:
-        raise TeamError(NO_DRIVER) from None
-    return Syncer(
-        paths.store,
-        lambda: dsns.find_team_dsn(paths),
-        holder=f"command {os.getpid()}",
-        vault=open_store_vault(paths.store),
-    )
+    check_sync_named(paths)
+    from hermes_memory_bridge.trust import open_store_vault
+
+    settings: dict[str, Any] = {"holder": f"command {os.getpid()}", "vault": open_store_vault(paths.store)}
+    found: list[SyncLoop[Any]] = []
+    if dsns.is_team_named(paths):
+        try:
+            from hermes_memory_bridge.team.syncer import Syncer
+        except ImportError:
+            raise TeamError(NO_DRIVER) from None
+        found.append(Syncer(paths.store, lambda: dsns.find_team_dsn(paths), **settings))
+    if FolderSettings.load(paths) is not None:
+        from hermes_memory_bridge.team.folder.folder_syncer import FolderSyncer
+
+        found.append(FolderSyncer(paths, **settings))
+    return found
 
 
-def check_team_named(paths: BridgePaths) -> None:
+def is_sync_named(paths: BridgePaths) -> bool:
+    """Check whether there is something to sync with."""
+    return dsns.is_team_named(paths) or FolderSettings.load(paths) is not None
+
+
+def check_sync_named(paths: BridgePaths) -> None:
     """Check that there is something to sync with.
 
-    :raises StoreMissing: there is neither a store nor the name of a team database
-    :raises TeamError: no team database is named
+    :raises StoreMissing: there is neither a store nor the name of a team database or a folder
+    :raises TeamError: no team database and no folder is named
     """
-    if not dsns.is_team_named(paths):
+    if not is_sync_named(paths):
         refuse_missing_store(Path(paths.store))
         raise TeamError(NOT_NAMED)
 

@@ -26,7 +26,7 @@ COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "calls": ("since", "theme", "session", "limit"),
     "sessions": (),
     "end": ("theme", "session"),
-    "sync": ("action",),
+    "sync": ("action", "passphrase"),
 }
 """The commands, and the arguments of each."""
 

@@ -1,6 +1,6 @@
-"""The sync as the bridge runs it: started if a team database is configured, controlled over the control socket.
+"""The sync as the bridge runs it: with a team database, through a shared folder, or both, where they are configured.
 
-Imports the driver only then, and outside the event loop.
+Controlled over the control socket. Imports the database's driver only then, and outside the event loop.
 """
 
 from __future__ import annotations
@@ -8,24 +8,28 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn
-from hermes_memory_bridge.team.database.team_states import NO_DRIVER, NOT_NAMED, TeamError, TeamState
+from hermes_memory_bridge.team.database.team_states import COMPLETE_STATES, NO_DRIVER, NOT_NAMED, TeamError, TeamState
+from hermes_memory_bridge.team.folder.folder_state import FolderSettings
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
 from hermes_memory_store.errors import ArgumentError
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.runtime.store_worker import StoreWorker
+    from hermes_memory_bridge.team.folder.folder_syncer import FolderSyncer
     from hermes_memory_bridge.team.search.team_search import TeamSearch
+    from hermes_memory_bridge.team.sync_loop import SyncLoop
     from hermes_memory_bridge.team.syncer import Syncer
     from hermes_memory_bridge.team.vector_upload import VectorUpload
 
 log = logging.getLogger(__name__)
 
-ACTIONS = ("status", "now", "pause", "resume", "verify", "connect")
+ACTIONS = ("status", "now", "pause", "resume", "verify", "connect", "unlock")
 
 
 class TeamSync:
@@ -36,6 +40,9 @@ class TeamSync:
         self.paths = paths
         self.model = model
         self.syncer: Syncer | None = None
+        self.folder: FolderSyncer | None = None
+        self._folder_number = 0
+        """Number of the folder's sync that a person waits for."""
         self.upload: VectorUpload | None = None
         self.missing: TeamState = NOT_NAMED
         self._stopped = False
@@ -65,12 +72,13 @@ class TeamSync:
     def ensure_started(self) -> None:
         """Start the sync unless it runs: a status asked for while the bridge starts waits here for the answer."""
         with self._lock:
-            if self.syncer is None and not self._stopped:
+            if not self._running and not self._stopped:
                 self._restart()
 
     def _restart(self) -> None:
         self._end()
         self.missing = NOT_NAMED
+        self._start_folder()
         if not dsn.is_team_named(self.paths):
             return
         try:
@@ -92,6 +100,20 @@ class TeamSync:
         self.syncer.start()
         self.upload.start()
 
+    def _start_folder(self) -> None:
+        settings = FolderSettings.load(self.paths)
+        if settings is None:
+            return
+        from hermes_memory_bridge.team.folder.folder_syncer import FolderSyncer
+        from hermes_memory_bridge.trust import open_store_vault
+
+        self.folder = FolderSyncer(self.paths, paused=settings.paused, vault=open_store_vault(self.paths.store))
+        self.folder.start()
+
+    @property
+    def _running(self) -> list[SyncLoop[Any]]:
+        return [one for one in (self.syncer, self.folder) if one is not None]
+
     def stop(self) -> None:
         """Stop the sync at once."""
         with self._lock:
@@ -99,10 +121,10 @@ class TeamSync:
             self._end()
 
     def _end(self) -> None:
-        for running in (self.upload, self.syncer):
+        for running in (self.upload, *self._running):
             if running is not None:
                 running.stop()
-        self.syncer = self.upload = None
+        self.syncer = self.upload = self.folder = None
 
     async def answer(self, arguments: Arguments) -> dict[str, Any]:
         """Execute `sync ACTION` for a client of the bridge.
@@ -114,23 +136,55 @@ class TeamSync:
             raise ArgumentError(f"sync {action[:60]!r} is none of {', '.join(ACTIONS)}", action)
         if action == "connect":
             await asyncio.to_thread(self.start)
-        if self.syncer is None:
+        if not self._running:
             await asyncio.to_thread(self.ensure_started)
-        syncer = self.syncer
-        if syncer is None:
+        running = self._running
+        if not running:
             if action in ("status", "connect"):
                 return {"configured": False, **self.missing.as_dict(), "themes": []}
             raise TeamError(self.missing)
+        if action == "unlock":
+            return await asyncio.to_thread(self._unlock, parse_text_argument(arguments, "passphrase"))
         if action in ("pause", "resume"):
-            await asyncio.to_thread(lambda: dsn.write_team_state(self.paths, paused=action == "pause"))
-            syncer.pause(action == "pause")
+            await asyncio.to_thread(write_paused, self.paths, action == "pause")
+            for one in running:
+                one.pause(action == "pause")
         if action == "now":
-            return {"number": syncer.run_now(), **self._status(syncer)}
+            number = [one.run_now() for one in running]
+            self._folder_number = number[-1]
+            return {"number": number[0], **self._status()}
         if action == "verify":
-            found = await asyncio.wrap_future(syncer.verify())
+            found = [theme for one in running for theme in await asyncio.wrap_future(one.verify())]
             return {"same": all(one.same for one in found), "themes": [one.as_dict() for one in found]}
-        return self._status(syncer)
+        return self._status()
 
-    def _status(self, syncer: Syncer) -> dict[str, Any]:
-        filling = self.upload
-        return {**syncer.status(), **({"vectors": filling.status()} if filling is not None else {})}
+    def _unlock(self, passphrase: str) -> dict[str, Any]:
+        if self.folder is None:
+            raise ArgumentError("no shared folder is named, so there is no key to unlock", None)
+        count = self.folder.keys.unlock(passphrase)
+        self.folder.run_now()
+        return {"unlocked": count}
+
+    def _status(self) -> dict[str, Any]:
+        found = [one.status() for one in self._running]
+        if self.upload is not None:
+            found[0]["vectors"] = self.upload.status()
+        if len(found) == 2 and found[1]["exchanges"] < self._folder_number:
+            found[0]["exchanges"] = 0  # who waits for both has to wait on
+        return merge_sync_status(found)
+
+
+def merge_sync_status(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return one document of `sync status` for all carriers: the state is the first that is not complete."""
+    merged = {name: value for one in reversed(found) for name, value in one.items()}
+    state = next((one for one in found if one["state"] not in COMPLETE_STATES), found[0])
+    themes = [theme for one in found for theme in one["themes"]]
+    return {**merged, "state": state["state"], "words": state["words"], "themes": themes}
+
+
+def write_paused(paths: BridgePaths, paused: bool) -> None:
+    """Note for the bridges to come whether the sync is paused."""
+    if dsn.is_team_named(paths):
+        dsn.write_team_state(paths, paused=paused)
+    if (settings := FolderSettings.load(paths)) is not None:
+        replace(settings, paused=paused).save(paths)

@@ -6,13 +6,12 @@ nothing.
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from hermes_memory_bridge.team.database import turn_statements
 from hermes_memory_bridge.team.database.team_server import (
@@ -42,6 +41,13 @@ from hermes_memory_bridge.team.database.team_states import (
     to_clock_skew_state,
     to_closed_state,
 )
+from hermes_memory_bridge.team.sync_outcome import (
+    ProgressCallback,
+    SyncOutcome,
+    ThemeSyncCount,
+    take_bytes,
+    to_theme_state,
+)
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
@@ -51,6 +57,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
 from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
 from hermes_memory_store.sync.wire_format import COUNTER_BITS
+from hermes_memory_themes import SyncCarrier
 
 log = logging.getLogger(__name__)
 
@@ -82,47 +89,6 @@ AGAIN_S, SELDOM_S = 60.0, 3_600.0
 
 STEPPED_MS = 1_000
 """A step of this machine's clock after which the database is asked for its time before anything else."""
-
-ProgressCallback = Callable[[], None]
-
-
-@dataclass(slots=True)
-class ThemeSyncCount:
-    """What one sync did with one theme, and the database's position in it."""
-
-    pulled: int = 0
-    pushed: int = 0
-    conflicts: int = 0
-    refused: int = 0
-    server_seq: int = 0
-    state: TeamState | None = None
-    """What keeps this theme alone from being exchanged."""
-    unreached: set[str] = field(default_factory=set)
-    turns_pulled: int = 0
-    turns_pushed: int = 0
-
-    @property
-    def idle(self) -> bool:
-        """Check whether there was nothing to do."""
-        return not (self.pulled or self.pushed or self.refused or self.turns_pulled or self.turns_pushed)
-
-
-@dataclass(slots=True)
-class SyncOutcome:
-    """The outcome of one sync."""
-
-    state: TeamState = IDLE
-    offset_ms: int = 0
-    themes: dict[str, ThemeSyncCount] = field(default_factory=dict)
-    admitted: int = 0
-    """Versions that had been held back, and are taken in by now."""
-    more: bool = False
-    """Whether captured turns are left, which had to wait so that facts do not."""
-
-    @property
-    def idle(self) -> bool:
-        """Check whether there was nothing to do."""
-        return not self.admitted and all(one.idle for one in self.themes.values())
 
 
 class SyncRun:
@@ -160,7 +126,7 @@ class SyncRun:
         :raises TeamError: the database cannot be used now
         """
         sync = self.store.sync
-        cursors = {theme: sync.cursor(theme) for theme in sync.themes()}
+        cursors = {theme: sync.cursor(theme) for theme in sync.themes(SyncCarrier.DATABASE)}
         self.outcome = outcome = SyncOutcome()
         self._try_refused_again()
         greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
@@ -423,7 +389,7 @@ class SyncRun:
         while rows:
             if waiting >= LOAD:
                 rows = self._sendable(theme, LOAD)
-            rows = take_bytes(rows)
+            rows = take_bytes(rows, LOAD_BYTES)
             behind = False
             for pushed in self._offer(server, theme, rows):
                 behind = self._acknowledge(theme, pushed) or behind
@@ -599,11 +565,6 @@ def is_behind_tombstones(cursor: PullCursor, gc_seq: int) -> bool:
     return 0 < cursor.seq < gc_seq
 
 
-def to_theme_state(theme: str, state: TeamState) -> TeamState:
-    """Return the state to report when one theme is not synced."""
-    return TeamState(state.name, f"theme {theme}: {state.words}")
-
-
 def format_rejection_reason(error: BaseException) -> str:
     """Return why a row was refused, without repeating the row."""
     if isinstance(error, UnicodeError):
@@ -612,9 +573,3 @@ def format_rejection_reason(error: BaseException) -> str:
     if "NUL" in said or "\\u0000" in said:
         return "it holds a NUL character, which PostgreSQL does not keep"
     return str(said)[:200]
-
-
-def take_bytes(rows: Sequence[SyncRow]) -> list[SyncRow]:
-    """Return the first of some rows, as many as one push may carry, and one at least."""
-    sizes = itertools.accumulate(len((row.content or "").encode("utf-8", "replace")) for row in rows)
-    return list(rows[: max(1, sum(size <= LOAD_BYTES for size in sizes))])

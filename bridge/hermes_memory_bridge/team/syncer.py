@@ -1,77 +1,32 @@
-"""The background sync: one thread of the bridge, with a store of its own, which isolates all remote trouble.
+"""The background sync with the team database.
 
-It checks the store four times a second, which costs microseconds. The database notifies it of changes there;
-behind a pooler it is queried once a second, in one round trip. So a change reaches the other machine within two
-seconds. While the database is down, the sync retries with growing delays.
+The database notifies it of changes there; behind a pooler it is queried once a second, in one round trip. So a change
+reaches the other machine within two seconds.
 """
 
 from __future__ import annotations
 
-import logging
-import queue
-import threading
 import time
 from collections.abc import Callable, Collection
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.team.database import turn_statements
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_bridge.team.database.team_states import (
-    CLOSED,
-    COMPLETE_STATES,
-    ELSEWHERE,
-    EXCHANGING,
-    FETCHING,
-    IDLE,
-    NOT_NAMED,
-    PAUSED,
-    STARTING,
-    TeamError,
-    TeamState,
-    to_incomplete_state,
-)
-from hermes_memory_bridge.team.sync_run import SyncOutcome, SyncRun
-from hermes_memory_bridge.trust import Vault
-from hermes_memory_store.backoff import Backoff
-from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.errors import StoreError
+from hermes_memory_bridge.team.database.team_states import NOT_NAMED, TeamError
+from hermes_memory_bridge.team.sync_loop import SyncLoop
+from hermes_memory_bridge.team.sync_outcome import ProgressCallback, SyncOutcome
+from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import HiddenVersion, RejectedRow, SyncRow
-
-log = logging.getLogger(__name__)
-
-LOOK_S = 0.25
-"""How often to look whether something was written here."""
+from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_themes import SyncCarrier
 
 POLL_S = 1.0
 """How often to ask the database whether something was written elsewhere."""
 
 POLL_LISTENING_S = 5.0
 """The same, where the database says so itself."""
-
-FIRST_WAIT_S = 1.0
-
-LONGEST_WAIT_S = 60.0
-
-LEASE_MS = 60_000
-
-RENEW_S = 20.0
-
-LEASE_HOLDER = "bridge"
-"""A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
-
-SYNCING_STATES = (*COMPLETE_STATES, CLOSED, "incomplete", "exchanging")
-"""States in which rows are exchanged."""
-
-REPORT_ROWS = 20
-"""Rows that a report names: of those refused there, and of those kept aside here."""
-
-RECHECK_S = 600.0
-"""How often what is kept aside is screened anew: a keyring may be open by now, or a policy another."""
-
 
 QUIET_POLLS = ((3_600.0, 60.0), (600.0, 15.0))
 """After how many seconds without a change the database is asked how seldom: a thousand idle machines behind a pooler would cost a
@@ -83,378 +38,59 @@ def choose_poll_interval(quiet_s: float, least_s: float) -> float:
     return next((max(wait_s, least_s) for after_s, wait_s in QUIET_POLLS if quiet_s >= after_s), least_s)
 
 
-class SyncStopped(Exception):
-    """The syncer was told to stop in the middle of a sync."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThemeDifferences:
-    """The differences between the two sides of one theme; all empty when there are none."""
-
-    theme: str
-    rows: int
-    differ: list[str]
-    only_here: list[str]
-    only_there: list[str]
-    waiting: int
-    """Rows and turns that are not sent yet, which are not compared."""
-    refused: list[str] = field(default_factory=list)
-    """Those of them that the database refused."""
-    held_back: list[str] = field(default_factory=list)
-    """Rows that are there, and are held back here, since their clock is ahead."""
-
-    @property
-    def differs(self) -> bool:
-        """Check whether rows that both sides have, or should have, differ."""
-        return bool(self.differ or self.only_here or self.only_there)
-
-    @property
-    def same(self) -> bool:
-        """Check whether both sides are the same, and nothing is left to sync."""
-        return not (self.differs or self.waiting or self.refused or self.held_back)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the differences as `sync verify --json` prints them."""
-        return {
-            "theme": self.theme,
-            "same": self.same,
-            "rows": self.rows,
-            "waiting": self.waiting,
-            "differ": self.differ,
-            "only_here": self.only_here,
-            "only_there": self.only_there,
-            "refused": self.refused,
-            "held_back": self.held_back,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class UnsyncedRows:
-    """Rows of one theme that a sync left: refused there, held back here."""
-
-    refused: int = 0
-    held_back: int = 0
-
-
-class Syncer:
+class Syncer(SyncLoop[TeamServer]):
     """Keep a store and a team database in sync."""
 
+    carrier = SyncCarrier.DATABASE
+    words = "team database"
+
     def __init__(
-        self,
-        path: str | Path,
-        find: Callable[[], str | None],
-        *,
-        holder: str = LEASE_HOLDER,
-        paused: bool = False,
-        open_store: Callable[[Path], Store] = Store.open,
-        clock: Clock = system_clock,
-        poll_s: float = POLL_S,
-        vault: Vault | None = None,
+        self, path: str | Path, find: Callable[[], str | None], *, poll_s: float = POLL_S, **settings: Any
     ) -> None:
         """:param find: returns the DSN, anew for each connection, so that a changed one is noticed
-        :param vault: keeps the secrets that are masked in what comes from the team
+        :param settings: those of `SyncLoop`
         """
-        self.path = Path(path)
+        super().__init__(path, **settings)
         self.find = find
-        self.holder = holder
-        self.open_store = open_store
-        self.clock = clock
         self.poll_s = poll_s
-        self.vault = vault
-        self.report: dict[str, Any] = {"themes": [], "conflicts": 0, "refused": [], "offset_ms": None, "node": None}
-        self.state = PAUSED if paused else STARTING
-        self.begun = 0
-        self.exchanges = 0
-        """Number of the last exchange that came to an end, well or not."""
-        self.last_at: int | None = None
-        """When the last one ended well."""
-        self.next_at: int | None = None
-        self._paused = paused
-        self._stop = threading.Event()
-        self._wake = threading.Event()
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
-        self._server: TeamServer | None = None
         self._moved_at = time.monotonic()
         self._collected: int | None = None
         self._warning: str | None = None
-        self._store: Store | None = None
-        self._exchange: SyncRun | None = None
-        self._leased_until = 0.0
-        self._look_again_at = 0.0
-        self._themes: list[str] = []
-        self._hurry = False
-        """Whether a person asked, so that nothing is left alone for a while."""
-        self._left: dict[str, UnsyncedRows] = {}
-        """What is left of each theme, as of the last exchange that ended."""
-        self._by_turn = False
-        """Whether the exchange was due, and nobody had told of anything new."""
-        self._thread = threading.Thread(target=self._sync_until_stopped, name="syncer", daemon=True)
-
-    # What other threads may call.
-
-    def start(self) -> None:
-        """Start the thread, and return at once."""
-        self._thread.start()
-
-    def stop(self, within_s: float = 2.0) -> None:
-        """Stop the thread; a running sync is cut off, which costs nothing but its repetition."""
-        self._stop.set()
-        self._wake.set()
-        server = self._server
-        if server is not None:
-            server.interrupt()
-        if self._thread.is_alive():
-            self._thread.join(within_s)
-
-    def run_now(self) -> int:
-        """Sync at once; return the number of the sync that will include everything present now."""
-        self._hurry = True
-        self._wake.set()
-        return self.begun + 1
-
-    def pause(self, paused: bool) -> None:
-        """Pause or resume the sync."""
-        self._paused = paused
-        self.state = PAUSED if paused else STARTING
-        self._wake.set()
 
     def status(self) -> dict[str, Any]:
         """Return the document of `sync status`."""
-        return {
-            "configured": True,
-            **self.state.as_dict(),
-            "paused": self._paused,
-            "exchanges": self.exchanges,
-            "last_exchange": self.last_at,
-            "next_try": self.next_at,
-            "listening": self._server is not None and self._server.listening,
-            "poll_s": self._poll_interval(),
-            "collected": self._collected,
-            "warning": self._warning,
-            **self.report,
-        }
+        return {**super().status(), "collected": self._collected, "warning": self._warning}
 
-    def heads(self) -> dict[str, int]:
-        """Return the database's position in each theme as of the last sync; empty while there is none."""
-        return (
-            {one["theme"]: one["server"] for one in self.report["themes"]} if self.state.name in SYNCING_STATES else {}
-        )
-
-    def verify(self) -> Future[list[ThemeDifferences]]:
-        """Compare both sides of every theme row by row, and return those that differ."""
-        done: Future[list[ThemeDifferences]] = Future()
-        self._jobs.put((self._compare, done))
-        self._wake.set()
-        return done
-
-    # The thread.
-
-    def _sync_until_stopped(self) -> None:
-        backoff = Backoff(FIRST_WAIT_S, LONGEST_WAIT_S, jitter=0.5)
-        while not self._stop.is_set():
-            seen = -1
-            self.begun += 1
-            more = False
-            try:
-                if self._may_exchange():
-                    seen = self._run_once()
-                    more = self._exchange is not None and self._exchange.outcome.more
-                backoff.reset()
-                wait_s = self._poll_interval()
-            except SyncStopped:
-                break
-            except (TeamError, StoreError) as error:
-                wait_s = self._note_failure(error, backoff)
-            except Exception:  # a bug of ours must not end the exchange for good, nor reach an agent
-                log.exception("an exchange failed")
-                wait_s = self._note_failure(TeamError(TeamState("fault", "an exchange failed; see the log")), backoff)
-            if not more:
-                self.exchanges = self.begun
-            self._run_jobs()
-            self._rest(0.0 if more else wait_s, seen)
-        self._release_lease()
-
-    def _poll_interval(self) -> float:
-        """Return how long to wait for a change before the database is asked, in seconds."""
-        listening = self._server is not None and self._server.listening
-        least_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
-        return choose_poll_interval(time.monotonic() - self._moved_at, least_s)
-
-    def _may_exchange(self) -> bool:
-        if self._paused:
-            self.state = PAUSED
-            self._disconnect()
-            return False
-        store = self._reopen_store()
-        if time.monotonic() + LEASE_MS / 1000 - RENEW_S > self._leased_until:
-            if not store.sync.try_lease(self.holder, LEASE_MS):
-                self.state = ELSEWHERE
-                self._leased_until = 0.0
-                self._disconnect()
-                return False
-            self._leased_until = time.monotonic() + LEASE_MS / 1000
-        return True
-
-    def _run_once(self) -> int:
-        """Run one sync; return the store's data version before it."""
-        store = self._reopen_store()
-        seen = store.data_version()
-        assert self._exchange is not None
-        if time.monotonic() >= self._look_again_at:
-            self._look_again_at = time.monotonic() + RECHECK_S
-            store.sync.recheck_hidden()
-        if self._server is None:
-            self._server = self._connect()
-        if self.report["node"] is None:
-            self._report(self._exchange.outcome)
-        if self._hurry:
-            self._hurry = False
-            self._exchange.expire_backoffs()
-        outcome = self._exchange.run(self._server)
-        self._collected, self._warning = self._server.collected, self._server.warning
-        self._themes = list(outcome.themes)
-        done = outcome.themes.values()
-        if not outcome.idle:
-            self._moved_at = time.monotonic()
-        if self._by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):
-            self._server.listening = False  # it did not tell of that: ask every second
-        self.last_at = self.clock()
-        self.next_at = None
-        if (outcome.state, seen) != self._told_of or self.state is EXCHANGING or not outcome.idle:
-            self._report(outcome)
-            self._told_of = (outcome.state, seen)
-        state = self._to_reported_state(outcome.state)
-        if self.state.name not in (state.name, EXCHANGING.name):
-            log.info("team database: %s", state.words)
-        self.state = state
-        return seen
-
-    _told_of: tuple[TeamState, int] = (STARTING, -1)
-
-    def _to_reported_state(self, state: TeamState) -> TeamState:
-        """Return the state after a sync: where rows are left, not everything is synced."""
-        if state.name not in COMPLETE_STATES:
-            return state
-        themes = self.report["themes"]
-        return to_incomplete_state(
-            state,
-            waiting=sum(one["waiting"] + (one["turns"] or 0) for one in themes),
-            refused=sum(one["refused"] for one in themes),
-            held_back=sum(one["held_back"] for one in themes),
-            behind=sum(one["behind"] for one in themes),
-        )
-
-    def _connect(self) -> TeamServer:
+    def connect_carrier(self) -> TeamServer:
+        """Connect. :raises TeamError: the database cannot be used now"""
         dsn = self.find()
         if not dsn:
             raise TeamError(NOT_NAMED)
         return TeamServer(dsn)
 
-    def _note_failure(self, error: TeamError | StoreError, backoff: Backoff) -> float:
-        """Report a failure once; return how long to wait before the next attempt."""
-        if self._stop.is_set():
-            return 0.0
-        state = error.state if isinstance(error, TeamError) else TeamState("memory", error.message)
-        if state.name != self.state.name:
-            log.warning("team database: %s", state.words)
-        self._disconnect()
-        self.state = state
-        wait_s = backoff.fail()
-        self.next_at = self.clock() + round(wait_s * 1000)
-        if self._exchange is not None:
-            try:
-                self._report(self._exchange.outcome)
-            except StoreError:
-                log.info("the store could not be asked how much waits")
-        return wait_s
+    def begin_run(self, store: Store, on_progress: ProgressCallback) -> SyncRun:
+        """Return the sync of a store that was opened anew."""
+        return SyncRun(store, on_progress=on_progress)
 
-    def _rest(self, wait_s: float, seen: int) -> None:
-        """Wait for the next run or a local write; after a failure only for the next run."""
-        until = time.monotonic() + wait_s
-        server = self._server
-        self._by_turn = False
-        while not self._stop.is_set() and (rest_s := until - time.monotonic()) > 0:
-            if server is not None and server.listening and seen >= 0:
-                if (
-                    server.wait_for_notification(self._themes, min(LOOK_S, rest_s))
-                    or not server.listening
-                    or self._wake.is_set()
-                ):
-                    break
-            elif self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
-                break
-            if seen >= 0 and self._store is not None and self._store.data_version() != seen:
-                break
-        else:
-            self._by_turn = wait_s > 0
-        self._wake.clear()
+    def poll_interval(self) -> float:
+        """Return how long to wait for a change before the database is asked, in seconds."""
+        listening = self._server is not None and self._server.listening
+        least_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
+        return choose_poll_interval(time.monotonic() - self._moved_at, least_s)
 
-    def _run_jobs(self) -> None:
-        while True:
-            try:
-                job, done = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            try:
-                done.set_result(job())
-            except Exception as error:
-                done.set_exception(error)
+    def note_outcome(self, server: TeamServer, outcome: SyncOutcome, *, is_by_turn: bool) -> None:
+        """Note what the database said of itself, and whether it tells of changes."""
+        self._collected, self._warning = server.collected, server.warning
+        done = outcome.themes.values()
+        if not outcome.idle:
+            self._moved_at = time.monotonic()
+        if is_by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):
+            server.listening = False  # it did not tell of that: ask every second
 
-    def _compare(self) -> list[ThemeDifferences]:
-        if not self._may_exchange():
-            raise TeamError(self.state)
-        self._run_once()
-        assert self._server is not None
-        sync = self._reopen_store().sync
-        shared = self._find_shared_turn_themes()
-        found = []
-        for theme in sync.themes():
-            held = {one.uid for one in sync.held_versions(theme)}
-            there, of_held = self._pull_digests(theme, held)
-            if held and sync.release_held(theme, of_held):
-                # What is offered again was written by this very connection, which the exchange would not notice.
-                self._exchange = SyncRun(self._reopen_store(), on_progress=self._look_up)
-                self._told_of = (STARTING, -1)
-                self._run_once()
-                held = {one.uid for one in sync.held_versions(theme)}
-                there, _ = self._pull_digests(theme, held)
-            refused = {one.row.uid for one in sync.rejected_rows(theme)}
-            waiting = refused | {row.uid for row in sync.pending_rows(theme, limit=1_000_000)}
-            count = len(waiting)
-            here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
-            if theme in shared:
-                talk = self._reopen_store().shared_turns
-                there |= {
-                    uid: compute_turn_digest(gone)
-                    for uid, gone in turn_statements.fetch_turn_states(self._server, theme).items()
-                }
-                here |= {uid: compute_turn_digest(gone) for uid, gone in talk.states(theme).items()}
-                waiting |= talk.unsent(theme)
-                not_taken = {one.uid for one in talk.rejected_turns() if one.theme == theme}
-                refused |= not_taken
-                count += talk.pending_turn_count(theme) + len(not_taken)
-            both = (here.keys() & there.keys()) - held
-            found.append(
-                ThemeDifferences(
-                    theme,
-                    len(there),
-                    differ=sorted(uid for uid in both if here[uid] != there[uid]),
-                    only_here=sorted(here.keys() - there.keys()),
-                    only_there=sorted(there.keys() - here.keys() - waiting - held),
-                    waiting=count,
-                    refused=sorted(refused),
-                    held_back=sorted(held),
-                )
-            )
-        return found
-
-    def _pull_digests(
+    def fetch_digests(
         self, theme: str, wanted: Collection[str]
     ) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
-        """Return the digest of each row the database has of a theme, and the wanted rows.
-
-        The wanted rows come with their sequence numbers.
-        """
+        """Return the digest of each row the database has of a theme, and the wanted rows with their sequence numbers."""
         assert self._server is not None
         digests: dict[str, str] = {}
         rows: dict[str, tuple[int, SyncRow]] = {}
@@ -467,139 +103,7 @@ class Syncer:
             self._look_up()
         return digests, rows
 
-    def _find_shared_turn_themes(self) -> list[str]:
-        """Find the themes whose captured turns are synced."""
-        store = self._reopen_store()
-        return [one.theme for one in store.shared_turns.themes(store.sync.themes()) if one.on]
-
-    def _look_up(self) -> None:
-        """Check for a stop between two steps of a long sync, report progress, and renew the lease."""
-        if self._stop.is_set():
-            raise SyncStopped
-        if self._exchange is not None and not self._exchange.outcome.idle:
-            if time.monotonic() - self._told > LOOK_S:
-                self.state = EXCHANGING
-                self._report_progress(self._exchange.outcome)
-            if time.monotonic() > self._leased_until - RENEW_S and self._store is not None:
-                self._store.sync.try_lease(self.holder, LEASE_MS)
-                self._leased_until = time.monotonic() + LEASE_MS / 1000
-
-    _told = 0.0
-
-    def _report(self, outcome: SyncOutcome) -> None:
-        """Write the report that other threads read."""
-        sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
-        refused, aside = (
-            [*map(to_held_back_row, sync.rejected_rows()), *talk.rejected_turns()],
-            [*sync.hidden_versions(), *talk.skipped_turns()],
-        )
-        held = sync.held_versions()
-        self._left = {
-            theme: UnsyncedRows(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
-            for theme in {one.theme for one in (*refused, *held)}
-        }
-        self._report_progress(outcome)
-        self.report = {
-            **self.report,
-            "conflicts": len(sync.conflicts()),
-            "refused_count": len(refused),
-            "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
-            "review": sync.quarantined_count(),
-            "aside_count": len(aside),
-            "aside": [
-                {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
-            ],
-        }
-
-    def _report_progress(self, outcome: SyncOutcome) -> None:
-        """Report how far the sync is.
-
-        Rows left for a person are looked up only when it has ended: several times a second would be too often.
-        """
-        self._told = time.monotonic()
-        sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
-        waiting, fetched = sync.pending_counts(), sync.fetched_themes()
-        shared = [one.theme for one in talk.themes(list(waiting))]
-        rows = []
-        for theme in sync.themes():
-            cursor, done = sync.cursor(theme), outcome.themes.get(theme)
-            there = max(cursor.seq, done.server_seq if done else 0)
-            nothing_there = done is not None and not done.server_seq
-            left, turns_waiting = (
-                self._left.get(theme, UnsyncedRows()),
-                talk.pending_turn_count(theme) if theme in shared else None,
-            )
-            state = (done and done.state) or (
-                to_incomplete_state(
-                    IDLE,
-                    waiting=waiting.get(theme, 0) + (turns_waiting or 0),
-                    refused=left.refused,
-                    held_back=left.held_back,
-                    behind=there - cursor.seq,
-                )
-                if theme in fetched or nothing_there
-                else FETCHING
-            )
-            rows.append(
-                {
-                    "theme": theme,
-                    **state.as_dict(),
-                    "waiting": waiting.get(theme, 0),
-                    "cursor": cursor.seq,
-                    "server": there,
-                    "behind": there - cursor.seq,
-                    "pulled": done.pulled if done else 0,
-                    "pushed": done.pushed if done else 0,
-                    "turns": turns_waiting,
-                    "refused": left.refused,
-                    "held_back": left.held_back,
-                    "unreached": sorted(done.unreached) if done else [],
-                }
-            )
-        self.report = {**self.report, "node": sync.node, "offset_ms": outcome.offset_ms, "themes": rows}
-
-    def _reopen_store(self) -> Store:
-        """Return the store, reopened when its file was replaced."""
-        if self._store is not None and self._store.db.has_lost_name():
-            log.info("the memory was replaced by another file; it is opened anew")
-            self._close_store()
-        if self._store is None:
-            store = self.open_store(self.path)
-            store.intake.vault = self.vault
-            self._store = store
-            self._look_again_at = 0.0
-            self._exchange = SyncRun(store, on_progress=self._look_up)
-            self._leased_until = 0.0
-        return self._store
-
-    def _close_store(self) -> None:
-        store, self._store, self._exchange = self._store, None, None
-        if store is not None:
-            store.close()
-
-    def _disconnect(self) -> None:
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
-
-    def _release_lease(self) -> None:
-        self._disconnect()
-        try:
-            if self._store is not None and self._leased_until:
-                self._store.sync.release_lease(self.holder)
-            self._close_store()
-        except StoreError as error:
-            log.warning("the memory could not be left properly: %s", error.message)
-        while not self._jobs.empty():
-            _, done = self._jobs.get_nowait()
-            done.cancel()
-
-
-def to_held_back_row(one: RejectedRow) -> HiddenVersion:
-    """Return a refused version in the form in which held-back rows are reported."""
-    return HiddenVersion(one.row.theme, one.row.uid, one.row.kind, one.why)
-
-
-def compute_turn_digest(erased: bool) -> str:
-    """Return the comparable part of a turn, which never changes."""
-    return "erased" if erased else "kept"
+    def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
+        """Return whether each turn that the database has of a theme was erased."""
+        assert self._server is not None
+        return turn_statements.fetch_turn_states(self._server, theme)

@@ -10,7 +10,7 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, parse_flag, parse_
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.team_fallback import Kind, TeamFallback
 from hermes_memory_store.store import Store
-from hermes_memory_themes import ThemeError, normalise_theme
+from hermes_memory_themes import SyncCarrier, ThemeError, normalise_theme
 
 HERE = "not asked: all of it is exchanged, and here"
 COMING = "it is still being fetched, and not all of it is here"
@@ -63,8 +63,9 @@ def is_team_explicit(arguments: Arguments) -> bool:
 
 
 def is_theme_shared(store: Store, kind: Kind, theme: str) -> bool:
-    """Check whether this store syncs facts or turns of a theme."""
-    return store.policies.for_theme(theme).sync if kind == "fact" else store.shared_turns.is_sharing(theme)
+    """Check whether this store exchanges facts or turns of a theme with the team database."""
+    is_there = store.policies.for_theme(theme).carrier is SyncCarrier.DATABASE
+    return is_there and (kind == "fact" or store.shared_turns.is_sharing(theme))
 
 
 def to_team_request(connection: Connection, store: Store, kind: Kind, arguments: Arguments) -> TeamRequest | None:

@@ -54,6 +54,7 @@ from hermes_memory_store.sync.wire_format import (
     COUNTER_BITS,
     DELETED,
     LIVE,
+    MAX_ANCESTORS,
     PURGED,
     CheckedVersion,
     ReceivedVersion,
@@ -91,7 +92,7 @@ REPLACED_IN_SHADOW = """
     WHERE theme_id = ? AND shadow IS NOT NULL AND link IS NOT NULL
 """
 
-HeldRows = Mapping[bytes, tuple[SyncRow, CheckedVersion]]
+HeldRows = Mapping[bytes, Sequence[tuple[SyncRow, CheckedVersion]]]
 """Versions that are held back, by uid, with the results of this machine's content checks."""
 
 
@@ -106,11 +107,14 @@ class VersionApplier:
         clocks: PhysicalClocks,
         received: Sequence[ReceivedVersion],
         held: HeldRows,
+        *,
+        is_history: bool = False,
     ) -> None:
         """Prepare to apply versions.
 
         :param received: those that come first are older
         :param held: held versions of the same things
+        :param is_history: old versions may come again
         """
         self.changed = self.conflicts = self.ignored = self.hidden = 0
         self.newest = 0
@@ -126,6 +130,7 @@ class VersionApplier:
         self._clocks = clocks
         self._held = dict(held)
         self._acceptable, self._reach = clocks.acceptable, clocks.reach
+        self._is_history = is_history
         self._received = [one for one in received if one.row.theme == theme]
         self.ignored += len(received) - len(self._received)
         self._times = Counter(one.uid for one in self._received)
@@ -139,14 +144,12 @@ class VersionApplier:
         for one in self._received:
             seq, uid, row, checked = one
             if self._is_ahead(uid, row):
-                hold_version(self._conn, self._theme_id, row, seq, self._now)
-                self._held[uid] = row, checked
+                hold_version(self._conn, self._theme_id, row, seq, self._now, is_alone=not self._is_history)
+                self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (row, checked)]
                 self.hidden += 1
                 continue
             if uid in self._held:
-                self.conflicts += replace_held_version(
-                    self._conn, self._theme_id, row, self._held.pop(uid), self._clocks
-                )
+                self._replace_held(uid, row)
             if not self._wins(one):
                 continue
             if uid in self._here:
@@ -161,6 +164,17 @@ class VersionApplier:
         others = [one.row for one in self._received if one.uid not in fresh]
         self.bulk = find_bulk_facts(self._conn, self._theme_id, fresh, others)
         self._conn.executemany(UPSERT_VERSION, to_put_columns(self._theme_id, won.values(), self.bulk))
+
+    def _replace_held(self, uid: bytes, row: SyncRow) -> None:
+        """Replace what is held back by what took its place; an old version that comes again takes no place."""
+        left = []
+        for held in self._held.pop(uid):
+            if self._is_history and row.state != PURGED and not is_made_from_held(row, held[0], self._clocks):
+                left.append(held)
+            else:
+                self.conflicts += replace_held_version(self._conn, self._theme_id, row, held, self._clocks)
+        if left:
+            self._held[uid] = left
 
     def _is_ahead(self, uid: bytes, row: SyncRow) -> bool:
         """Check whether a version is to be held back. A permanent erasure is applied whatever its clock says."""
@@ -180,11 +194,12 @@ class VersionApplier:
             self._conn.execute(MARK_SENT, (seq, self._theme_id, uid))
             self.ignored += 1
             return False
-        ahead = bool(here.sent) and here.hlc > self._clocks.plausible
+        ahead = bool(here.sent) and here.hlc > self._clocks.plausible and not self._is_history
         if here.rank > row.rank and not (ahead and here.state != PURGED):
-            if row.hlc not in here.ancestors and here.state != PURGED and checked.hidden_because is None:
+            is_known = row.hlc in here.ancestors or (self._is_history and is_before_ancestors(row.hlc, here.ancestors))
+            if not is_known and here.state != PURGED and checked.hidden_because is None:
                 self._keep_loser(uid, row, self._row(here), checked.masked_content)
-            if here.sent:  # the server has it no more
+            if here.sent and not self._is_history:  # the server has it no more
                 self._conn.execute(MARK_UNSENT, (self._theme_id, uid))
             self.ignored += 1
             return False
@@ -227,17 +242,22 @@ def replace_held_version(
     """
     lost, checked = held
     uid = uids.parse_uid(row.uid)
-    release_held_version(conn, theme_id, uid)
-    places = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
-    names = {lost.hlc, places[lost.hlc]}
-    if not names.isdisjoint((row.hlc, *row.ancestors)) or comparable_content(lost) == comparable_content(row):
+    release_held_version(conn, theme_id, uid, lost.hlc)
+    if is_made_from_held(row, lost, clocks) or comparable_content(lost) == comparable_content(row):
         return 0
+    places = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
     if row.state == PURGED or checked.hidden_because is not None:
         return 0
     remember_clear(conn, theme_id, uid, checked.masked_content, lost.content)
     # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
     lost = replace(lost, hlc=places[lost.hlc], ancestors=tuple(places[clock] for clock in lost.ancestors))
     return keep_losing_version(conn, theme_id, mask_version(lost, checked.masked_content), "concurrent", clocks.own_ms)
+
+
+def is_made_from_held(row: SyncRow, held: SyncRow, clocks: PhysicalClocks) -> bool:
+    """Check whether a version is a held one under the clock that every machine makes of it, or was made from it."""
+    lowered = lowered_clocks((*held.ancestors, held.hlc), clocks.plausible)[held.hlc]
+    return not {held.hlc, lowered}.isdisjoint((row.hlc, *row.ancestors))
 
 
 def is_descendant(row: SyncRow, here: Version, clocks: PhysicalClocks) -> bool:
@@ -250,7 +270,12 @@ def is_descendant(row: SyncRow, here: Version, clocks: PhysicalClocks) -> bool:
         return True
     if here.hlc > clocks.plausible:
         return lowered_clocks((*here.ancestors, here.hlc), clocks.plausible)[here.hlc] in row.ancestors
-    return len(row.ancestors) >= 16 and bool(here.sent) and here.hlc < row.ancestors[-1]
+    return bool(here.sent) and is_before_ancestors(here.hlc, row.ancestors)
+
+
+def is_before_ancestors(clock: int, ancestors: Sequence[int]) -> bool:
+    """Check whether a clock is older than all that a full list of ancestors names, which may have lost it."""
+    return len(ancestors) >= MAX_ANCESTORS and clock < ancestors[-1]
 
 
 def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:

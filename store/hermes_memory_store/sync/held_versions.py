@@ -19,7 +19,7 @@ from hermes_memory_store.sync.wire_format import COUNTER_BITS, HiddenVersion, Sy
 INSERT_HELD = "INSERT OR REPLACE INTO sync_conflicts VALUES (?, ?, ?, ?, 'ahead', ?, ?, ?, ?)"
 """`ahead` tells a version that is held back from one that lost; the server's sequence number stands in `other`."""
 
-DELETE_HELD = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'ahead'"
+DELETE_HELD = "DELETE FROM sync_conflicts WHERE theme_id = ?1 AND uid = ?2 AND why = 'ahead'"
 
 HAS_HELD = "SELECT 1 FROM sync_conflicts WHERE theme_id = ? AND why = 'ahead' LIMIT 1"
 
@@ -68,18 +68,24 @@ def find_held_versions(conn: sqlite3.Connection, theme: str | None = None) -> li
     return found
 
 
-def hold_version(conn: sqlite3.Connection, theme_id: int, row: SyncRow, seq: int, now: int) -> None:
-    """Hold a version, replacing any held version of the same thing."""
+def hold_version(
+    conn: sqlite3.Connection, theme_id: int, row: SyncRow, seq: int, now: int, *, is_alone: bool = True
+) -> None:
+    """Hold a version.
+
+    :param is_alone: it replaces any held version of the same thing: its carrier has one of each
+    """
     uid = uids.parse_uid(row.uid)
-    conn.execute(DELETE_HELD, (theme_id, uid))
+    if is_alone:
+        conn.execute(DELETE_HELD, (theme_id, uid))
     payload = VersionPayload(row.kind, row.content, row.attrs, row.state).to_json()
     name = (theme_id, uid, row.hlc, uids.parse_uid(row.node))
     conn.execute(INSERT_HELD, (*name, now, seq.to_bytes(8, "big"), json.dumps(row.ancestors), payload))
 
 
-def release_held_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> None:
-    """Delete the held version of a thing."""
-    conn.execute(DELETE_HELD, (theme_id, uid))
+def release_held_version(conn: sqlite3.Connection, theme_id: int, uid: bytes, hlc: int | None = None) -> None:
+    """Delete the held versions of a thing, or the one with that clock."""
+    conn.execute(f"{DELETE_HELD} AND (?3 IS NULL OR hlc = ?3)", (theme_id, uid, hlc))
 
 
 def format_time_span(ms: int) -> str:

@@ -174,13 +174,13 @@ class SharedTurns:
         A theme that keeps no turns shares and accepts none.
         """
         policy = self._policies.for_theme(theme)
-        return policy.sync and policy.sync_turns and policy.turns != "none"
+        return policy.carrier is not None and policy.sync_turns and policy.turns != "none"
 
     def is_known_to_team(self, theme: str) -> bool:
         """Check whether the team knows turns of a theme, so that erasing them erases them for everybody."""
         sql = "SELECT 1 FROM sync_themes WHERE theme_id = ? AND turns > 0"
         known = self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
-        return known and self._policies.for_theme(theme).sync
+        return known and self._policies.for_theme(theme).carrier is not None
 
     def is_whole(self, theme: str) -> bool:
         """Check whether everything the team has of a theme was here at some time, so that only new turns come."""
@@ -215,7 +215,7 @@ class SharedTurns:
     def unsent_counts(self) -> dict[str, int]:
         """Count the pending turns by theme, of those that share turns or once did; writes nothing."""
         tracked = self._db.rows("SELECT name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE turns > 0")
-        counts = {name: self.pending_turn_count(name) for (name,) in tracked if self._policies.for_theme(name).sync}
+        counts = {name: self.pending_turn_count(name) for (name,) in tracked if self._policies.for_theme(name).carrier}
         return {name: count for name, count in counts.items() if count}
 
     def acknowledge(self, theme: str, sent: Sequence[SharedTurnRow], *, base: int, end: int) -> None:

@@ -56,6 +56,7 @@ from hermes_memory_store.sync.versions import (
 from hermes_memory_store.sync.wire_format import (
     DELETED,
     ApplyResult,
+    CheckedVersion,
     HiddenVersion,
     PullCursor,
     PullListing,
@@ -66,7 +67,7 @@ from hermes_memory_store.sync.wire_format import (
     VersionPayload,
 )
 from hermes_memory_store.upkeep.purge import Purge
-from hermes_memory_themes import Policies
+from hermes_memory_themes import Policies, SyncCarrier
 
 __all__ = [
     "ApplyResult",
@@ -107,16 +108,20 @@ RETRY_REJECTED = "UPDATE sync_rows SET refused = NULL WHERE sent = 0 AND refused
 
 UNSENT_AHEAD = f"{SELECT_VERSIONS.replace('SELECT', 'SELECT theme_id,')} WHERE sent = 0 AND hlc > ? ORDER BY hlc"
 
-SENT_AHEAD = (
-    f"{SELECT_VERSIONS.replace('SELECT', 'SELECT theme_id,')} WHERE sent = 1 AND state < 2 AND hlc > ? ORDER BY hlc"
-)
+SENT_AHEAD = f"""
+    {SELECT_VERSIONS.replace("SELECT", "SELECT theme_id,")}
+    WHERE sent = 1 AND state < 2 AND hlc > ? AND theme_id NOT IN (SELECT value FROM json_each(?)) ORDER BY hlc
+"""
 """One that purges wins over all others whatever its clock says."""
 
 RESTAMP = """
     UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = ?, refused = NULL WHERE theme_id = ? AND uid = ?
 """
 
-LOST_AHEAD = "SELECT theme_id, uid, hlc, node, why, ancestors FROM sync_conflicts WHERE why <> 'ahead' AND hlc > ?"
+LOST_AHEAD = """
+    SELECT theme_id, uid, hlc, node, why, ancestors FROM sync_conflicts
+    WHERE why <> 'ahead' AND hlc > ? AND theme_id NOT IN (SELECT value FROM json_each(?))
+"""
 
 RESTAMP_LOST = """
     UPDATE OR REPLACE sync_conflicts SET hlc = ?, ancestors = ?
@@ -193,10 +198,14 @@ class Sync:
                 conn.execute(RESTAMP, (*new, theme_id, version.uid))
         return self.node
 
-    def themes(self) -> list[str]:
-        """Return the themes whose policy says sync, by name. Tracks their writes from the first call on."""
+    def themes(self, carrier: SyncCarrier | None = None) -> list[str]:
+        """Return the themes whose policy says sync, by name. Tracks their writes from the first call on.
+
+        :param carrier: only those that are exchanged this way
+        """
         named = {*self._names.all_themes(), *self._policies.theme_names()}
-        wanted = sorted(name for name in named if self._policies.for_theme(name).sync)
+        carriers = {name: self._policies.for_theme(name).carrier for name in named}
+        wanted = sorted(name for name, by in carriers.items() if by is not None and carrier in (None, by))
         ready = {
             name
             for (name,) in self._db.rows(
@@ -234,7 +243,7 @@ class Sync:
             "SELECT name, count(*) FROM sync_rows JOIN themes ON themes.id = theme_id"
             " WHERE sent = 0 AND refused IS NULL GROUP BY name"
         )
-        return {name: count for name, count in counts if self._policies.for_theme(name).sync}
+        return {name: count for name, count in counts if self._policies.for_theme(name).carrier}
 
     def acknowledge(self, theme: str, sent: Sequence[tuple[Uid, int]], seqs: Sequence[int | None] = ()) -> None:
         """Mark versions (uid, clock) as received, under these sequence numbers (None: the server had a newer one).
@@ -248,7 +257,8 @@ class Sync:
             conn.executemany(ACKNOWLEDGE, [(seq, theme_id, uids.parse_uid(uid), hlc) for uid, hlc, seq in named])
             for version in versions.load_versions(conn, theme_id, held).values():
                 (row,) = load_sync_rows(conn, theme_id, theme, [version])
-                replace_held_version(conn, theme_id, row, held[version.uid], self._clocks(conn))
+                for one in held[version.uid]:
+                    replace_held_version(conn, theme_id, row, one, self._clocks(conn))
 
     def mark_rejected(self, theme: str, uid: Uid, hlc: int, why: str) -> None:
         """Mark a version as rejected by the server: it is not pending until the thing is changed, or it is retried."""
@@ -358,6 +368,11 @@ class Sync:
         row = self._db.row(sql, (self._names.theme_or_none(theme),))
         return PullCursor(*row) if row else PullCursor()
 
+    def purged_uids(self, theme: str) -> set[str]:
+        """Return what was purged of a theme, here or elsewhere."""
+        sql = "SELECT uid FROM sync_rows WHERE theme_id = ? AND state = 2"
+        return {str(uids.format_uid(uid)) for (uid,) in self._db.rows(sql, (self._names.theme_or_none(theme),))}
+
     def fetched_themes(self) -> frozenset[str]:
         """Return the themes whose first pull is complete, so that the team's facts are here."""
         sql = "SELECT name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE fetched = 1"
@@ -371,13 +386,20 @@ class Sync:
 
     @retry_without_index
     def apply(
-        self, theme: str, rows: Sequence[tuple[int, SyncRow]], *, cursor: PullCursor, listing: PullListing | None = None
+        self,
+        theme: str,
+        rows: Sequence[tuple[int, SyncRow]],
+        *,
+        cursor: PullCursor,
+        listing: PullListing | None = None,
     ) -> ApplyResult:
         """Apply rows with their server sequence, and move the cursor, in one journaled transaction.
 
         :param listing: note the rows as listed, so far
         """
         theme_id = self._track_theme(theme)
+        # A folder keeps old versions, too; what comes from a database is what it has now.
+        is_history = self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
         received = check_received(self._db, self._names, self.content_check, theme_id, theme, rows)
         held = self._load_held(theme_id, theme, {one.row.uid for one in received})
         with self._db.write_transaction() as conn:
@@ -385,7 +407,7 @@ class Sync:
             ensure_node(conn)
             gauged = self._tiers.resolved_theme(theme_id)
             level = present_gauge(conn, gauged).level
-            applier = VersionApplier(conn, theme_id, theme, self._clocks(conn), received, held)
+            applier = VersionApplier(conn, theme_id, theme, self._clocks(conn), received, held, is_history=is_history)
             applier.apply()
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (applier.newest,))
             touched = applier.touched | self._erase(conn, theme_id, applier.purged)
@@ -410,7 +432,7 @@ class Sync:
         """
         theme_id = self._track_theme(theme)
         with self._db.write_transaction() as conn:
-            lower_sent_clocks(conn, self._clocks(conn))
+            lower_sent_clocks(conn, self._clocks(conn), self._find_folder_themes(conn))
             conn.execute(
                 "UPDATE sync_rows SET sent = 0, offered = 1, seq = NULL, refused = NULL WHERE theme_id = ?", (theme_id,)
             )
@@ -509,8 +531,8 @@ class Sync:
         if went_back or unsent is not None:
             with self._db.write_transaction() as conn:
                 self.stamp(conn)
-                count = lower_sent_clocks(conn, clocks) if went_back else 0
-                count += restamp_unsent_versions(conn, clocks)
+                count = lower_sent_clocks(conn, clocks, self._find_folder_themes(conn)) if went_back else 0
+                count += restamp_unsent_versions(conn, clocks, self._find_folder_themes(conn))
         self._checked_at_ms = present_ms if went_back else max(present_ms, self._checked_at_ms or 0)
         return count
 
@@ -614,6 +636,11 @@ class Sync:
         self._purge.erase_within(conn, theme_id, purged, SYNC)
         return linked
 
+    def _find_folder_themes(self, conn: sqlite3.Connection) -> list[int]:
+        """Return the keys of the themes that travel through a folder."""
+        tracked = self._tracked_themes(conn, None)
+        return [key for key, name in tracked if self._policies.for_theme(name).carrier is SyncCarrier.FOLDER]
+
     def _clocks(self, conn: sqlite3.Connection) -> PhysicalClocks:
         return physical_clocks(conn, self._clock())
 
@@ -632,7 +659,10 @@ class Sync:
         with self._db.snapshot() as conn:
             rows = [one.row for one in find_held(conn, theme) if one.row.uid in wanted]
         checked = check_versions(self._db, self._names, self.content_check, theme_id, theme, rows)
-        return {uids.parse_uid(row.uid): (row, result) for row, result in zip(rows, checked, strict=True)}
+        found: dict[bytes, list[tuple[SyncRow, CheckedVersion]]] = {}
+        for row, result in zip(rows, checked, strict=True):
+            found.setdefault(uids.parse_uid(row.uid), []).append((row, result))
+        return found
 
     def _track_theme(self, theme: str) -> int:
         """Return the key of a theme; its writes are tracked from now on."""
@@ -678,19 +708,22 @@ class Sync:
         return True
 
 
-def lower_sent_clocks(conn: sqlite3.Connection, clocks: PhysicalClocks) -> int:
+def lower_sent_clocks(conn: sqlite3.Connection, clocks: PhysicalClocks, spared: Sequence[int]) -> int:
     """Lower the clocks of sent versions that no physical clock allows any more; return how many.
+
+    Not those of themes without a server, whose time would tell whether the clock ran ahead then or is behind now.
 
     They are stamped right after what they were made from, and sent again. Every machine that has one makes the same of
     it. Losing versions kept for a person are lowered likewise.
     """
-    rows = conn.execute(SENT_AHEAD, (clocks.plausible,)).fetchall()
+    beyond = clocks.plausible, json.dumps(spared)
+    rows = conn.execute(SENT_AHEAD, beyond).fetchall()
     for theme_id, *row in rows:
         version = Version(*row)
         places = lowered_clocks((*version.ancestors, version.hlc), clocks.plausible)
         ancestors = json.dumps(newest_ancestors(*(places[clock] for clock in version.ancestors)))
         conn.execute(RESTAMP, (places[version.hlc], version.node, ancestors, 1, theme_id, version.uid))
-    for theme_id, uid, hlc, node, why, ancestors in conn.execute(LOST_AHEAD, (clocks.plausible,)).fetchall():
+    for theme_id, uid, hlc, node, why, ancestors in conn.execute(LOST_AHEAD, beyond).fetchall():
         clocks_of = json.loads(ancestors)
         places = lowered_clocks((*clocks_of, hlc), clocks.plausible)
         named = json.dumps([places[clock] for clock in clocks_of])
@@ -698,10 +731,11 @@ def lower_sent_clocks(conn: sqlite3.Connection, clocks: PhysicalClocks) -> int:
     return len(rows)
 
 
-def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks) -> int:
+def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks, spared: Sequence[int]) -> int:
     """Restamp pending versions whose clock the server would not accept with the current time; return how many.
 
-    A version made from one that the server would not accept now, either, stays pending.
+    A version made from one that the server would not accept now, either, stays pending. Of themes without a server, whose
+    versions are not lowered once they were sent, the ancestors stay as they are.
     """
     found = conn.execute(UNSENT_AHEAD, (clocks.acceptable,)).fetchall()
     node = ensure_node(conn)
@@ -709,8 +743,8 @@ def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks) ->
     for (theme_id, *row), tick in zip(found, next_ticks(conn, clocks.own_ms, len(found)), strict=True):
         version = Version(*row)
         seen = (*version.ancestors, *((version.hlc,) if version.offered else ()))
-        places = lowered_clocks(seen, clocks.plausible)
-        ancestors = newest_ancestors(*places.values())
+        places = seen if theme_id in spared else lowered_clocks(seen, clocks.plausible).values()
+        ancestors = newest_ancestors(*places)
         hlc = descendant_tick(tick, node, ancestors)
         if hlc < version.hlc:
             conn.execute(RESTAMP, (hlc, node, json.dumps(ancestors), version.offered, theme_id, version.uid))

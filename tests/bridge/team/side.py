@@ -41,7 +41,7 @@ class Side:
         self.unsent[theme, uid] = self.hlc
         return uid
 
-    def themes(self) -> list[str]:
+    def themes(self, carrier: object = None) -> list[str]:
         return self.wanted
 
     def pending_rows(self, theme: str, *, limit: int = 500) -> list[SyncRow]:

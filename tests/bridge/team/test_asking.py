@@ -19,8 +19,8 @@ from hermes_memory_bridge.team.database.team_rights import restrict_role_to_them
 from hermes_memory_bridge.team.database.team_schema import AUTHORITY
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search.team_search import TeamSearch
+from hermes_memory_bridge.team.sync_loop import SyncStopped
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
-from hermes_memory_bridge.team.syncer import SyncStopped
 from hermes_memory_bridge.team.vector_upload import VectorUpload
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools.recall_tool import SPEC

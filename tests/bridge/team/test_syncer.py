@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from psycopg import conninfo
 
+from hermes_memory_bridge.team import sync_loop as module
 from hermes_memory_bridge.team import sync_run as exchange_module
-from hermes_memory_bridge.team import syncer as module
 from hermes_memory_bridge.team.database import team_server as server_module
 from hermes_memory_bridge.team.database.team_states import DOWN, TeamError
 from hermes_memory_bridge.team.dsn import mask_dsn_password
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
-from hermes_memory_bridge.team.syncer import Syncer
+from hermes_memory_bridge.team.syncer import Syncer, choose_poll_interval
 from hermes_memory_store.clock import DAY_MS, system_clock
 from tests.bridge.running import until
 from tests.bridge.team.conftest import Database
@@ -350,9 +350,9 @@ def test_a_dsn_is_shown_without_its_password(dsn: str, safe: str) -> None:
 
 
 def test_the_longer_nothing_moves_the_more_seldom_the_database_is_asked(database: Database, tmp_path: Path) -> None:
-    asked = [module.choose_poll_interval(quiet_s, 1.0) for quiet_s in (0, 599, 600, 3_599, 3_600, 1e9)]
+    asked = [choose_poll_interval(quiet_s, 1.0) for quiet_s in (0, 599, 600, 3_599, 3_600, 1e9)]
     assert asked == [1.0, 1.0, 15.0, 15.0, 60.0, 60.0]
-    assert module.choose_poll_interval(600, 30.0) == 30.0
+    assert choose_poll_interval(600, 30.0) == 30.0
     here = Side("ours")
     with syncing(here, database.runtime, tmp_path / "a") as one:
         until(lambda: one.state.name == "idle", "connected")

@@ -110,7 +110,7 @@ class TeamView(BaseView[TeamData]):
 
     def load(self, store: Store) -> TeamData:
         themes = store.themes()
-        shared = {theme.name: store.policies.for_theme(theme.name).sync for theme in themes}
+        shared = {theme.name: store.policies.for_theme(theme.name).carrier is not None for theme in themes}
         waiting, conflicts = store.sync.pending_counts(), store.sync.conflicts()
         sync = None if self.memory.is_past else self._sync
         return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), sync)

@@ -1,0 +1,48 @@
+"""States of a shared folder in words."""
+
+from __future__ import annotations
+
+import errno
+
+from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
+
+NO_CRYPTOGRAPHY = TeamState("no cryptography", "cryptography is missing: pip install 'hermes-memory-tui[folder]'")
+NO_FOLDER = TeamState(
+    "not connected", "no shared folder is named; `hermes-memory-bridge folder share DIR THEME` names one"
+)
+AWAY = TeamState("unreachable", "the shared folder is not there (not mounted?); what is written here waits")
+UNMARKED = TeamState(
+    "unreachable",
+    "the shared folder has no mark of ours (not mounted, emptied, or another one?), so nothing is written into it; "
+    "if it is the right one: `hermes-memory-bridge folder share DIR THEME` begins anew in it",
+)
+NO_KEY = TeamState(
+    "no key",
+    "this machine has no key for this theme: `hermes-memory-bridge folder join DIR THEME` takes the code of another one",
+)
+LOCKED = TeamState(
+    "locked",
+    "the key is behind a passphrase: `hermes-memory-bridge folder unlock` asks for it; what is written here waits",
+)
+FOLDER_READ_ONLY = TeamState("read-only", "the shared folder may not be written to; what is written here waits")
+FOLDER_FULL = TeamState("disk full", "there is no space left for the shared folder; what is written here waits")
+
+OF_ERRNO = {
+    errno.ENOENT: AWAY,
+    errno.ENOTDIR: AWAY,
+    errno.ENODEV: AWAY,
+    errno.ENOTCONN: AWAY,
+    errno.EIO: AWAY,
+    errno.ESTALE: AWAY,
+    errno.EROFS: FOLDER_READ_ONLY,
+    errno.EACCES: FOLDER_READ_ONLY,
+    errno.EPERM: FOLDER_READ_ONLY,
+    errno.ENOSPC: FOLDER_FULL,
+    errno.EDQUOT: FOLDER_FULL,
+}
+
+
+def to_folder_error(error: OSError) -> TeamError:
+    """Return the error in words."""
+    state = OF_ERRNO.get(error.errno or 0)
+    return TeamError(state or TeamState("fault", f"the shared folder cannot be used ({error.strerror or error})"))

@@ -1,0 +1,437 @@
+"""The exchange of one theme through a shared folder: read what others wrote, write what is new here, erase what was purged.
+
+It may be interrupted anywhere: what was written and not acknowledged is written once more, what was read and not noted
+is read once more, and neither changes anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+
+from hermes_memory_bridge.team.database.team_states import TeamState
+from hermes_memory_bridge.team.folder.folder_state import OwnSegment, ThemeState
+from hermes_memory_bridge.team.folder.segment import (
+    Segment,
+    SegmentError,
+    SegmentIncomplete,
+    SegmentName,
+    ThemeKey,
+    decrypt_payload,
+    open_segment,
+    read_header,
+    seal_segment,
+    without_purged,
+)
+from hermes_memory_bridge.team.folder.segment_rows import newest_rows, newest_turns, split_segment
+from hermes_memory_bridge.team.folder.shared_folder import FileStamp, SharedFolder, ThemeFolder
+from hermes_memory_bridge.team.sync_outcome import ProgressCallback, ThemeSyncCount, take_bytes
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PURGED
+
+log = logging.getLogger(__name__)
+
+SEGMENT_ROWS = 2_000
+
+SEGMENT_BYTES = 4 << 20
+"""Bytes of contents in a segment, before compression."""
+
+TURN_ROWS = 500
+
+READ_BYTES = 32 << 20
+"""Bytes of files that are read before their rows are applied."""
+
+LEAST_PAGE, MOST_PAGE = 100, 4_000
+
+WRITE_LOCK_S = 0.15
+"""How long taking rows in may keep local writers waiting; pages grow and shrink to keep to it."""
+
+SMALL_BYTES, MOST_SMALL = 128 << 10, 32
+"""So many segments of this machine that are smaller than that are merged into one, if their rows are few, too."""
+
+MISSED_S = 60.0
+"""How long a segment of this machine has to be missing before all is written again: a carrier removes before it adds."""
+
+LEFT_TO_WRITERS_MS = 600_000
+"""How long others have to take out of their segments what was purged on this machine or a third."""
+
+FEW = 20
+"""Purged uids that are looked for in a text; for more of them the rows are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderProblem:
+    """A file that could not be taken in."""
+
+    file: str
+    why: str
+    is_missed: bool = False
+    """Whether rows may be missing here for it."""
+
+
+@dataclass(slots=True)
+class ThemeExchange:
+    """The exchange of one theme, again and again."""
+
+    store: Store
+    theme: str
+    key: ThemeKey
+    state: ThemeState
+    author: str
+    """What this machine is called."""
+    on_progress: ProgressCallback
+    count: ThemeSyncCount = field(default_factory=ThemeSyncCount)
+    problems: dict[str, tuple[FileStamp, FolderProblem]] = field(default_factory=dict)
+    _files: ThemeFolder = field(init=False)
+    _page: int = LEAST_PAGE
+    _seen: tuple[dict[str, FileStamp], int] | None = None
+    """What was listed, and the store's version, when nothing was left to do."""
+    _missed: dict[str, float] = field(default_factory=dict)
+    """Since when segments of this machine are missing."""
+    _looked_again: bool = False
+    _talks: bool = False
+    """Whether captured turns are shared, or were once."""
+
+    @property
+    def machine(self) -> str:
+        """Return this machine's tag in names of files."""
+        return self.key.machine_tag(bytes.fromhex(self.state.machine))
+
+    def sync(self, folder: SharedFolder, *, at_once: bool = False) -> None:
+        """Sync until nothing is left.
+
+        :param at_once: a person asked: nothing is waited for
+        :raises TeamError: the folder cannot be used now
+        """
+        self._files = folder.of_theme(self.key.tag)
+        listed, version = self._files.list(), self.store.data_version()
+        is_waiting = bool(self._missed or self.state.purged_elsewhere)
+        if (listed, version) == self._seen and not at_once and not is_waiting:
+            return
+        self._seen = None
+        self._adopt(folder.name)
+        self._remove_gone(listed)
+        self._talks = bool(self.store.shared_turns.themes([self.theme]))
+        self._read(listed)
+        self._look_for_missed(listed, at_once=at_once)
+        self._write()
+        self._erase(at_once=at_once)
+        self._merge_small()
+        self._seen = self._files.list(), version
+
+    def read_all(self) -> Iterable[Segment]:
+        """Return every segment that can be read, one after another."""
+        for name in sorted(self._files.list()):
+            try:
+                yield open_segment(self.key, self.theme, self._files.read(name))[1]
+            except SegmentError:
+                continue
+
+    # What is known of the folder.
+
+    def _adopt(self, folder: str) -> None:
+        """Begin anew where this is another folder than the store was exchanged with, or the store is older than the notes."""
+        sync, state = self.store.sync, self.state
+        token = Uid(str(uuid.uuid5(uuid.UUID(folder), self.key.tag)))
+        cursor = sync.cursor(self.theme)
+        is_known = cursor.mark_token == token and state.folder == folder
+        if is_known and state.seq <= cursor.seq:
+            return
+        if is_known or state.folder == folder:
+            sync.renew_node()
+            log.warning("this memory is older than what it wrote into the shared folder; it goes on under a new name")
+        if not is_known and cursor != PullCursor():
+            count = sync.mark_all_unsent(self.theme)
+            log.info("theme %s is exchanged through another folder from now on: %d rows are offered", self.theme, count)
+        self.state = ThemeState(state.file, folder=folder)
+        self.state.save()
+        sync.apply(self.theme, [], cursor=PullCursor(0, 0, token))
+
+    def _look_for_missed(self, listed: Mapping[str, FileStamp], *, at_once: bool) -> None:
+        """Write everything again when segments of this machine are gone for good: an older copy of the folder, or a wiped one."""
+        missing = [name for name in self.state.own if name not in listed]
+        for name in missing:
+            if not self.state.own[name].is_written:
+                del self.state.own[name]
+        missing = [name for name in missing if name in self.state.own]
+        now = time.monotonic()
+        self._missed = {name: self._missed.get(name, now) for name in missing}
+        if not missing or (not at_once and now - min(self._missed.values()) < MISSED_S):
+            return
+        self._missed.clear()
+        count = self.store.sync.mark_all_unsent(self.theme)
+        log.warning("segments of this machine are gone from the shared folder: %d rows are written again", count)
+        folder = self.state.folder
+        self.state = ThemeState(self.state.file)
+        self._adopt(folder)
+        self._read(listed)
+
+    def _remove_gone(self, listed: Mapping[str, FileStamp]) -> None:
+        """Remove segments whose removal was cut off, or that a carrier brought back."""
+        for name in self.state.gone.keys() & listed.keys():
+            self._files.remove(name)
+        if not self._looked_again:
+            self._files.sweep(self.machine)
+
+    # Reading.
+
+    def _read(self, listed: Mapping[str, FileStamp]) -> None:
+        """Take in what was not read yet."""
+        self.problems = {name: one for name, one in self.problems.items() if listed.get(name) == one[0]}
+        known = self.state.read | self.state.own.keys() | self.state.gone.keys() | self.problems.keys()
+        self._note_turns_wanted()
+        batch: dict[str, Segment] = {}
+        size = 0
+        for name in sorted(listed.keys() - known):
+            found = self._open(name, listed[name])
+            if found is None:
+                continue
+            identity, segment = found
+            batch[identity] = segment
+            size += listed[name][0]
+            if size > READ_BYTES:
+                self._take_in(batch)
+                batch, size = {}, 0
+        self._take_in(batch)
+        if self.theme not in self.store.sync.fetched_themes() and not self._is_missing_rows():
+            self.store.sync.note_fetched(self.theme)
+        self._look_again()
+
+    def _open(self, name: str, stamp: FileStamp) -> tuple[str, Segment] | None:
+        """Return a segment under the name that it says it has; None where there is nothing to take in."""
+        try:
+            data = self._files.read(name)
+            said, segment = open_segment(self.key, self.theme, data)
+        except SegmentError as error:
+            is_missed = isinstance(error, SegmentIncomplete) or self._is_of_theme(name)
+            self._note_problem(name, stamp, str(error), is_missed=is_missed)
+            return None
+        identity = str(said)
+        if identity != name:
+            self._note_problem(name, stamp, f"it is a copy of {identity}, or was renamed; what it holds is taken in")
+        if identity in self.state.read or identity in self.state.own or identity in self.state.gone:
+            return None
+        if said.machine == self.machine:
+            self._part_from_copy()
+        return identity, segment
+
+    def _is_of_theme(self, name: str) -> bool:
+        """Check whether a file that cannot be read seems to be a segment of this theme."""
+        try:
+            return read_header(self._files.read(name))[1] == self.key.tag
+        except SegmentError:
+            return False
+
+    def _part_from_copy(self) -> None:
+        """Go on under another name: a copy of this memory writes into the folder, too, or notes of this one were lost."""
+        self.store.sync.renew_node()
+        self.state.read |= self.state.own.keys()
+        self.state.machine = uuid.uuid4().hex
+        self.state.own, self.state.next = {}, 1
+        self.state.save()
+        log.warning("another copy of this memory writes into the shared folder; this one goes on under a new name")
+
+    def _note_problem(self, name: str, stamp: FileStamp, why: str, *, is_missed: bool = False) -> None:
+        self.problems[name] = stamp, FolderProblem(name, why, is_missed)
+        log.warning("shared folder, %s: %s", name[:200], why)
+
+    def _is_missing_rows(self) -> bool:
+        return any(one.is_missed for _, one in self.problems.values())
+
+    def _take_in(self, batch: Mapping[str, Segment]) -> None:
+        """Apply what segments hold that replaces nothing which was read."""
+        if not batch:
+            return
+        sync, state = self.store.sync, self.state
+        known = state.read | state.own.keys() | state.gone.keys()
+        new = [one for one in batch.values() if not one.replaces or not known.issuperset(one.replaces)]
+        replaced = {name for one in batch.values() for name in one.replaces}
+        rows = newest_rows(row for one in new for row in one.rows)
+        turns = newest_turns(turn for one in new for turn in one.turns)
+        purged = {str(row.uid) for row in rows if row.state == PURGED} | {str(one.uid) for one in turns if one.erased}
+        if purged:
+            state.purged_new |= purged
+            state.purged_elsewhere |= dict.fromkeys(purged - state.purged_elsewhere.keys(), self.store.clock())
+            state.save()
+        at = self._next_cursor()
+        while rows:
+            page, rows = rows[: self._page], rows[self._page :]
+            began = time.perf_counter()
+            applied = sync.apply(self.theme, [(at.seq, row) for row in page], cursor=at)
+            taken_s = max(time.perf_counter() - began, 0.001)
+            if len(page) == self._page:
+                self._page = max(LEAST_PAGE, min(MOST_PAGE, int(self._page * min(2.0, WRITE_LOCK_S / taken_s))))
+            self.count.pulled += len(page)
+            self.count.conflicts += applied.conflicts
+            self.count.unreached.update(applied.unreached)
+            self.on_progress()
+        sync.apply(self.theme, [], cursor=at)
+        for some in in_chunks(turns, TURN_ROWS):
+            self.store.shared_turns.apply(self.theme, some, upto=at.seq, whole=True)
+            self.count.turns_pulled += len(some)
+            self.on_progress()
+        if turns:
+            self.count.unreached.update(self.store.turns.scrub())
+        for name in replaced & state.own.keys():
+            del state.own[name]
+            state.gone[name] = None  # its remover may have got no further
+        state.read.update(batch)
+        state.seq = at.seq
+        state.save()
+
+    def _next_cursor(self) -> PullCursor:
+        """Return the position after the next step: a store that is restored from a backup is at an earlier one."""
+        cursor = self.store.sync.cursor(self.theme)
+        return PullCursor(cursor.seq + 1, cursor.seq + 1, cursor.mark_token)
+
+    def _note_turns_wanted(self) -> None:
+        """Read everything once more when the theme's turns are shared from now on."""
+        wanted = self.store.shared_turns.is_sharing(self.theme)
+        if wanted and not self.state.turns:
+            self.state.read.clear()
+        if wanted != self.state.turns:
+            self.state.turns = wanted
+            self.state.save()
+
+    def _look_again(self) -> None:
+        """Look once at what was left out before: a keyring may be open by now, or a policy may have changed."""
+        if self._looked_again:
+            return
+        self._looked_again = True
+        left = {one.uid for one in self.store.shared_turns.skipped_turns(self.theme)}
+        if left:
+            found = newest_turns(turn for one in self.read_all() for turn in one.turns if turn.uid in left)
+            seq = self.store.sync.cursor(self.theme).seq
+            self.store.shared_turns.apply(self.theme, found, upto=seq, again=True)
+
+    # Writing.
+
+    def _write(self) -> None:
+        """Write what waits."""
+        sync, shared = self.store.sync, self.store.shared_turns
+        while True:
+            waiting = sync.pending_rows(self.theme, limit=SEGMENT_ROWS)
+            rows = take_bytes(waiting, SEGMENT_BYTES) if waiting else []
+            turns = shared.pending_turns(self.theme, limit=TURN_ROWS) if self._talks else []
+            if not rows and not turns:
+                return
+            purged = {str(row.uid) for row in rows if row.state == PURGED} | {
+                str(one.uid) for one in turns if one.erased
+            }
+            self.state.purged_here |= purged
+            self._put(Segment(rows, turns, (), sync.node, self.author, self.theme))
+            at = self._next_cursor()
+            sync.acknowledge(self.theme, [(row.uid, row.hlc) for row in rows])
+            sync.apply(self.theme, [], cursor=at)
+            shared.acknowledge(self.theme, turns, base=at.seq, end=at.seq)
+            self.state.seq = at.seq
+            self.state.save()
+            self.count.pushed += len(rows)
+            self.count.turns_pushed += len(turns)
+            self.on_progress()
+
+    def _put(self, segment: Segment) -> str:
+        """Write a segment; return its name. It is noted before, so that it is never taken for another's."""
+        name = SegmentName(self.machine, self.state.next, os.urandom(8).hex())
+        data = seal_segment(self.key, name, segment)
+        self.state.next += 1
+        self.state.own[str(name)] = OwnSegment(len(segment.rows) + len(segment.turns))
+        self.state.save()
+        self._files.write(str(name), data)
+        self.state.own[str(name)].is_written = True
+        return str(name)
+
+    # What segments hold no longer.
+
+    def _erase(self, *, at_once: bool) -> None:
+        """Write segments anew that hold what was purged, without it, and remove them.
+
+        What others purged is taken out of their segments by themselves, unless they do not come back.
+        """
+        state = self.state
+        latest = self.store.clock() - (0 if at_once else LEFT_TO_WRITERS_MS)
+        due = {uid for uid, at in state.purged_elsewhere.items() if at <= latest} | state.purged_here
+        listed = self._files.list()
+        # What came meanwhile is not read yet: taken out of the folder, it would be lost to this machine.
+        if due:
+            self._rewrite_without(sorted(listed.keys() & (state.read | state.own.keys())), due)
+        elif state.purged_new:
+            self._rewrite_without(sorted(listed.keys() & state.own.keys()), state.purged_new)
+        if due or state.purged_new:
+            state.purged_here, state.purged_new = set(), set()
+            state.purged_elsewhere = {uid: at for uid, at in state.purged_elsewhere.items() if uid not in due}
+            state.save()
+
+    def _rewrite_without(self, names: Iterable[str], purged: Set[str]) -> None:
+        needles = [uid.encode() for uid in purged] if len(purged) <= FEW else []
+        for name in names:
+            try:
+                data = self._files.read(name)
+                payload = decrypt_payload(self.key, data)[1]
+                if needles and not any(needle in payload for needle in needles):
+                    continue
+                segment = open_segment(self.key, self.theme, data)[1]
+            except SegmentError:
+                continue
+            left = without_purged(segment, purged)
+            if left != segment:
+                self._replace([name], left)
+            self.on_progress()
+
+    def _merge_small(self) -> None:
+        """Merge small segments of this machine: a year of single edits is no folder of a hundred thousand files."""
+        listed = self._files.list()
+        small = [
+            name
+            for name, one in self.state.own.items()
+            if name in listed and listed[name][0] < SMALL_BYTES and one.size <= SEGMENT_ROWS // 4
+        ]
+        if len(small) <= MOST_SMALL:
+            return
+        found: dict[str, Segment] = {}
+        for name in small:
+            try:
+                found[name] = open_segment(self.key, self.theme, self._files.read(name))[1]
+            except SegmentError as error:
+                self._note_problem(name, listed[name], str(error))
+        rows = newest_rows(row for one in found.values() for row in one.rows)
+        turns = newest_turns(turn for one in found.values() for turn in one.turns)
+        self._replace(list(found), Segment(rows, turns))
+
+    def _replace(self, names: list[str], left: Segment) -> None:
+        """Write what is left of segments, then remove them.
+
+        What this machine knows to be purged is left out: another's segment may hold it until he learns of it.
+        """
+        erased = {str(uid) for uid, gone in self.store.shared_turns.states(self.theme).items() if gone}
+        left = without_purged(left, erased | self.store.sync.purged_uids(self.theme))
+        for part in split_segment(left, SEGMENT_ROWS, SEGMENT_BYTES):
+            self._put(Segment(part.rows, part.turns, tuple(names), self.store.sync.node, self.author, self.theme))
+        self.state.gone.update(dict.fromkeys(names))
+        for name in names:
+            self.state.own.pop(name, None)
+        self.state.save()
+        for name in names:
+            self._files.remove(name)
+
+    def to_state(self) -> TeamState | None:
+        """Return what keeps this theme from being exchanged whole."""
+        missed = [one for _, one in self.problems.values() if one.is_missed]
+        if missed:
+            named = f"{missed[0].file[:60]}: {missed[0].why}"
+            more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
+            return TeamState(
+                "incomplete", f"files of the shared folder cannot be read ({named}{more}); all else is exchanged"
+            )
+        if self._missed:
+            return TeamState(
+                "incomplete", "files of this machine are gone from the shared folder; they are written again soon"
+            )
+        return None

@@ -1,0 +1,604 @@
+"""The background sync: one thread of the bridge, with a store of its own, which isolates all remote trouble.
+
+It checks the store four times a second, which costs microseconds, and the carrier as often as that needs. While the
+carrier is away, the sync retries with growing delays.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from hermes_memory_bridge.team.database.team_states import (
+    CLOSED,
+    COMPLETE_STATES,
+    ELSEWHERE,
+    EXCHANGING,
+    FETCHING,
+    IDLE,
+    PAUSED,
+    STARTING,
+    TeamError,
+    TeamState,
+    to_incomplete_state,
+)
+from hermes_memory_bridge.team.sync_outcome import ProgressCallback, SyncOutcome
+from hermes_memory_bridge.trust import Vault
+from hermes_memory_store.backoff import Backoff
+from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.errors import StoreError
+from hermes_memory_store.model import Uid
+from hermes_memory_store.store import Store
+from hermes_memory_store.sync.team_sync import HiddenVersion, RejectedRow, SyncRow
+from hermes_memory_themes import SyncCarrier
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 0.25
+"""How often to look whether something was written here."""
+
+FIRST_WAIT_S = 1.0
+
+LONGEST_WAIT_S = 60.0
+
+LEASE_MS = 60_000
+
+RENEW_S = 20.0
+
+LEASE_HOLDER = "bridge"
+"""A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
+
+SYNCING_STATES = (*COMPLETE_STATES, CLOSED, "incomplete", "exchanging")
+"""States in which rows are exchanged."""
+
+REPORT_ROWS = 20
+"""Rows that a report names: of those refused there, and of those kept aside here."""
+
+RECHECK_S = 600.0
+"""How often what is kept aside is screened anew: a keyring may be open by now, or a policy another."""
+
+
+class SyncStopped(Exception):
+    """The syncer was told to stop in the middle of a sync."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeDifferences:
+    """The differences between the two sides of one theme; all empty when there are none."""
+
+    theme: str
+    rows: int
+    differ: list[str]
+    only_here: list[str]
+    only_there: list[str]
+    waiting: int
+    """Rows and turns that are not sent yet, which are not compared."""
+    refused: list[str] = field(default_factory=list)
+    """Those of them that the database refused."""
+    held_back: list[str] = field(default_factory=list)
+    """Rows that are there, and are held back here, since their clock is ahead."""
+
+    @property
+    def differs(self) -> bool:
+        """Check whether rows that both sides have, or should have, differ."""
+        return bool(self.differ or self.only_here or self.only_there)
+
+    @property
+    def same(self) -> bool:
+        """Check whether both sides are the same, and nothing is left to sync."""
+        return not (self.differs or self.waiting or self.refused or self.held_back)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the differences as `sync verify --json` prints them."""
+        return {
+            "theme": self.theme,
+            "same": self.same,
+            "rows": self.rows,
+            "waiting": self.waiting,
+            "differ": self.differ,
+            "only_here": self.only_here,
+            "only_there": self.only_there,
+            "refused": self.refused,
+            "held_back": self.held_back,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnsyncedRows:
+    """Rows of one theme that a sync left: refused there, held back here."""
+
+    refused: int = 0
+    held_back: int = 0
+
+
+class SyncConnection(Protocol):
+    """A connected carrier."""
+
+    listening: bool
+    """Whether changes are told at once."""
+
+    def wait_for_notification(self, themes: Sequence[str], within_s: float) -> bool:
+        """Wait until another machine has changed one of these themes; return whether one has."""
+
+    def interrupt(self) -> None:
+        """Interrupt what waits, from another thread."""
+
+    def close(self) -> None:
+        """Disconnect."""
+
+
+ConnectionT = TypeVar("ConnectionT", bound=SyncConnection)
+
+RunConnection = TypeVar("RunConnection", bound=SyncConnection, contravariant=True)
+
+
+class CarrierRun(Protocol[RunConnection]):
+    """Sync the rows of one store, again and again, over any connection of one kind."""
+
+    outcome: SyncOutcome
+
+    def run(self, server: RunConnection) -> SyncOutcome:
+        """Sync until nothing is left."""
+
+    def expire_backoffs(self) -> None:
+        """End all delays before the next sync: a person asks for it."""
+
+
+class SyncLoop(ABC, Generic[ConnectionT]):
+    """Keep the themes of a store that one carrier carries in sync."""
+
+    carrier: SyncCarrier
+    words: str
+    """What carries the rows, for the log."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        holder: str = LEASE_HOLDER,
+        paused: bool = False,
+        open_store: Callable[[Path], Store] = Store.open,
+        clock: Clock = system_clock,
+        vault: Vault | None = None,
+    ) -> None:
+        """:param vault: keeps the secrets that are masked in what comes from the team"""
+        self.path = Path(path)
+        self.holder = holder
+        self.open_store = open_store
+        self.clock = clock
+        self.vault = vault
+        self.report: dict[str, Any] = {"themes": [], "conflicts": 0, "refused": [], "offset_ms": None, "node": None}
+        self.state = PAUSED if paused else STARTING
+        self.begun = 0
+        self.exchanges = 0
+        """Number of the last exchange that came to an end, well or not."""
+        self.last_at: int | None = None
+        """When the last one ended well."""
+        self.next_at: int | None = None
+        self._paused = paused
+        self._stop = threading.Event()
+        self._wake = threading.Event()
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._server: ConnectionT | None = None
+        self._store: Store | None = None
+        self._exchange: CarrierRun[ConnectionT] | None = None
+        self._leased_until = 0.0
+        self._look_again_at = 0.0
+        self._themes: list[str] = []
+        self._hurry = False
+        """Whether a person asked, so that nothing is left alone for a while."""
+        self._left: dict[str, UnsyncedRows] = {}
+        """What is left of each theme, as of the last exchange that ended."""
+        self._by_turn = False
+        """Whether the exchange was due, and nobody had told of anything new."""
+        self._thread = threading.Thread(target=self._sync_until_stopped, name="syncer", daemon=True)
+
+    # What each carrier has of its own.
+
+    @abstractmethod
+    def connect_carrier(self) -> ConnectionT:
+        """Connect. :raises TeamError: it cannot be reached now"""
+
+    @abstractmethod
+    def begin_run(self, store: Store, on_progress: ProgressCallback) -> CarrierRun[ConnectionT]:
+        """Return the sync of a store that was opened anew."""
+
+    @abstractmethod
+    def fetch_digests(
+        self, theme: str, wanted: Collection[str]
+    ) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
+        """Return the digest of each row the carrier has of a theme, and the wanted rows with their sequence numbers."""
+
+    @abstractmethod
+    def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
+        """Return whether each turn that the carrier has of a theme was erased."""
+
+    @abstractmethod
+    def poll_interval(self) -> float:
+        """Return how long to wait for a change before the carrier is asked, in seconds."""
+
+    def note_outcome(self, server: ConnectionT, outcome: SyncOutcome, *, is_by_turn: bool) -> None:
+        """Note a sync that came to an end.
+
+        :param is_by_turn: it was due, and nobody had told of anything new
+        """
+
+    # What other threads may call.
+
+    def start(self) -> None:
+        """Start the thread, and return at once."""
+        self._thread.start()
+
+    def stop(self, within_s: float = 2.0) -> None:
+        """Stop the thread; a running sync is cut off, which costs nothing but its repetition."""
+        self._stop.set()
+        self._wake.set()
+        server = self._server
+        if server is not None:
+            server.interrupt()
+        if self._thread.is_alive():
+            self._thread.join(within_s)
+
+    def run_now(self) -> int:
+        """Sync at once; return the number of the sync that will include everything present now."""
+        self._hurry = True
+        self._wake.set()
+        return self.begun + 1
+
+    def pause(self, paused: bool) -> None:
+        """Pause or resume the sync."""
+        self._paused = paused
+        self.state = PAUSED if paused else STARTING
+        self._wake.set()
+
+    def status(self) -> dict[str, Any]:
+        """Return the document of `sync status`."""
+        return {
+            "configured": True,
+            **self.state.as_dict(),
+            "paused": self._paused,
+            "exchanges": self.exchanges,
+            "last_exchange": self.last_at,
+            "next_try": self.next_at,
+            "listening": self._server is not None and self._server.listening,
+            "poll_s": self.poll_interval(),
+            **self.report,
+        }
+
+    def heads(self) -> dict[str, int]:
+        """Return the database's position in each theme as of the last sync; empty while there is none."""
+        return (
+            {one["theme"]: one["server"] for one in self.report["themes"]} if self.state.name in SYNCING_STATES else {}
+        )
+
+    def verify(self) -> Future[list[ThemeDifferences]]:
+        """Compare both sides of every theme row by row, and return those that differ."""
+        done: Future[list[ThemeDifferences]] = Future()
+        self._jobs.put((self._compare, done))
+        self._wake.set()
+        return done
+
+    # The thread.
+
+    def _sync_until_stopped(self) -> None:
+        backoff = Backoff(FIRST_WAIT_S, LONGEST_WAIT_S, jitter=0.5)
+        while not self._stop.is_set():
+            seen = -1
+            self.begun += 1
+            more = False
+            try:
+                if self._may_exchange():
+                    seen = self._run_once()
+                    more = self._exchange is not None and self._exchange.outcome.more
+                backoff.reset()
+                wait_s = self.poll_interval()
+            except SyncStopped:
+                break
+            except (TeamError, StoreError) as error:
+                wait_s = self._note_failure(error, backoff)
+            except Exception:  # a bug of ours must not end the exchange for good, nor reach an agent
+                log.exception("an exchange failed")
+                wait_s = self._note_failure(TeamError(TeamState("fault", "an exchange failed; see the log")), backoff)
+            if not more:
+                self.exchanges = self.begun
+            self._run_jobs()
+            self._rest(0.0 if more else wait_s, seen)
+        self._release_lease()
+
+    def _may_exchange(self) -> bool:
+        if self._paused:
+            self.state = PAUSED
+            self._disconnect()
+            return False
+        store = self._reopen_store()
+        if time.monotonic() + LEASE_MS / 1000 - RENEW_S > self._leased_until:
+            if not store.sync.try_lease(self.holder, LEASE_MS):
+                self.state = ELSEWHERE
+                self._leased_until = 0.0
+                self._disconnect()
+                return False
+            self._leased_until = time.monotonic() + LEASE_MS / 1000
+        return True
+
+    def _run_once(self) -> int:
+        """Run one sync; return the store's data version before it."""
+        store = self._reopen_store()
+        seen = store.data_version()
+        assert self._exchange is not None
+        if time.monotonic() >= self._look_again_at:
+            self._look_again_at = time.monotonic() + RECHECK_S
+            store.sync.recheck_hidden()
+        if self._server is None:
+            self._server = self.connect_carrier()
+        if self.report["node"] is None:
+            self._report(self._exchange.outcome)
+        if self._hurry:
+            self._hurry = False
+            self._exchange.expire_backoffs()
+        outcome = self._exchange.run(self._server)
+        self._themes = list(outcome.themes)
+        self.note_outcome(self._server, outcome, is_by_turn=self._by_turn)
+        self.last_at = self.clock()
+        self.next_at = None
+        if (outcome.state, seen) != self._told_of or self.state is EXCHANGING or not outcome.idle:
+            self._report(outcome)
+            self._told_of = (outcome.state, seen)
+        state = self._to_reported_state(outcome.state)
+        if self.state.name not in (state.name, EXCHANGING.name):
+            log.info("%s: %s", self.words, state.words)
+        self.state = state
+        return seen
+
+    _told_of: tuple[TeamState, int] = (STARTING, -1)
+
+    def _to_reported_state(self, state: TeamState) -> TeamState:
+        """Return the state after a sync: where rows are left, not everything is synced."""
+        if state.name not in COMPLETE_STATES:
+            return state
+        themes = self.report["themes"]
+        return to_incomplete_state(
+            state,
+            waiting=sum(one["waiting"] + (one["turns"] or 0) for one in themes),
+            refused=sum(one["refused"] for one in themes),
+            held_back=sum(one["held_back"] for one in themes),
+            behind=sum(one["behind"] for one in themes),
+        )
+
+    def _note_failure(self, error: TeamError | StoreError, backoff: Backoff) -> float:
+        """Report a failure once; return how long to wait before the next attempt."""
+        if self._stop.is_set():
+            return 0.0
+        state = error.state if isinstance(error, TeamError) else TeamState("memory", error.message)
+        if state.name != self.state.name:
+            log.warning("%s: %s", self.words, state.words)
+        self._disconnect()
+        self.state = state
+        wait_s = backoff.fail()
+        self.next_at = self.clock() + round(wait_s * 1000)
+        if self._exchange is not None:
+            try:
+                self._report(self._exchange.outcome)
+            except StoreError:
+                log.info("the store could not be asked how much waits")
+        return wait_s
+
+    def _rest(self, wait_s: float, seen: int) -> None:
+        """Wait for the next run or a local write; after a failure only for the next run."""
+        until = time.monotonic() + wait_s
+        server = self._server
+        self._by_turn = False
+        while not self._stop.is_set() and (rest_s := until - time.monotonic()) > 0:
+            if server is not None and server.listening and seen >= 0:
+                if (
+                    server.wait_for_notification(self._themes, min(LOOK_S, rest_s))
+                    or not server.listening
+                    or self._wake.is_set()
+                ):
+                    break
+            elif self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
+                break
+            if seen >= 0 and self._store is not None and self._store.data_version() != seen:
+                break
+        else:
+            self._by_turn = wait_s > 0
+        self._wake.clear()
+
+    def _run_jobs(self) -> None:
+        while True:
+            try:
+                job, done = self._jobs.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                done.set_result(job())
+            except Exception as error:
+                done.set_exception(error)
+
+    def _compare(self) -> list[ThemeDifferences]:
+        if not self._may_exchange():
+            raise TeamError(self.state)
+        self._run_once()
+        sync = self._reopen_store().sync
+        shared = self._find_shared_turn_themes()
+        found = []
+        for theme in sync.themes(self.carrier):
+            held = {one.uid for one in sync.held_versions(theme)}
+            there, of_held = self.fetch_digests(theme, held)
+            if held and sync.release_held(theme, of_held):
+                # What is offered again was written by this very connection, which the exchange would not notice.
+                self._exchange = self.begin_run(self._reopen_store(), self._look_up)
+                self._told_of = (STARTING, -1)
+                self._run_once()
+                held = {one.uid for one in sync.held_versions(theme)}
+                there, _ = self.fetch_digests(theme, held)
+            refused = {one.row.uid for one in sync.rejected_rows(theme)}
+            waiting = refused | {row.uid for row in sync.pending_rows(theme, limit=1_000_000)}
+            count = len(waiting)
+            here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
+            if theme in shared:
+                talk = self._reopen_store().shared_turns
+                there |= {uid: compute_turn_digest(gone) for uid, gone in self.fetch_turn_states(theme).items()}
+                here |= {uid: compute_turn_digest(gone) for uid, gone in talk.states(theme).items()}
+                waiting |= talk.unsent(theme)
+                not_taken = {one.uid for one in talk.rejected_turns() if one.theme == theme}
+                refused |= not_taken
+                count += talk.pending_turn_count(theme) + len(not_taken)
+            both = (here.keys() & there.keys()) - held
+            found.append(
+                ThemeDifferences(
+                    theme,
+                    len(there),
+                    differ=sorted(uid for uid in both if here[uid] != there[uid]),
+                    only_here=sorted(here.keys() - there.keys()),
+                    only_there=sorted(there.keys() - here.keys() - waiting - held),
+                    waiting=count,
+                    refused=sorted(refused),
+                    held_back=sorted(held),
+                )
+            )
+        return found
+
+    def _find_shared_turn_themes(self) -> list[str]:
+        """Find the themes whose captured turns are synced."""
+        store = self._reopen_store()
+        return [one.theme for one in store.shared_turns.themes(store.sync.themes(self.carrier)) if one.on]
+
+    def _look_up(self) -> None:
+        """Check for a stop between two steps of a long sync, report progress, and renew the lease."""
+        if self._stop.is_set():
+            raise SyncStopped
+        if self._exchange is not None and not self._exchange.outcome.idle:
+            if time.monotonic() - self._told > LOOK_S:
+                self.state = EXCHANGING
+                self._report_progress(self._exchange.outcome)
+            if time.monotonic() > self._leased_until - RENEW_S and self._store is not None:
+                self._store.sync.try_lease(self.holder, LEASE_MS)
+                self._leased_until = time.monotonic() + LEASE_MS / 1000
+
+    _told = 0.0
+
+    def _report(self, outcome: SyncOutcome) -> None:
+        """Write the report that other threads read."""
+        sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
+        refused, aside = (
+            [*map(to_held_back_row, sync.rejected_rows()), *talk.rejected_turns()],
+            [*sync.hidden_versions(), *talk.skipped_turns()],
+        )
+        held = sync.held_versions()
+        self._left = {
+            theme: UnsyncedRows(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
+            for theme in {one.theme for one in (*refused, *held)}
+        }
+        self._report_progress(outcome)
+        self.report = {
+            **self.report,
+            "conflicts": len(sync.conflicts()),
+            "refused_count": len(refused),
+            "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
+            "review": sync.quarantined_count(),
+            "aside_count": len(aside),
+            "aside": [
+                {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
+            ],
+        }
+
+    def _report_progress(self, outcome: SyncOutcome) -> None:
+        """Report how far the sync is.
+
+        Rows left for a person are looked up only when it has ended: several times a second would be too often.
+        """
+        self._told = time.monotonic()
+        sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
+        waiting, fetched = sync.pending_counts(), sync.fetched_themes()
+        shared = [one.theme for one in talk.themes(sync.themes(self.carrier))]
+        rows = []
+        for theme in sync.themes(self.carrier):
+            cursor, done = sync.cursor(theme), outcome.themes.get(theme)
+            there = max(cursor.seq, done.server_seq if done else 0)
+            nothing_there = done is not None and not done.server_seq
+            left, turns_waiting = (
+                self._left.get(theme, UnsyncedRows()),
+                talk.pending_turn_count(theme) if theme in shared else None,
+            )
+            state = (done and done.state) or (
+                to_incomplete_state(
+                    IDLE,
+                    waiting=waiting.get(theme, 0) + (turns_waiting or 0),
+                    refused=left.refused,
+                    held_back=left.held_back,
+                    behind=there - cursor.seq,
+                )
+                if theme in fetched or nothing_there
+                else FETCHING
+            )
+            rows.append(
+                {
+                    "theme": theme,
+                    **state.as_dict(),
+                    "waiting": waiting.get(theme, 0),
+                    "cursor": cursor.seq,
+                    "server": there,
+                    "behind": there - cursor.seq,
+                    "pulled": done.pulled if done else 0,
+                    "pushed": done.pushed if done else 0,
+                    "turns": turns_waiting,
+                    "refused": left.refused,
+                    "held_back": left.held_back,
+                    "unreached": sorted(done.unreached) if done else [],
+                }
+            )
+        self.report = {**self.report, "node": sync.node, "offset_ms": outcome.offset_ms, "themes": rows}
+
+    def _reopen_store(self) -> Store:
+        """Return the store, reopened when its file was replaced."""
+        if self._store is not None and self._store.db.has_lost_name():
+            log.info("the memory was replaced by another file; it is opened anew")
+            self._close_store()
+        if self._store is None:
+            store = self.open_store(self.path)
+            store.intake.vault = self.vault
+            self._store = store
+            self._look_again_at = 0.0
+            self._exchange = self.begin_run(store, self._look_up)
+            self._leased_until = 0.0
+        return self._store
+
+    def _close_store(self) -> None:
+        store, self._store, self._exchange = self._store, None, None
+        if store is not None:
+            store.close()
+
+    def _disconnect(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def _release_lease(self) -> None:
+        self._disconnect()
+        try:
+            if self._store is not None and self._leased_until:
+                self._store.sync.release_lease(self.holder)
+            self._close_store()
+        except StoreError as error:
+            log.warning("the memory could not be left properly: %s", error.message)
+        while not self._jobs.empty():
+            _, done = self._jobs.get_nowait()
+            done.cancel()
+
+
+def to_held_back_row(one: RejectedRow) -> HiddenVersion:
+    """Return a refused version in the form in which held-back rows are reported."""
+    return HiddenVersion(one.row.theme, one.row.uid, one.row.kind, one.why)
+
+
+def compute_turn_digest(erased: bool) -> str:
+    """Return the comparable part of a turn, which never changes."""
+    return "erased" if erased else "kept"

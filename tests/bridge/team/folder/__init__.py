@@ -1,0 +1,1 @@
+"""The exchange through a shared folder."""
