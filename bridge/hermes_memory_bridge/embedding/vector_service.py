@@ -476,6 +476,7 @@ class VectorService:
             raise EmbeddingError(f"{self._embedder.name} gave no vector")
         await self._open()
         self._model, self._seen = f"{self._embedder.name}:{len(row)}", -1
+        self._counted = 0, self._counted[1]  # those of the model before are not its own
         log.info("recall by words and %s", self._embedder.name)
         return self._embedder
 

@@ -14,8 +14,8 @@ from hermes_memory_bridge.team.database import team_schema, team_server
 from hermes_memory_bridge.team.database.team_members import list_members
 from hermes_memory_bridge.team.database.team_rights import open_themes, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
-from hermes_memory_bridge.team.database.team_server import TeamServer, new_push_token
-from hermes_memory_bridge.team.sync_run import take_bytes
+from hermes_memory_bridge.team.database.team_server import LOAD_BYTES, TeamServer, new_push_token
+from hermes_memory_bridge.team.sync_outcome import take_bytes
 from hermes_memory_store.errors import ArgumentError
 from tests.bridge.team.conftest import PARTITIONS, Database
 from tests.bridge.team.side import Side
@@ -403,7 +403,7 @@ def test_a_push_and_a_page_are_bounded_in_bytes(database: Database, monkeypatch:
     for number in range(30):
         here.write("ours", f"{number} " + "x" * 300_000)
     rows = here.pending_rows("ours")
-    assert [len(take_bytes(rows)), len(take_bytes(rows[:1])), len(take_bytes([]))] == [13, 1, 0]
+    assert [len(take_bytes(some, LOAD_BYTES)) for some in (rows, rows[:1], [])] == [13, 1, 0]
     with TeamServer(database.runtime) as server:
         for row in rows:
             server.push("ours", here.node, [row], new_push_token())
