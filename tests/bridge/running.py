@@ -33,15 +33,15 @@ def environment(home: Path) -> dict[str, str]:
     return os.environ | {"HOME": str(home), "HERMES_HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"}
 
 
-def until(true: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
-    """Look until something has come true."""
+def until(true: Callable[[], Any], what: str | Callable[[], str], patience_s: float = PATIENCE_S) -> Any:
+    """Look until something has come true. :param what: is awaited; a function says so when it never came"""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         found = true()
         if found:
             return found
         time.sleep(0.01)  # nothing tells when another process is done
-    raise AssertionError(f"never came: {what}")
+    raise AssertionError(f"never came: {what if isinstance(what, str) else what()}")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -117,10 +117,10 @@ class HookService:
     async def keep(self) -> None:
         """Bring in what waits, and renew the leases of sessions whose host lives; run until cancelled."""
         self.waiting.wake()
-        await self.waiting.settle()
-        self.worker.run_in_background(self.transcripts.fill_quiet())
+        self._fill_once_settled(self.transcripts.fill_quiet)
         while True:
             await asyncio.sleep(RENEWAL_S)
+            self.waiting.wake()
             try:
                 await self.worker.write(renew_living)
             except StoreError as error:
@@ -146,7 +146,8 @@ class HookService:
 
         await self.worker.write(lambda store: record_event(store, self.sessions, moment, find_givings(store)))
         if moment.may_capture:
-            self.worker.run_in_background(self.transcripts.fill_quiet(event.host))
+            self.transcripts.note_waited(moment)
+            self._fill_once_settled(self.transcripts.fill_waited)
 
     async def to_moment(self, event: HookEvent) -> HookMoment:
         """Return an event with what the machine tells about it, and its theme.
@@ -211,7 +212,16 @@ class HookService:
         self.worker.projects.notice(moment.seen)
         self.worker.branches.notice(moment.seen)
         if moment.may_capture:
-            self.worker.run_in_background(self.transcripts.fill_after(moment))
+            self._fill_once_settled(lambda: self.transcripts.fill_after(moment))
+
+    def _fill_once_settled(self, fill: Callable[[], Awaitable[None]]) -> None:
+        """Read transcripts in the background once no event waits on disk: one that does may tell of a pause."""
+
+        async def fill_then() -> None:
+            if await self.waiting.settle(None):
+                await fill()
+
+        self.worker.run_in_background(fill_then())
 
     async def _spool(self, moment: HookMoment) -> str | None:
         """Lay a message that is to be kept onto the disk; return the name by which its record is removed."""

@@ -1,6 +1,7 @@
 """Filling in from a transcript what hooks did not bring: in the background, a piece at a time, each message once.
 
-Only what was said while capture was allowed is read: the time of each message decides. A host may write its file late, even
+Only what was said while capture was allowed is read: the time of each message decides, once no event waits on disk that may
+tell of a pause. A host may write its file late, even
 after it has told the session's end, and end the bridge with itself. So a transcript is looked at again for some seconds, at
 the next event of any session of its host, and when a bridge starts.
 """
@@ -49,16 +50,30 @@ class TranscriptFilling:
         self._worker = worker
         self._lock = asyncio.Lock()
         self._followed: set[tuple[str, str]] = set()
+        self._waited: dict[tuple[str, str], bool] = {}
         self._sought: set[str | None] = set()
 
     async def fill_after(self, moment: HookMoment) -> None:
         """Bring in what an event tells to be there: of its own session, and of others of its host that were read too early."""
         event = moment.event
-        if event.event in FILLING_EVENTS or (event.event == "start" and event.source != "compact"):
+        if tells_of_transcript(moment):
             await self.fill(event.host, moment.name)
         await self.fill_quiet(event.host)
         if event.event == "end" or (event.event == "turn" and event.host in LATE_TRANSCRIPTS):
             await self._follow(event.host, moment.name)
+
+    def note_waited(self, moment: HookMoment) -> None:
+        """Note an event that waited on disk, for `fill_waited`: the last of each session says whether its file is read."""
+        self._waited[moment.event.host, moment.name] = tells_of_transcript(moment)
+
+    async def fill_waited(self) -> None:
+        """Bring in what the events that waited on disk tell to be there, once all of them are recorded."""
+        waited, self._waited = self._waited, {}
+        for (host, name), is_told in waited.items():
+            if is_told:
+                await self.fill(host, name)
+        for host in sorted({host for host, _ in waited}):
+            await self.fill_quiet(host)
 
     async def fill_quiet(self, host: str | None = None) -> None:
         """Bring in what came into the transcripts of sessions after they were read last. :param host: None for all hosts"""
@@ -119,6 +134,12 @@ class TranscriptFilling:
             log.warning("a transcript of %s is read again later: %s", host, error.message)
             return False
         return not (is_recorded and piece.is_last)
+
+
+def tells_of_transcript(moment: HookMoment) -> bool:
+    """Check whether an event tells that its session's transcript holds whole messages."""
+    event = moment.event
+    return event.event in FILLING_EVENTS or (event.event == "start" and event.source != "compact")
 
 
 def is_quiet(known: HostSession) -> bool:

@@ -27,7 +27,7 @@ class WaitingEvents:
         self._path = store_path
         self._bring_in = bring_in
         self._own: set[str] = set()
-        self._draining: asyncio.Task[None] | None = None
+        self._draining: asyncio.Task[bool] | None = None
 
     async def add(self, name: str, record: dict[str, Any]) -> bool:
         """Lay a record of this bridge's own onto the disk. :param name: stands in it as `spooled`"""
@@ -47,13 +47,20 @@ class WaitingEvents:
         if self._draining is None or self._draining.done():
             self._draining = asyncio.get_running_loop().create_task(self.drain())
 
-    async def settle(self, most_s: float = SETTLING_S) -> None:
-        """Wait until what waits has come in. :param most_s: how long at most"""
-        if self._draining is not None and not self._draining.done():
-            await asyncio.wait([self._draining], timeout=most_s)
+    async def settle(self, most_s: float | None = SETTLING_S) -> bool:
+        """Wait until what waits has come in; return whether it has.
 
-    async def drain(self) -> None:
-        """Bring in what waits, oldest first. What cannot be written now waits for the next time."""
+        :param most_s: how long at most, seconds; None for as long as it takes
+        """
+        if self._draining is None:
+            return True
+        if not self._draining.done():
+            await asyncio.wait([self._draining], timeout=most_s)
+        drained = self._draining
+        return drained.done() and not drained.cancelled() and drained.exception() is None and drained.result()
+
+    async def drain(self) -> bool:
+        """Bring in what waits, oldest first. What cannot be written now waits for the next time. Return whether all came in."""
         for path in await asyncio.to_thread(waiting_records.list_waiting, self._path):
             record = await asyncio.to_thread(waiting_records.read_record, path)
             if record is not None and record.get("spooled") in self._own:
@@ -63,10 +70,11 @@ class WaitingEvents:
                     await self._bring_in(record)
             except FileError as error:
                 log.warning("records of hooks wait on: %s", error.message)
-                return
+                return False
             except (StoreError, ValueError) as error:
                 log.warning("a record of a hook is dropped: %s", error)
             await asyncio.to_thread(waiting_records.erase, path)
+        return True
 
     def _erase(self, name: str) -> None:
         for path in waiting_records.list_waiting(self._path):

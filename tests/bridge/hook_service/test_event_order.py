@@ -35,10 +35,10 @@ async def test_a_turn_waits_for_the_record_of_its_prompt_by_which_the_transcript
     service = HookService(worker, lambda: ())
     is_held, settle = asyncio.Event(), service.waiting.settle
 
-    async def settle_when_let(*most_s: Any) -> None:
+    async def settle_when_let(*most_s: Any) -> bool:
         if not most_s:  # the record of the prompt
             await is_held.wait()
-        await settle(*most_s)
+        return await settle(*most_s)
 
     monkeypatch.setattr(service.waiting, "settle", settle_when_let)
     now, path = time.time(), tmp_path / "session.jsonl"

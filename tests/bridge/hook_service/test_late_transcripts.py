@@ -25,7 +25,13 @@ def said(db: Path) -> list[tuple[str, str]]:
 
 
 def wait_for(db: Path, *wanted: tuple[str, str]) -> None:
-    until(lambda: sorted(said(db)) == sorted(wanted), f"{wanted}, not {said(db)}")
+    until(lambda: sorted(said(db)) == sorted(wanted), lambda: f"{wanted}, not {said(db)}")
+
+
+def leave_waiting(db: Path, event: dict[str, Any]) -> None:
+    """Leave an event on disk, as a hook does that finds no bridge."""
+    event = dict(event)
+    waiting_records.append(str(db), to_event(event.pop("event"), **event))
 
 
 @pytest.fixture
@@ -74,13 +80,11 @@ def talk(tmp_path: Path) -> Talk:
 
 def test_a_resume_reads_first_what_stood_unread_when_the_session_ended(allowed: Path, talk: Talk) -> None:
     for event in (talk.event("start", 0), talk.event("prompt", 1, QUESTION[1]), talk.event("end", 3)):
-        name = event.pop("event")
-        waiting_records.append(str(allowed), to_event(name, **event))
+        leave_waiting(allowed, event)
     talk.write(QUESTION, 1)
     talk.write(ANSWER, 2)
     talk.write(("user", "said without hooks"), 4)
-    resumed = talk.event("start", 5, source="resume")
-    waiting_records.append(str(allowed), to_event(resumed.pop("event"), **resumed))
+    leave_waiting(allowed, talk.event("start", 5, source="resume"))
     with bridge(allowed) as places:
         wait_for(allowed, QUESTION, ANSWER)
         talk.tell(places, "prompt", 6, "Who painted it?")
@@ -116,6 +120,22 @@ def test_what_was_said_before_a_pause_is_read_after_it_and_the_pause_is_not(allo
         talk.write(("assistant", "A keeper."), 9)
         talk.tell(places, "turn", 10)
         wait_for(allowed, QUESTION, ANSWER, ("user", "Who painted it?"), ("assistant", "A keeper."))
+
+
+def test_a_pause_that_still_waits_on_disk_is_not_read_before_it_is_known(allowed: Path, talk: Talk) -> None:
+    leave_waiting(allowed, talk.event("prompt", 1, QUESTION[1]))
+    leave_waiting(allowed, talk.event("turn", 3))
+    for number in range(200):  # so that there is time to read the transcript in between
+        leave_waiting(allowed, talk.event("start", 4, session=f"other-{number}", transcript=""))
+    leave_waiting(allowed, talk.event("prompt", 5, "paused words", capture=False))
+    leave_waiting(allowed, talk.event("end", 7, capture=False))
+    talk.write(ANSWER, 2)
+    talk.write(("user", "paused words"), 5)
+    talk.write(("assistant", "paused answer"), 6)
+    with bridge(allowed):
+        wait_for(allowed, QUESTION, ANSWER)
+        until(lambda: not waiting_records.list_waiting(str(allowed)), "the end of what waited")
+    assert sorted(said(allowed)) == sorted((QUESTION, ANSWER))
 
 
 def test_what_a_host_writes_after_the_end_is_read_without_another_event(allowed: Path, talk: Talk) -> None:

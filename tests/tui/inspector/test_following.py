@@ -80,4 +80,5 @@ async def test_following_is_paused_everywhere_and_catches_up(path: Path) -> None
         assert not any("V[z]" in row for row in rows_of(view))
         await pilot.press("F")
         await until(pilot, lambda: any("V[z]" in row for row in rows_of(view)))
+        await pilot.press("escape")
         await until(pilot, lambda: len(table.keys) == 9)
