@@ -29,7 +29,8 @@ from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_known_uids
-from hermes_memory_store.sync.content_checks import SOURCE, UNCHANGED
+from hermes_memory_store.sync.content_checks import SOURCE
+from hermes_memory_store.sync.curation import to_kept_cold
 from hermes_memory_store.sync.held_versions import hold_version, release_held_version
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
 from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
@@ -56,11 +57,15 @@ from hermes_memory_store.sync.wire_format import (
     LIVE,
     MAX_ANCESTORS,
     PURGED,
+    UNCHANGED,
     CheckedVersion,
     ReceivedVersion,
     SyncRow,
     VersionPayload,
 )
+
+BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
+"""What content checks may have found in a fact that is taken in with many others."""
 
 SYNC = Actor("sync")
 
@@ -154,7 +159,7 @@ class VersionApplier:
                 continue
             if uid in self._here:
                 remember_masked(self._conn, self._theme_id, self._here[uid])
-            elif row.kind == "fact" and row.state == LIVE and checked == UNCHANGED and self._times[uid] == 1:
+            elif row.kind == "fact" and row.state == LIVE and checked in BULK_CHECKS and self._times[uid] == 1:
                 fresh[uid] = row
             won[uid] = one
             if self._times[uid] > 1:
@@ -362,12 +367,12 @@ class ShadowSettler:
         self._absent: set[bytes] = set()
         self._bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
 
-    def settle(self, touched: Collection[bytes], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
+    def settle(self, touched: set[bytes], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
         """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
 
         :param bulk: facts that are shown as their versions say
         """
-        concerned = find_shadowed_versions(self._conn, self._theme_id, touched)
+        concerned = find_shadowed_versions(self._conn, self._theme_id, touched - bulk.keys())
         self._coming |= bulk.keys()
         while concerned or bulk:
             waiting = [(version, load_shadow(version)) for version in concerned]
@@ -538,6 +543,12 @@ class ShadowSettler:
         ):
             # Unless a person here has approved this content.
             tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{payload.checked.quarantine_rule}"
+        elif payload.checked.uncurated and not (row is not None and row.tier == Tier.HOT and row.content == content):
+            # Unless a person here has agreed to it.
+            kept = to_kept_cold(attrs)
+            tier, pinned, cooled_by = kept["tier"], 0, kept["cooled_by"]
+        elif payload.checked.uncurated and row is not None:
+            pinned &= row.pinned
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None

@@ -40,6 +40,7 @@ from hermes_memory_store.sync.apply import (
 from hermes_memory_store.sync.bulk_apply import BulkFact
 from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts
 from hermes_memory_store.sync.content_checks import ContentCheck, IntakeCheck, check_received, check_versions
+from hermes_memory_store.sync.curation import UNCURATED
 from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
@@ -146,6 +147,11 @@ HIDDEN_ROWS = """
 COUNT_QUARANTINED = """
     SELECT count(*) FROM sync_rows r JOIN facts f ON f.uid = r.uid
     WHERE shadow IS NOT NULL AND shadow ->> '$[4][1]' IS NOT NULL AND f.tier = 'quarantined'
+"""
+
+COUNT_UNCURATED = """
+    SELECT count(*) FROM sync_rows r JOIN facts f ON f.uid = r.uid
+    WHERE shadow IS NOT NULL AND f.tier = 'cold' AND f.cooled_by = ?
 """
 
 
@@ -361,6 +367,10 @@ class Sync:
     def quarantined_count(self) -> int:
         """Count the team's facts that are quarantined here."""
         return int(self._db.value(COUNT_QUARANTINED))
+
+    def uncurated_count(self) -> int:
+        """Count the facts that are hot for others and kept cold here, since no curator made them hot."""
+        return int(self._db.value(COUNT_UNCURATED, (UNCURATED,)))
 
     def cursor(self, theme: str) -> PullCursor:
         """Return how far the theme was pulled."""

@@ -193,6 +193,8 @@ CHECKED_ELSEWHERE = {
     "folded",
     "allowed_themes",
     "may_read",
+    "to_curated",
+    "is_trusted",
 }
 
 
@@ -355,8 +357,11 @@ def test_a_purge_says_nothing_whatever_its_push_carries(database: Database) -> N
     empty = {
         "anc": [],
         "attrs": {},
+        "changed_by": f"{database.name}_runtime",
         "content": None,
         "content_sha": None,
+        "curated": None,
+        "curated_pin": False,
         "origin": None,
         "pushed_by": None,
         "state": 2,
