@@ -433,6 +433,23 @@ class ShadowSettler:
             origin=self._origins.find(one.uid),
             **one.columns,
         )
+        self._attribute(one.uid)
+
+    def _attribute(self, uid: bytes) -> None:
+        """Note in the journal whose words a fact came with."""
+        row = self._origins.find_row(uid)
+        if row is not None and row.worded_by is not None:
+            self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(row.worded_by))
+
+    def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
+        """Change a fact, and note whose words it has now and who has moved it."""
+        came = self._origins.find_row(uid)
+        worded, moved = (to_teammate(came.worded_by), to_teammate(came.changed_by)) if came else (None, None)
+        words = {"content": columns.pop("content")} if "content" in columns and worded != moved else {}
+        if words:
+            row = self._change.update_fact(row, "sync", by=worded, keep_time=True, **words)
+        if columns:
+            self._change.update_fact(row, "sync", by=moved, keep_time=True, **columns)
 
     def _hide(self, version: Version) -> None:
         """Hide a version, also in its former wording, which the team no longer has."""
@@ -492,7 +509,7 @@ class ShadowSettler:
             raise ValueError("a fact of another theme has this uid here")
         if payload.state == DELETED:
             if row is not None and row.tier != Tier.WITHDRAWN:
-                self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
+                self._update(version.uid, row, {"tier": Tier.WITHDRAWN.value})
             return
         if payload.checked.quarantine_rule is not None and payload.attrs["tier"] not in STANDING_TIERS:
             # Letting it in would put it in the place of what replaced it.
@@ -506,8 +523,7 @@ class ShadowSettler:
             new = {name: value for name, value in wanted.items() if is_column_different(row, name, value)}
             if "content" in new:
                 new["content"] = repeat_fact(Notation(FactType(row.type), row.target, new["content"]))
-            if new:
-                self._change.update_fact(row, "sync", keep_time=True, **new)
+            self._update(version.uid, row, new)
             return
         self._absent.discard(version.uid)
         kind, _, name = str(payload.attrs["by"]).partition(":")
@@ -527,6 +543,7 @@ class ShadowSettler:
             origin=origin,
             **wanted,
         )
+        self._attribute(version.uid)
 
     def _columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
         """Return the columns to show a fact, once whatever is in its place has made room."""
@@ -638,6 +655,11 @@ class ShadowSettler:
             if version.shadow is None and version.content_digest != present[names[version.uid]].content_digest
         }
         self._conn.executemany(DELETE_NOTED_CHANGE, [(self._theme_id, thing) for thing in noted if thing not in differ])
+
+
+def to_teammate(role: str | None) -> Actor | None:
+    """Return the actor of the journal for a role of the team; None where the server does not say who it was."""
+    return None if role is None else Actor(SYNC.kind, role)
 
 
 def is_to_be_shown(payload: VersionPayload) -> bool:

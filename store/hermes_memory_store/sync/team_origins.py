@@ -92,6 +92,10 @@ class ReceivedOrigins:
         }
         self._shown: set[bytes] = set()
 
+    def find_row(self, uid: bytes) -> SyncRow | None:
+        """Return what has just come of a fact."""
+        return self._arrived.get(uid)
+
     def find(self, uid: bytes) -> Origin:
         """Return the origin of a fact that is about to be shown."""
         row = self._arrived.get(uid)

@@ -21,7 +21,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.memory.tiers import Tiers, present_gauge
-from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid
+from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid, UndoResult
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
@@ -45,6 +45,7 @@ from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_versio
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
 from hermes_memory_store.sync.team_origins import FORGET_LOST_ORIGINS, attach_origins
+from hermes_memory_store.sync.teammate_undo import TeammateUndo
 from hermes_memory_store.sync.versions import (
     SELECT_VERSIONS,
     Version,
@@ -89,6 +90,9 @@ CLOCK_STEP_BACK_MS = 60_000
 
 ENROLLED_AT_ONCE = 2_000
 """Facts that get their first version in one transaction, so that others get their turn."""
+
+LEFT_SHOWN = 5
+"""Reasons that one refusal repeats."""
 
 HAS_SHADOW = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL LIMIT 1"
 
@@ -570,6 +574,28 @@ class Sync:
                 ConflictResolver(change, theme_id).resolve(unresolved, keep)
                 return record_change(change)
         raise errors.UnknownFact(uid, hint="it has no conflict; list them with: conflicts")
+
+    @retry_without_index
+    def undo_teammate(self, role: str, *, theme: str | None = None, actor: Actor = PERSON) -> UndoResult:
+        """Take back all that a teammate wrote, in one theme or in all, as one change; what others changed since stays.
+
+        :param role: of the team database, as `by:ROLE` finds it
+        :raises UnknownTheme: NothingToUndo; nothing was changed then
+        """
+        theme_id = None if theme is None else self._names.theme(theme)
+        with self._db.write_transaction() as conn:
+            mutation = Mutation(conn, self._names, self._journal, actor)
+            undo = TeammateUndo(mutation, role)
+            undo.take_back(theme_id)
+            seqs = mutation.record()
+            if not seqs:
+                why = "; ".join(undo.left[:LEFT_SHOWN])
+                nothing = (
+                    f"nothing that is here was written by {errors.shorten_value(role)!r}, a role of the team database"
+                )
+                raise errors.NothingToUndo(why or nothing, role)
+        touched = tuple(uids.format_uid(uid) for uid in undo.touched)
+        return UndoResult(tuple(sorted(undo.undone, reverse=True)), seqs, touched, tuple(undo.left))
 
     def digest(self, theme: str) -> str:
         """Return the digest of all versions of a theme: equal on stores with the same versions."""

@@ -50,6 +50,10 @@ class SyncRow:
     """Where a fact came from, as the machine says that wrote it; beside the version, which does not cover it."""
     teammate: str | None = field(default=None, compare=False)
     """Who brought it, as the server says."""
+    worded_by: str | None = field(default=None, compare=False)
+    """The role whose words these are, as the server says."""
+    changed_by: str | None = field(default=None, compare=False)
+    """The role that made it what it is now, as the server says."""
     trusted: bool = field(default=True, compare=False)
     """Whether it may be hot and pinned here: a curator or this machine's own role made it so, as the server says."""
 

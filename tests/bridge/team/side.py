@@ -68,6 +68,9 @@ class Side:
     def quarantined_count(self) -> int:
         return 0
 
+    def uncurated_count(self) -> int:
+        return 0
+
     def recheck_hidden(self) -> int:
         return 0
 

@@ -491,7 +491,7 @@ def format_origin_column(origin: Mapping[str, Any] | None) -> str | None:
 
 def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
     """Parse a row into the form the store takes."""
-    _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by, trusted = row
+    _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by, *says = row
     return SyncRow(
         theme=theme,
         uid=uid,
@@ -505,5 +505,7 @@ def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
         supersedes=supersedes,
         origin=None if origin is None else json.loads(origin),
         teammate=pushed_by or to_node_name(node),
-        trusted=trusted,
+        worded_by=says[0],
+        changed_by=says[1],
+        trusted=says[2],
     )

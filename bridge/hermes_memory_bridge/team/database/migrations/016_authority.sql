@@ -48,8 +48,10 @@ DROP TRIGGER IF EXISTS origin_of_row ON hm.turn;
 DROP TRIGGER IF EXISTS vector_of_former_text ON hm.fact;
 DROP FUNCTION IF EXISTS hm.note_pusher(), hm.keep_origin(), hm.forget_vector();
 
--- What a curator made hot, by the digests of its text and place, and whether he pinned it. Who made a row what it is now.
-ALTER TABLE hm.fact ADD COLUMN curated bytea, ADD COLUMN curated_pin boolean NOT NULL DEFAULT false, ADD COLUMN changed_by text;
+-- What a curator made hot, by the digests of its text and place, and whether he pinned it. Whose the words of a row are, and who made it
+-- what it is now.
+ALTER TABLE hm.fact ADD COLUMN curated bytea, ADD COLUMN curated_pin boolean NOT NULL DEFAULT false, ADD COLUMN worded_by text,
+  ADD COLUMN changed_by text;
 
 CREATE FUNCTION hm.to_curated(sha bytea, attrs jsonb) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
   SELECT sha256(sha || convert_to(attrs ->> 'type' || ' ' || (attrs ->> 'target'), 'UTF8'))
@@ -141,11 +143,12 @@ BEGIN
     WHERE stamp >> 16 <= ms + 300000
   ), w AS (
     INSERT INTO hm.fact AS f (
-      theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by, changed_by, curated,
-      curated_pin
+      theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by, worded_by, changed_by,
+      curated, curated_pin
     )
     SELECT asked, u.id, u.kind, u.content, u.attrs, u.replaced_id, u.sha, u.state, u.stamp, u.store, u.before::bigint[], base + u.n,
-           u.origin::jsonb, CASE WHEN u.state < 2 THEN session_user || '/' || left(u.store::text, 8) END, session_user,
+           u.origin::jsonb, CASE WHEN u.state < 2 THEN session_user || '/' || left(u.store::text, 8) END,
+           CASE WHEN u.state < 2 THEN session_user END, session_user,
            CASE WHEN is_curator AND (u.attrs ->> 'tier' = 'hot' OR u.attrs ->> 'cooled_by' IN ('scope', 'pressure'))
              THEN hm.to_curated(u.sha, u.attrs) END,
            is_curator AND coalesce(u.attrs -> 'pinned' = 'true', false)
@@ -154,7 +157,10 @@ BEGIN
         content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
         anc = excluded.anc, seq = excluded.seq,
         origin = CASE WHEN excluded.state < 2 THEN coalesce(f.origin, excluded.origin) END,
-        pushed_by = CASE WHEN excluded.state < 2 THEN f.pushed_by END, changed_by = excluded.changed_by,
+        pushed_by = CASE WHEN excluded.state < 2 THEN f.pushed_by END,
+        worded_by = CASE WHEN excluded.state < 2 AND f.content IS NOT DISTINCT FROM excluded.content THEN f.worded_by
+                         ELSE excluded.worded_by END,
+        changed_by = excluded.changed_by,
         curated = CASE WHEN excluded.state < 2 THEN CASE WHEN is_curator THEN excluded.curated ELSE f.curated END END,
         curated_pin = excluded.state < 2 AND CASE WHEN is_curator THEN excluded.curated_pin ELSE f.curated_pin END
       WHERE (excluded.state = 2, excluded.hlc, excluded.node)

@@ -55,7 +55,7 @@ $$;
 -- A page of the rows after a position, at most so many and so many bytes, or one row; and the position after it.
 CREATE FUNCTION hm.pull(asked text, after bigint, most int, most_bytes bigint) RETURNS TABLE (
   upto bigint, gc_seq bigint, mark_seq bigint, mark_token text, seq bigint, id text, kind text, content text, attrs text,
-  supersedes text, state smallint, hlc bigint, node text, anc bigint[], origin text, pushed_by text, trusted boolean, more boolean
+  supersedes text, state smallint, hlc bigint, node text, anc bigint[], origin text, pushed_by text, worded_by text, changed_by text, trusted boolean, more boolean
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -69,7 +69,7 @@ BEGIN
       SELECT *, octet_length(attrs) + coalesce(octet_length(content), 0) + coalesce(octet_length(origin), 0) AS bytes
       FROM (
         SELECT id, kind, content, attrs::text AS attrs, supersedes, state, hlc, node, anc, seq, origin::text AS origin, pushed_by,
-               hm.is_trusted(changed_by, curated, curated_pin, content_sha, attrs) AS trusted
+               worded_by, changed_by, hm.is_trusted(changed_by, curated, curated_pin, content_sha, attrs) AS trusted
         FROM hm.fact WHERE theme = asked AND seq > after ORDER BY seq LIMIT most
       ) r
     ) s
@@ -81,20 +81,20 @@ BEGIN
     SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = asked AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
   )
   SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs, p.supersedes::text, p.state,
-         p.hlc, p.node::text, p.anc, p.origin, p.pushed_by, p.trusted, e.more
+         p.hlc, p.node::text, p.anc, p.origin, p.pushed_by, p.worded_by, p.changed_by, p.trusted, e.more
   FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq;
 END $$;
 
 -- The database's versions of rows, where they are others than these.
 CREATE FUNCTION hm.pull_winners(asked text, ids uuid[], hlcs bigint[], nodes uuid[]) RETURNS TABLE (
   seq bigint, id text, kind text, content text, attrs text, supersedes text, state smallint, hlc bigint, node text, anc bigint[],
-  origin text, pushed_by text, trusted boolean
+  origin text, pushed_by text, worded_by text, changed_by text, trusted boolean
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc, f.node::text, f.anc,
-        f.origin::text, f.pushed_by, hm.is_trusted(f.changed_by, f.curated, f.curated_pin, f.content_sha, f.attrs)
+        f.origin::text, f.pushed_by, f.worded_by, f.changed_by, hm.is_trusted(f.changed_by, f.curated, f.curated_pin, f.content_sha, f.attrs)
       FROM unnest(ids, hlcs, nodes) AS u (id, hlc, node) JOIN hm.fact f ON f.theme = asked AND f.id = u.id
       WHERE (f.hlc, f.node) <> (u.hlc, u.node) ORDER BY f.seq;
   END IF;
