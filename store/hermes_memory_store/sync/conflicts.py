@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from hermes_memory_store import uids
 from hermes_memory_store.content_checks.intake import repeat_fact
@@ -47,17 +47,30 @@ LOST_VERSIONS = """
 """
 
 
+def find_lost_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncRow]:
+    """Find the versions that lost and that wait for a decision; not facts that lost their place to another, which all know."""
+    lost = conn.execute(LOST_VERSIONS, (theme_id,)).fetchall()
+    return [to_lost_row(conn, theme, row) for row in lost if row[3] == "concurrent"]
+
+
+def to_lost_row(conn: sqlite3.Connection, theme: str, row: Sequence[Any]) -> SyncRow:
+    """Return a row of `LOST_VERSIONS` in its wire format."""
+    uid, hlc, node, _, _, _, ancestors, text = row
+    payload = VersionPayload.from_json(text)
+    label = payload.content if payload.kind == "scope" else None
+    lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
+    return to_version_row(conn, theme, lost, payload)
+
+
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
     """Find the undecided conflicts of one theme, oldest first."""
     found = []
-    for uid, hlc, node, why, at, other, ancestors, text in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+    for row in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+        uid, _, _, why, at, other, *_ = row
         winner = find_version(conn, theme_id, uid if other is None else other)
         if winner is None:
             continue
-        payload = VersionPayload.from_json(text)
-        label = payload.content if payload.kind == "scope" else None
-        lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
-        theirs = to_version_row(conn, theme, lost, payload)
+        theirs = to_lost_row(conn, theme, row)
         (mine,) = load_sync_rows(conn, theme_id, theme, [winner])
         mine = mask_version(mine, shown_content(winner))
         if is_hidden_version(winner):

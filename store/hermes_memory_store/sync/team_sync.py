@@ -38,7 +38,7 @@ from hermes_memory_store.sync.apply import (
     shadow_versions,
 )
 from hermes_memory_store.sync.bulk_apply import BulkFact
-from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts
+from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts, find_lost_versions
 from hermes_memory_store.sync.content_checks import ContentCheck, IntakeCheck, check_received, check_versions
 from hermes_memory_store.sync.curation import UNCURATED
 from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
@@ -406,14 +406,16 @@ class Sync:
         *,
         cursor: PullCursor,
         listing: PullListing | None = None,
+        is_history: bool = False,
     ) -> ApplyResult:
         """Apply rows with their server sequence, and move the cursor, in one journaled transaction.
 
         :param listing: note the rows as listed, so far
+        :param is_history: they are not what the server has now
         """
         theme_id = self._track_theme(theme)
-        # A folder keeps old versions, too; what comes from a database is what it has now.
-        is_history = self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
+        # A folder keeps old versions, too; what is pulled from a database is what it has now.
+        is_history = is_history or self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
         received = check_received(self._db, self._names, self.content_check, theme_id, theme, rows)
         held = self._load_held(theme_id, theme, {one.row.uid for one in received})
         with self._db.write_transaction() as conn:
@@ -438,6 +440,16 @@ class Sync:
         unreached = self._purge.finish(applier.purged) if applier.purged else ()
         ignored = len(rows) - len(received) + applier.ignored
         return ApplyResult(applier.changed, conflicts, ignored, applier.hidden, unreached)
+
+    def lost_versions(self, theme: str) -> list[SyncRow]:
+        """Return the versions that lost against one that did not know of them, and that nobody has decided about."""
+        with self._db.snapshot() as conn:
+            return find_lost_versions(conn, self._names.theme_or_none(theme) or 0, theme)
+
+    def apply_lost(self, theme: str, rows: Sequence[SyncRow]) -> int:
+        """Keep versions that lost on other machines for a decision here; return how many wait now that did not before."""
+        seq = self.cursor(theme).seq
+        return self.apply(theme, [(seq, row) for row in rows], cursor=self.cursor(theme), is_history=True).conflicts
 
     def mark_all_unsent(self, theme: str) -> int:
         """Mark everything as pending, and pull the theme from the start; return how many are pending.

@@ -77,6 +77,12 @@ class Side:
     def conflicts(self, theme: str | None = None) -> list[Any]:
         return []
 
+    def lost_versions(self, theme: str) -> list[SyncRow]:
+        return []
+
+    def apply_lost(self, theme: str, rows: Sequence[SyncRow]) -> int:
+        return 0
+
     def cursor(self, theme: str) -> PullCursor:
         return self.cursors.get(theme, PullCursor())
 

@@ -81,6 +81,25 @@ ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
   pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
 ) NOT VALID;
 
+-- Versions that lost against one that did not know of them, until a person decides; whoever has the winner alone would never hear of them.
+CREATE TABLE hm.conflict (
+  theme     text NOT NULL,
+  id        uuid NOT NULL,
+  hlc       bigint NOT NULL,
+  node      uuid NOT NULL,
+  kind      text NOT NULL,
+  content   text,
+  attrs     jsonb NOT NULL,
+  state     smallint NOT NULL CHECK (state IN (0, 1)),
+  anc       bigint[] NOT NULL,
+  pushed_by text NOT NULL,
+  PRIMARY KEY (theme, id, hlc, node),
+  FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE,
+  CONSTRAINT conflict_sizes CHECK (
+    octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND cardinality(anc) <= 256 AND octet_length(kind) <= 64
+  )
+);
+
 CREATE FUNCTION hm.refuse_reader(asked text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF asked <> ALL (hm.allowed_themes('write')) THEN
@@ -168,12 +187,44 @@ BEGIN
     RETURNING f.seq
   )
   SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
+  DELETE FROM hm.conflict c USING hm.fact f
+  WHERE c.theme = asked AND f.theme = asked AND f.id = c.id AND f.seq > base AND (f.state = 2 OR c.hlc = ANY (f.anc));
   -- A vector belongs to one text, and does not outlive it.
   IF to_regclass('hm.vector') IS NOT NULL THEN
     DELETE FROM hm.vector v USING hm.fact f
     WHERE f.theme = asked AND f.seq > base AND v.theme = asked AND v.id = f.id
       AND (f.state <> 0 OR f.content_sha IS DISTINCT FROM v.content_sha);
   END IF;
+END $$;
+
+-- Keeps versions that lost, unless what stands knows of them. Returns how many were not kept yet.
+CREATE FUNCTION hm.push_conflicts(
+  asked text, uids uuid[], kinds text[], texts text[], about text[], states smallint[], stamps bigint[], stores uuid[], befores text[]
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  kept bigint;
+BEGIN
+  PERFORM hm.refuse_reader(asked);
+  IF cardinality(uids) > 500 OR (SELECT sum(octet_length(t)) FROM unnest(texts || about) AS t) > 4194304 THEN
+    RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 500 conflicts or 4 MiB at once', session_user);
+  END IF;
+  PERFORM FROM hm.clock c WHERE c.theme = asked FOR UPDATE;  -- what stands stays so until these are kept
+  INSERT INTO hm.conflict AS c (theme, id, hlc, node, kind, content, attrs, state, anc, pushed_by)
+  SELECT asked, u.id, u.stamp, u.store, u.kind, u.said, u.described::jsonb, u.state, u.before::bigint[],
+         session_user || '/' || left(u.store::text, 8)
+  FROM unnest(uids, kinds, texts, about, states, stamps, stores, befores)
+    AS u (id, kind, said, described, state, stamp, store, before)
+  JOIN hm.fact f ON f.theme = asked AND f.id = u.id
+  WHERE f.state < 2 AND u.stamp <> f.hlc AND u.stamp <> ALL (f.anc)
+    AND u.stamp >> 16 <= (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 300000
+    AND (SELECT count(*) FROM hm.conflict o WHERE o.theme = asked AND o.id = u.id) < 16
+  ON CONFLICT DO NOTHING;
+  GET DIAGNOSTICS kept = ROW_COUNT;
+  IF kept > 0 THEN
+    UPDATE hm.clock SET seq = seq + 1 WHERE theme = asked;
+    PERFORM pg_notify('hm', left(md5(asked), 8));
+  END IF;
+  RETURN kept;
 END $$;
 
 -- Takes captured turns, and erases those that are pushed as erased; a turn never changes. Returns the number before the first.

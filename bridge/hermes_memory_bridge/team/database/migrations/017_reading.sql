@@ -100,6 +100,18 @@ BEGIN
   END IF;
 END $$;
 
+-- Versions that lost, and that nobody has decided about; a theme has hardly any.
+CREATE FUNCTION hm.list_conflicts(asked text) RETURNS TABLE (
+  id text, kind text, content text, attrs text, state smallint, hlc bigint, node text, anc bigint[], pushed_by text
+) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  IF hm.may_read(asked) THEN
+    RETURN QUERY SELECT c.id::text, c.kind, c.content, c.attrs::text, c.state, c.hlc, c.node::text, c.anc, c.pushed_by
+      FROM hm.conflict c WHERE c.theme = asked ORDER BY c.id, c.hlc, c.node LIMIT 2000;
+  END IF;
+END $$;
+
 -- A page of the turns between two positions, at most so many and so many characters, or one turn.
 CREATE FUNCTION hm.pull_turns(asked text, after bigint, upto bigint, live boolean, most int, most_chars bigint) RETURNS TABLE (
   id text, node text, session text, role text, content text, said_at bigint, state smallint, origin text, pushed_by text,
