@@ -18,7 +18,7 @@ from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Origin
 from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
 from hermes_memory_store.sync.apply import mask_version
 from hermes_memory_store.sync.row_validation import validate_row_content
-from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_node_name
+from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
 from hermes_memory_store.sync.versions import (
     Version,
     ensure_node,
@@ -146,7 +146,7 @@ class ConflictResolver:
             origin = origins.by_key(row.origin_id, row.origin_detail)
         if uids.parse_uid(lost.node) == ensure_node(self._conn):
             return self._change.origin if origin.way is Way.TEAM else origin
-        return origin if origin.way is Way.TEAM else replace(TEAM_ORIGIN, teammate=to_node_name(lost.node))
+        return origin if origin.way is Way.TEAM else replace(TEAM_ORIGIN, teammate=to_unknown_teammate(lost.node))
 
     def _replace(self, name: str, by: bytes) -> None:
         row = self._change.fact_row(uids.parse_uid(name))

@@ -213,6 +213,6 @@ def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
     return PortableOrigin(claimed, project if are_project_words(project) else None)
 
 
-def to_node_name(node: str) -> str:
-    """Return the short name of a store: who wrote a row, where nobody can say who brought it."""
-    return node[:8]
+def to_unknown_teammate(node: str) -> str:
+    """Return who brought a row where nobody can say: an unknown role, and the beginning of the store's name."""
+    return f"unknown/{node[:8]}"

@@ -448,8 +448,12 @@ class Sync:
 
     def apply_lost(self, theme: str, rows: Sequence[SyncRow]) -> int:
         """Keep versions that lost on other machines for a decision here; return how many wait now that did not before."""
-        seq = self.cursor(theme).seq
-        return self.apply(theme, [(seq, row) for row in rows], cursor=self.cursor(theme), is_history=True).conflicts
+        cursor = self.cursor(theme)
+        with self._db.snapshot() as conn:
+            named = {uids.parse_uid(row.uid) for row in rows}
+            here = versions.load_versions(conn, self._names.theme_or_none(theme) or 0, named)
+        lost = [row for row in rows if (won := here.get(uids.parse_uid(row.uid))) is not None and won.rank > row.rank]
+        return self.apply(theme, [(cursor.seq, row) for row in lost], cursor=cursor, is_history=True).conflicts
 
     def mark_all_unsent(self, theme: str) -> int:
         """Mark everything as pending, and pull the theme from the start; return how many are pending.

@@ -44,7 +44,7 @@ from hermes_memory_bridge.team.database.team_states import (
     to_wrong_version_state,
 )
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.sync.team_origins import to_node_name
+from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 
 BATCH = 500
@@ -504,7 +504,7 @@ def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
         ancestors=tuple(ancestors),
         supersedes=supersedes,
         origin=None if origin is None else json.loads(origin),
-        teammate=pushed_by or to_node_name(node),
+        teammate=pushed_by or to_unknown_teammate(node),
         worded_by=says[0],
         changed_by=says[1],
         trusted=says[2],

@@ -94,7 +94,6 @@ CREATE TABLE hm.conflict (
   anc       bigint[] NOT NULL,
   pushed_by text NOT NULL,
   PRIMARY KEY (theme, id, hlc, node),
-  FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE,
   CONSTRAINT conflict_sizes CHECK (
     octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND cardinality(anc) <= 256 AND octet_length(kind) <= 64
   )

@@ -108,7 +108,8 @@ CREATE FUNCTION hm.list_conflicts(asked text) RETURNS TABLE (
 BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT c.id::text, c.kind, c.content, c.attrs::text, c.state, c.hlc, c.node::text, c.anc, c.pushed_by
-      FROM hm.conflict c WHERE c.theme = asked ORDER BY c.id, c.hlc, c.node LIMIT 2000;
+      FROM hm.conflict c JOIN hm.fact f ON f.theme = c.theme AND f.id = c.id
+      WHERE c.theme = asked AND f.state < 2 AND c.hlc <> ALL (f.anc) ORDER BY c.id, c.hlc, c.node LIMIT 2000;
   END IF;
 END $$;
 
