@@ -98,10 +98,10 @@ def fill(dsn: str, sizes: Sequence[int], vectors: Any) -> Corpus:
             for n, (theme, uid) in enumerate(zip(themes, ids, strict=True)):
                 said = " ".join(chance.choices(WORDS, k=10))
                 copy.write_row((f"theme{theme}", uid, said, attrs.format(n, now), b"x", 1, uid, n + 1))
-        with conn.cursor().copy("COPY hm.vector (theme, id, model, content_sha, embedding) FROM STDIN") as copy:
+        with conn.cursor().copy("COPY hm.vector (theme, id, model, content_sha, embedding, kind) FROM STDIN") as copy:
             for theme, uid, vector in zip(themes, ids, vectors, strict=True):
                 row = to_vector_literal(pack_unit_vector(vector.tolist())[1])
-                copy.write_row((f"theme{theme}", uid, MODEL, b"x", f"[{row[1:-1]}]"))
+                copy.write_row((f"theme{theme}", uid, MODEL, b"x", f"[{row[1:-1]}]", "fact"))
         conn.execute("INSERT INTO hm.clock SELECT theme, max(seq) FROM hm.fact GROUP BY theme")
         conn.execute("VACUUM ANALYZE hm.fact")
         conn.execute("VACUUM ANALYZE hm.vector")
@@ -131,8 +131,8 @@ def ways(server: TeamServer, theme: str) -> dict[str, Callable[[Any], Sequence[s
         "every vector compared": plain(EXACT),
         "as recall asks": lambda vector: [
             uid
-            for uid, _ in fact_queries.find_nearest_facts(
-                server, theme, fact_queries.QueryEmbedding(MODEL, vector.tolist()), WANTED, -1.0
+            for uid, _ in fact_queries.find_nearest_items(
+                server, theme, "fact", fact_queries.QueryEmbedding(MODEL, vector.tolist()), WANTED, -1.0
             )
         ],
     }

@@ -173,7 +173,7 @@ async def share(machine: Machine, database: Database) -> None:
     assert sending.state.name == "filled", sending.status()
 
 
-async def ready(machine: Machine) -> None:
+async def ready(machine: Any) -> None:
     """Wait until questions have vectors."""
     filling = asyncio.create_task(machine.meaning.fill_forever())
     while not machine.meaning.model:

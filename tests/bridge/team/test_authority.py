@@ -169,11 +169,11 @@ READING = {
     "count_turns": "SELECT 1 WHERE hm.count_turns('{theme}', 10) > 0",
     "find_facts": "SELECT * FROM hm.find_facts('{theme}', ARRAY['{uid}']::uuid[])",
     "find_scopes": "SELECT * FROM hm.find_scopes('{theme}', ARRAY['{scope}']::uuid[])",
-    "find_turns_around": "SELECT * FROM hm.find_turns_around('{theme}', ARRAY['{uid}']::uuid[], 1, 9, 9)",
-    "list_missing_vectors": "SELECT * FROM hm.list_missing_vectors('{theme}', 'other', 0, 10)",
+    "find_turns_around": "SELECT * FROM hm.find_turns_around('{theme}', ARRAY['{uid}']::uuid[], '{{}}', 1, 9, 9)",
+    "list_missing_vectors": "SELECT * FROM hm.list_missing_vectors('{theme}', 'turn', 'other', 0, 10)",
     "find_vector_model": "SELECT 1 WHERE hm.find_vector_model('{theme}') IS NOT NULL",
     "count_vectors": "SELECT 1 FROM hm.count_vectors() WHERE theme = '{theme}'",
-    "find_nearest": "SELECT * FROM hm.find_nearest('{theme}', 'm', '[1,1,1]', 10)",
+    "find_nearest": "SELECT * FROM hm.find_nearest('{theme}', 'fact', 'm', '[1,1,1]', 10)",
     "compare_vectors": "SELECT * FROM hm.compare_vectors('{theme}', 'm', '[1,1,1]', ARRAY['{uid}']::uuid[])",
     "worded": "SELECT * FROM hm.worded('{theme}', ARRAY[''], NULL, NULL, NULL, 10, 10)",
     "turns_worded": "SELECT * FROM hm.turns_worded('{theme}', ARRAY['said'], 10, 10)",
@@ -206,7 +206,7 @@ def theirs(empty: Database) -> Iterator[tuple[Database, str, str]]:
     row = """('theirs', '{uid}', '{kind}', 'said', '{{"tier": "cold"}}', 'x', 5, '{uid}', {seq})"""
     values = ", ".join([row.format(uid=uid, kind="fact", seq=1), row.format(uid=scope, kind="scope", seq=2)])
     empty.run(f"INSERT INTO hm.fact {columns} VALUES {values}")
-    empty.run(f"INSERT INTO hm.vector VALUES ('theirs', '{uid}', 'm', 'x', '[1,1,1]')")
+    empty.run(f"INSERT INTO hm.vector VALUES ('theirs', '{uid}', 'm', 'x', '[1,1,1]', 'fact')")
     empty.run(
         "INSERT INTO hm.turn (theme, id, role, content, said_at, node, seq)"
         f" VALUES ('theirs', '{uid}', 'user', 'said', 1, '{uid}', 3)"
@@ -380,7 +380,7 @@ def test_who_is_restricted_pushes_no_other_theme(database: Database) -> None:
         "SELECT hm.push_turns('ours', gen_random_uuid(), gen_random_uuid(), ARRAY[gen_random_uuid()], ARRAY[gen_random_uuid()],"
         " ARRAY['s'], ARRAY['user'], ARRAY['hello'], ARRAY[1::bigint], ARRAY[0::smallint], ARRAY[NULL]::text[])"
     )
-    vectors = "SELECT hm.keep_vectors('ours', 'm', '{}', '{}', '{}')"
+    vectors = "SELECT hm.keep_vectors('ours', 'turn', 'm', '{}', '{}', '{}')"
     for statement in (PUSHED.format(**HARMLESS), turns, vectors):
         with pytest.raises(InsufficientPrivilege, match=f"{database.name}_runtime may not write"):
             run_as_member(database, [statement])

@@ -76,7 +76,7 @@ def test_who_was_let_in_is_let_in_to_vectors_that_come_later(database: Database)
 
     with psycopg.connect(database.runtime) as conn:
         assert conn.execute("SELECT * FROM hm.count_vectors()").fetchall() == []
-        assert conn.execute("SELECT * FROM hm.find_nearest('ours', 'm', '[1]', 1)").fetchall() == []
+        assert conn.execute("SELECT * FROM hm.find_nearest('ours', 'fact', 'm', '[1]', 1)").fetchall() == []
 
 
 def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
@@ -115,6 +115,25 @@ def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alo
     assert former.one(rights, f"{former.name}_runtime") == "SELECT"
 
 
+def test_vectors_of_before_stay_with_their_texts(former: Database) -> None:
+    former.run("CREATE EXTENSION vector")
+    former.run("INSERT INTO hm.setting VALUES ('dimension', '3')")
+    former.run(
+        "CREATE TABLE hm.vector (theme text NOT NULL, id uuid NOT NULL, model text NOT NULL, content_sha bytea NOT NULL,"
+        " embedding halfvec(3) NOT NULL, PRIMARY KEY (theme, id),"
+        " FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE)"
+    )
+    former.run(
+        "WITH f AS (INSERT INTO hm.fact (theme, id, content, content_sha, hlc, node, seq)"
+        " VALUES ('ours', gen_random_uuid(), 'said', sha256('said'), 1, gen_random_uuid(), 1) RETURNING theme, id, content_sha)"
+        " INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1]' FROM f"
+    )
+    migrate_openly(former)
+    with TeamServer(former.runtime) as server:
+        assert server.rows("SELECT * FROM hm.list_missing_vectors('ours', 'fact', 'm', 0, 10)") == []
+        assert server.rows("SELECT * FROM hm.count_vectors()") == [("ours", "fact", 1)]
+
+
 def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: Database) -> None:
     role = f"{empty.name}_runtime"
     migrate_openly(empty, partitions=4, dimension=8)
@@ -124,7 +143,7 @@ def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: 
     with TeamServer(empty.runtime) as server:
         for theme in side.themes():
             server.push(theme, side.node, side.pending_rows(theme), new_push_token())
-        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]' FROM hm.fact")
+        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]', kind FROM hm.fact")
         side.write("ours", "edited", uids["ours"])
         server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
         assert [row.content for _, row in server.pull("ours", 0).rows] == ["edited"]

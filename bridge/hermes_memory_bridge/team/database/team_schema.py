@@ -55,13 +55,13 @@ CREATE TABLE hm.vector (
   model text NOT NULL,
   content_sha bytea NOT NULL,
   embedding {type}({dimension}) NOT NULL,
-  PRIMARY KEY (theme, id),
-  FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE
+  kind text NOT NULL,
+  PRIMARY KEY (theme, id)
 );
 """
 
 VECTOR_FUNCTIONS = """
-CREATE OR REPLACE FUNCTION hm.find_nearest(asked text, maker text, meant text, most int)
+CREATE OR REPLACE FUNCTION hm.find_nearest(asked text, of_kind text, maker text, meant text, most int)
 RETURNS TABLE (id text, similarity float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -69,7 +69,7 @@ BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) meant::{place}.vector)
       FROM (
-        SELECT id, embedding FROM hm.vector WHERE theme = asked AND model = maker
+        SELECT id, embedding FROM hm.vector WHERE theme = asked AND kind = of_kind AND model = maker
         ORDER BY embedding OPERATOR({place}.<=>) meant::{place}.halfvec LIMIT most
       ) v;
   END IF;
@@ -86,8 +86,8 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION hm.find_nearest, hm.compare_vectors FROM PUBLIC;
 """
-"""A theme with an index of its own is looked through by it, any other is compared whole: no index spans several themes. What is
-nearest is compared once more in full precision, as a store does."""
+"""The facts or the turns of a theme that have an index of their own are looked through by it, any other are compared whole: no
+index spans several themes. What is nearest is compared once more in full precision, as a store does."""
 
 VECTOR_SCHEMA = """
 SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
@@ -300,7 +300,7 @@ def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
 
 
 def index_large_themes(dsn: str) -> list[str]:
-    """Give each large theme an index over its own vectors and drop those of themes no longer large, as the owner.
+    """Give the facts or turns of each large theme an index over their vectors, and drop what is no longer needed, as the owner.
 
     An index over all themes would find the nearest of everybody first, and hardly one of the requested theme. Writers
     continue meanwhile. Returns the themes that now have an index.
@@ -311,20 +311,23 @@ def index_large_themes(dsn: str) -> list[str]:
             raise ArgumentError("this database keeps no vectors: run `team migrate` with --dimension first")
         there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
         wanted = {
-            to_vector_index_name(theme): theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE
+            to_vector_index_name(theme, kind): (theme, kind)
+            for theme, kind, count in conn.execute(THEMES_OF_VECTORS)
+            if count > LARGE
         }
         for name, whole in there.items():
             if name not in wanted or not whole:  # one whose making was cut off is of no use
                 conn.execute(sql.SQL("DROP INDEX CONCURRENTLY hm.{}").format(sql.Identifier(name)))
-        for name, theme in wanted.items():
+        for name, of in wanted.items():
             if not there.get(name):
                 conn.execute(
                     sql.SQL(
-                        "CREATE INDEX CONCURRENTLY {} ON hm.vector USING hnsw (embedding {}.halfvec_cosine_ops) WHERE theme = {}"
-                    ).format(sql.Identifier(name), sql.SQL(schema.place), sql.Literal(theme))
+                        "CREATE INDEX CONCURRENTLY {} ON hm.vector USING hnsw (embedding {}.halfvec_cosine_ops)"
+                        " WHERE theme = {} AND kind = {}"
+                    ).format(sql.Identifier(name), sql.SQL(schema.place), *map(sql.Literal, of))
                 )
         conn.execute("ANALYZE hm.vector")
-        return sorted(wanted.values())
+        return sorted({theme for theme, _ in wanted.values()})
 
 
 def find_unindexed_themes(conn: psycopg.Connection[Any]) -> list[str]:
@@ -332,10 +335,10 @@ def find_unindexed_themes(conn: psycopg.Connection[Any]) -> list[str]:
     if read_team_schema(conn).dimension is None:
         return []
     there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
-    large = [theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]
-    return [theme for theme in large if not there.get(to_vector_index_name(theme))]
+    large = [(theme, kind) for theme, kind, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]
+    return sorted({theme for theme, kind in large if not there.get(to_vector_index_name(theme, kind))})
 
 
-def to_vector_index_name(theme: str) -> str:
-    """Return the name of a theme's index."""
-    return "vector_of_" + hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:16]
+def to_vector_index_name(theme: str, kind: str) -> str:
+    """Return the name of the index over the vectors of a theme's facts, or of its turns."""
+    return "vector_of_" + hashlib.md5(f"{kind} {theme}".encode(), usedforsecurity=False).hexdigest()[:16]

@@ -45,7 +45,7 @@ SHORTEST_STEM = 3
 SETTINGS = ("SET LOCAL hnsw.iterative_scan = relaxed_order", "SET LOCAL hnsw.ef_search = 100")
 """For this transaction alone. Only the index of a large theme heeds them."""
 
-NEAREST = "SELECT * FROM hm.find_nearest(%(theme)s, %(model)s, %(asked)s, %(limit)s)"
+NEAREST = "SELECT * FROM hm.find_nearest(%(theme)s, %(kind)s, %(model)s, %(asked)s, %(limit)s)"
 
 SIMILARITY_SQL = "SELECT * FROM hm.compare_vectors(%(theme)s, %(model)s, %(asked)s, %(ids)s::uuid[])"
 
@@ -106,43 +106,45 @@ def find_fact_answers(
     """
     taken = parse_query(line, theme=theme, now=clock())
     total = min(MOST_COUNTED, server.value(TOTAL, (theme, MOST_COUNTED)) or 0)
-    near = find_nearest_facts(server, theme, meant, limit, floor) if meant is not None else []
+    near = find_nearest_items(server, theme, "fact", meant, limit, floor)
     hits = find_matching_facts(server, theme, taken)
-    best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near])
+    best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near or ()])
     rows = server.rows(FACTS, {"theme": theme, "ids": best}) if best else []
-    close = {uid for uid, _ in near}
-    others = (
-        compute_similarities(server, theme, meant, [uid for uid in best if uid not in close]) if meant and near else {}
-    )
+    others = compute_other_similarities(server, theme, meant, best, near)
     facts = [RemoteFact(Uid(uid), content, json.loads(attrs), between) for uid, content, attrs, between in rows]
     labels = [label for label in taken.filter.scopes if label]
     named = server.rows(SCOPES, (theme, [scope_sync_uid(theme, label) for label in labels])) if labels else []
-    return FactAnswers(theme, facts, near, others, total, [label for (label,) in named])
+    return FactAnswers(theme, facts, near or [], others, total, [label for (label,) in named])
 
 
-def find_nearest_facts(
-    server: TeamServer, theme: str, meant: QueryEmbedding, limit: int, floor: float
-) -> list[tuple[Uid, float]]:
-    """Find the nearest facts, none below the floor; nothing where there are no vectors of that model."""
-    if server.schema.dimension != len(meant.vector):
-        return []
+def find_nearest_items(
+    server: TeamServer, theme: str, kind: str, meant: QueryEmbedding | None, limit: int, floor: float
+) -> list[tuple[Uid, float]] | None:
+    """Find the nearest facts or turns, none below the floor; None where vectors cannot be compared."""
+    if meant is None or server.schema.dimension != len(meant.vector):
+        return None
     asked = format_pgvector(meant.vector)
-    told = {"theme": theme, "model": meant.model, "asked": asked, "limit": limit + EXTRA_NEAREST}
+    told = {"theme": theme, "kind": kind, "model": meant.model, "asked": asked, "limit": limit + EXTRA_NEAREST}
     try:
         found = server.set_up(SETTINGS, NEAREST, told)
     except TeamError as error:
         if error.state.name != DENIED.name:
             raise
-        return []  # words answer without
+        return None  # words answer without
     close = [(Uid(uid), near) for uid, near in found if near >= floor]
     return sorted(close, key=lambda one: (-one[1], tuple(-byte for byte in uids.parse_uid(one[0]))))[:limit]
 
 
-def compute_similarities(
-    server: TeamServer, theme: str, meant: QueryEmbedding, wanted: Sequence[Uid]
+def compute_other_similarities(
+    server: TeamServer,
+    theme: str,
+    meant: QueryEmbedding | None,
+    found: Sequence[Uid],
+    near: Sequence[tuple[Uid, float]] | None,
 ) -> dict[Uid, float]:
-    """Return the similarity of these facts, as far as they have vectors of that model."""
-    if not wanted:
+    """Return the similarity of those that were found beside the nearest, as far as they have vectors of that model."""
+    wanted = set(found) - {uid for uid, _ in near or ()}
+    if meant is None or near is None or not wanted:
         return {}
     told = {"theme": theme, "model": meant.model, "asked": format_pgvector(meant.vector), "ids": list(wanted)}
     return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL, told)}

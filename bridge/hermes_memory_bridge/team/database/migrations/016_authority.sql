@@ -45,9 +45,16 @@ INSERT INTO hm.setting (name, value)
 SELECT 'hash_key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
 UPDATE hm.fact f SET content_sha = sha256(convert_to(s.value || f.content, 'UTF8'))
 FROM hm.setting s WHERE s.name = 'hash_key' AND f.content IS NOT NULL;
+
+-- Turns have vectors, too.
+ALTER TABLE hm.turn ADD COLUMN content_sha bytea;
+UPDATE hm.turn t SET content_sha = sha256(convert_to(s.value || t.content, 'UTF8'))
+FROM hm.setting s WHERE s.name = 'hash_key' AND t.content IS NOT NULL;
 DO $$
 BEGIN
   IF to_regclass('hm.vector') IS NOT NULL THEN
+    ALTER TABLE hm.vector DROP CONSTRAINT vector_theme_id_fkey, ADD COLUMN kind text NOT NULL DEFAULT 'fact';
+    ALTER TABLE hm.vector ALTER COLUMN kind DROP DEFAULT;
     UPDATE hm.vector v SET content_sha = f.content_sha FROM hm.fact f WHERE f.theme = v.theme AND f.id = v.id;
   END IF;
 END $$;
@@ -150,25 +157,32 @@ CREATE FUNCTION hm.push_turns(
   asked text, by uuid, token uuid, uids uuid[], stores uuid[], sessions text[], roles text[], texts text[], times bigint[],
   states smallint[], sources text[], OUT base bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  hash_key text := (SELECT s.value FROM hm.setting s WHERE s.name = 'hash_key');
 BEGIN
   base := hm.tick(asked, by, token, cardinality(uids), greatest(
     (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(sessions || sources) AS t)
   ));
-  INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq, origin, pushed_by)
-  SELECT asked, u.id, u.session, u.role, u.content, u.said_at, u.state, u.store, base + u.n,
+  INSERT INTO hm.turn AS h (theme, id, session, role, content, content_sha, said_at, state, node, seq, origin, pushed_by)
+  SELECT asked, u.id, u.session, u.role, u.content, sha256(convert_to(hash_key || u.content, 'UTF8')), u.said_at, u.state,
+         u.store, base + u.n,
          CASE WHEN u.state = 0 THEN u.source::jsonb END,
          CASE WHEN u.state = 0 THEN session_user || '/' || left(u.store::text, 8) END
   FROM unnest(uids, stores, sessions, roles, texts, times, states, sources) WITH ORDINALITY
     AS u (id, store, session, role, content, said_at, state, source, n)
-  ON CONFLICT (theme, id) DO UPDATE SET session = NULL, role = NULL, content = NULL, said_at = NULL, state = 2,
-      seq = excluded.seq, origin = NULL, pushed_by = NULL
+  ON CONFLICT (theme, id) DO UPDATE SET session = NULL, role = NULL, content = NULL, content_sha = NULL, said_at = NULL,
+      state = 2, seq = excluded.seq, origin = NULL, pushed_by = NULL
     WHERE excluded.state = 2 AND h.state = 0;
+  IF to_regclass('hm.vector') IS NOT NULL THEN
+    DELETE FROM hm.vector v USING hm.turn t
+    WHERE t.theme = asked AND t.seq > base AND t.state = 2 AND v.theme = asked AND v.id = t.id;
+  END IF;
 END $$;
 
--- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: the facts are held as they are until the vectors
--- stand, and those that somebody is writing to are passed over, since waiting for two of them could be waiting for each other.
--- Returns how many were not passed over.
-CREATE FUNCTION hm.keep_vectors(asked text, maker text, uids uuid[], shas bytea[], numbers text[]) RETURNS bigint
+-- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: the facts or turns are held as they are until
+-- the vectors stand, and those that somebody is writing to are passed over, since waiting for two of them could be waiting for each
+-- other. Returns how many were not passed over.
+CREATE FUNCTION hm.keep_vectors(asked text, of_kind text, maker text, uids uuid[], shas bytea[], numbers text[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   held bigint;
@@ -178,15 +192,20 @@ BEGIN
     SELECT * FROM unnest(uids, shas, numbers) AS u (id, sha, many)
   ), f AS MATERIALIZED (
     SELECT f.id FROM hm.fact f JOIN u ON u.id = f.id AND u.sha = f.content_sha
-    WHERE f.theme = asked AND f.state = 0 FOR SHARE OF f SKIP LOCKED
+    WHERE of_kind = 'fact' AND f.theme = asked AND f.state = 0 FOR SHARE OF f SKIP LOCKED
+  ), t AS MATERIALIZED (
+    SELECT t.id FROM hm.turn t JOIN u ON u.id = t.id AND u.sha = t.content_sha
+    WHERE of_kind = 'turn' AND t.theme = asked AND t.state = 0 FOR SHARE OF t SKIP LOCKED
+  ), h AS (
+    SELECT id FROM f UNION ALL SELECT id FROM t
   ), w AS (
-    INSERT INTO hm.vector AS v (theme, id, model, content_sha, embedding)
-    SELECT asked, u.id, maker, u.sha, u.many::real[] FROM u JOIN f ON f.id = u.id
+    INSERT INTO hm.vector AS v (theme, id, kind, model, content_sha, embedding)
+    SELECT asked, u.id, of_kind, maker, u.sha, u.many::real[] FROM u JOIN h ON h.id = u.id
     ON CONFLICT (theme, id) DO UPDATE
-      SET model = excluded.model, content_sha = excluded.content_sha, embedding = excluded.embedding
+      SET kind = excluded.kind, model = excluded.model, content_sha = excluded.content_sha, embedding = excluded.embedding
       WHERE (v.model, v.content_sha) <> (excluded.model, excluded.content_sha)
   )
-  SELECT count(*) INTO held FROM f;
+  SELECT count(*) INTO held FROM h;
   RETURN held;
 END $$;
 

@@ -180,8 +180,9 @@ BEGIN
   END IF;
 END $$;
 
--- These turns and those around them, in the order of the theme's clock, and for each how many lie between it and the one before.
-CREATE FUNCTION hm.find_turns_around(asked text, wanted uuid[], far int, chars int, chars_beside int) RETURNS TABLE (
+-- These turns with those around them, and others that are near in meaning, in the order of the theme's clock, and for each how many
+-- lie between it and the one before.
+CREATE FUNCTION hm.find_turns_around(asked text, wanted uuid[], near uuid[], far int, chars int, chars_beside int) RETURNS TABLE (
   id text, session text, role text, content text, said_at bigint, between_them bigint
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -196,6 +197,7 @@ BEGIN
       UNION ALL
       (SELECT t.seq FROM hm.turn t WHERE t.theme = asked AND t.seq < u.seq AND t.state = 0 ORDER BY t.seq DESC LIMIT far)
     ) b
+    UNION SELECT t.seq FROM hm.turn t WHERE t.theme = asked AND t.id = ANY (near) AND t.state = 0
   ), c AS (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM a)
   SELECT t.id::text, t.session, t.role,
     left(t.content, CASE WHEN t.id = ANY (wanted) THEN chars ELSE chars_beside END), t.said_at, (
@@ -206,12 +208,21 @@ BEGIN
   FROM c JOIN hm.turn t ON t.theme = asked AND t.seq = c.seq WHERE t.state = 0 ORDER BY t.seq;
 END $$;
 
--- Facts after a position that have no vector of this model, and the digests of their contents.
-CREATE FUNCTION hm.list_missing_vectors(asked text, maker text, after bigint, most int) RETURNS TABLE (seq bigint, id text, sha bytea)
+-- Facts or turns after a position that have no vector of this model, and the digests of their contents.
+CREATE FUNCTION hm.list_missing_vectors(asked text, of_kind text, maker text, after bigint, most int)
+RETURNS TABLE (seq bigint, id text, sha bytea)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-  IF hm.may_read(asked) THEN
+  IF NOT hm.may_read(asked) THEN
+    RETURN;
+  END IF;
+  IF of_kind = 'turn' THEN
+    RETURN QUERY SELECT t.seq, t.id::text, t.content_sha FROM hm.turn t
+      LEFT JOIN hm.vector v ON v.theme = t.theme AND v.id = t.id AND v.model = maker AND v.content_sha = t.content_sha
+      WHERE t.theme = asked AND t.seq > after AND t.state = 0 AND v.id IS NULL
+      ORDER BY t.seq LIMIT most;
+  ELSE
     RETURN QUERY SELECT f.seq, f.id::text, f.content_sha FROM hm.fact f
       LEFT JOIN hm.vector v ON v.theme = f.theme AND v.id = f.id AND v.model = maker AND v.content_sha = f.content_sha
       WHERE f.theme = asked AND f.seq > after AND f.kind = 'fact' AND f.state = 0
@@ -226,14 +237,14 @@ BEGIN
   RETURN (SELECT v.model FROM hm.vector v WHERE v.theme = asked AND hm.may_read(asked) ORDER BY v.id LIMIT 1);
 END $$;
 
-CREATE FUNCTION hm.count_vectors() RETURNS TABLE (theme text, vectors bigint)
+CREATE FUNCTION hm.count_vectors() RETURNS TABLE (theme text, kind text, vectors bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   readable text[] := hm.allowed_themes();
 BEGIN
-  RETURN QUERY SELECT v.theme, count(*) FROM hm.vector v
-    WHERE readable IS NULL OR v.theme = ANY (readable) GROUP BY v.theme ORDER BY v.theme;
+  RETURN QUERY SELECT v.theme, v.kind, count(*) FROM hm.vector v
+    WHERE readable IS NULL OR v.theme = ANY (readable) GROUP BY 1, 2 ORDER BY 1, 2;
 END $$;
 
 -- No policy is needed where no table is read.
