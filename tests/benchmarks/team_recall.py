@@ -93,7 +93,7 @@ def fill(dsn: str, sizes: Sequence[int], vectors: Any) -> Corpus:
     )
     with psycopg.connect(dsn, autocommit=True) as conn:
         with conn.cursor().copy(
-            "COPY hm.fact (theme, id, content, attrs, content_sha, hlc, node, seq) FROM STDIN"
+            "COPY hm.item (theme, id, content, attrs, content_sha, hlc, node, seq) FROM STDIN"
         ) as copy:
             for n, (theme, uid) in enumerate(zip(themes, ids, strict=True)):
                 said = " ".join(chance.choices(WORDS, k=10))
@@ -102,8 +102,8 @@ def fill(dsn: str, sizes: Sequence[int], vectors: Any) -> Corpus:
             for theme, uid, vector in zip(themes, ids, vectors, strict=True):
                 row = to_vector_literal(pack_unit_vector(vector.tolist())[1])
                 copy.write_row((f"theme{theme}", uid, MODEL, b"x", f"[{row[1:-1]}]", "fact"))
-        conn.execute("INSERT INTO hm.clock SELECT theme, max(seq) FROM hm.fact GROUP BY theme")
-        conn.execute("VACUUM ANALYZE hm.fact")
+        conn.execute("INSERT INTO hm.clock SELECT theme, max(seq) FROM hm.item GROUP BY theme")
+        conn.execute("VACUUM ANALYZE hm.item")
         conn.execute("VACUUM ANALYZE hm.vector")
     return Corpus(ids, themes, vectors)
 

@@ -67,7 +67,7 @@ MODEL = "SELECT hm.find_vector_model(%s)"
 """Of one theme. Should two bridges have begun at once with two models, all of them come to the same answer."""
 
 STORE_VECTORS_SQL = """
-SELECT hm.keep_vectors(%(theme)s, %(kind)s, %(model)s, %(ids)s::uuid[], %(shas)s::bytea[], %(numbers)s::text[])
+SELECT hm.keep_vectors(%(theme)s, %(model)s, %(ids)s::uuid[], %(shas)s::bytea[], %(numbers)s::text[])
 """
 
 
@@ -287,7 +287,6 @@ class VectorUpload:
         if found:
             answers = {
                 "theme": theme,
-                "kind": kind,
                 "model": model,
                 "ids": list(found),
                 "shas": [wanted[uid] for uid in found],

@@ -322,7 +322,7 @@ async def test_a_row_that_is_none_hides_no_other(ours: Machine, other: Machine, 
     ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
     broken = ours.hub.store.facts.write(THEME, "V[cars]: the car is red").fact.uid
     await share(ours, empty)
-    empty.run(f"UPDATE hm.fact SET attrs = '[1]' WHERE id = '{broken}'")
+    empty.run(f"UPDATE hm.item SET attrs = '[1]' WHERE id = '{broken}'")
 
     answer = await other.recall("car", scope=THEME)
 

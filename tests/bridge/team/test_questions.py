@@ -47,7 +47,7 @@ def database(empty: Database) -> Database:
             for n in range(size):
                 uid = str(uuid.UUID(int=chance.getrandbits(128)))
                 conn.execute(
-                    "INSERT INTO hm.fact (theme, id, content, attrs, content_sha, hlc, node, seq)"
+                    "INSERT INTO hm.item (theme, id, content, attrs, content_sha, hlc, node, seq)"
                     " VALUES (%s, %s, %s, '{\"tier\": \"cold\"}', 'x', 1, %s, %s)",
                     (theme, uid, f"the {theme} theme says {n}", uid, n),
                 )
@@ -186,11 +186,11 @@ def test_words_are_told_to_nobody_who_may_not_read_them(database: Database, serv
     ],
 )
 def test_a_word_is_asked_for_in_all_its_forms(line: str, wanted: str) -> None:
-    (query,) = fact_queries.to_tsqueries(parse_query(line, now=Millis(0)), "ours")
+    (query,) = fact_queries.to_tsqueries(parse_query(line, now=Millis(0)), "ours", "fact")
 
     assert wanted in query
 
 
-@pytest.mark.parametrize("line", ["' | 'x", "a\\'b", "'); DROP TABLE hm.fact; --", "x:* & !y", "\0", "é'ß"])
+@pytest.mark.parametrize("line", ["' | 'x", "a\\'b", "'); DROP TABLE hm.item; --", "x:* & !y", "\0", "é'ß"])
 def test_no_line_breaks_the_language_of_queries(server: TeamServer, line: str) -> None:
     fact_queries.find_matching_facts(server, "small", parse_query(line, now=Millis(0)))

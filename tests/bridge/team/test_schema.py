@@ -105,10 +105,10 @@ def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alo
     with TeamServer(former.runtime) as server:
         server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
         assert [row.content for _, row in server.pull("ours", 0).rows] == ["of before", "later"]
-    plain = "SELECT count(*) FROM hm.fact WHERE content_sha = sha256(convert_to(content, 'UTF8'))"
+    plain = "SELECT count(*) FROM hm.item WHERE content_sha = sha256(convert_to(content, 'UTF8'))"
     assert former.one(plain) == 0
     keyed = "content_sha = sha256(convert_to(s.value || content, 'UTF8'))"
-    assert former.one(f"SELECT count(*) FROM hm.fact, hm.setting s WHERE s.name = 'hash_key' AND {keyed}") == 2
+    assert former.one(f"SELECT count(*) FROM hm.item, hm.setting s WHERE s.name = 'hash_key' AND {keyed}") == 2
     rights = (
         "SELECT string_agg(DISTINCT privilege_type, ' ') FROM information_schema.table_privileges WHERE grantee = %s"
     )
@@ -143,7 +143,7 @@ def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: 
     with TeamServer(empty.runtime) as server:
         for theme in side.themes():
             server.push(theme, side.node, side.pending_rows(theme), new_push_token())
-        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]', kind FROM hm.fact")
+        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]', kind FROM hm.item")
         side.write("ours", "edited", uids["ours"])
         server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
         assert [row.content for _, row in server.pull("ours", 0).rows] == ["edited"]
@@ -151,7 +151,7 @@ def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: 
     restrict_role_to_themes(empty.admin, role, ["ours"])
     with TeamServer(empty.runtime) as server:
         assert [len(server.pull(theme, 0).rows) for theme in side.themes()] == [1, 0]
-    for table in ("fact", "fact_0"):
+    for table in ("item", "item_0"):
         with psycopg.connect(empty.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute(f"SELECT count(*) FROM hm.{table}")
     with pytest.raises(ArgumentError, match="this one has 4 partitions"):
@@ -179,16 +179,16 @@ def test_a_program_of_before_is_told_to_be_updated(database: Database) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "ALTER TABLE hm.fact ADD COLUMN mine text",
+        "ALTER TABLE hm.item ADD COLUMN mine text",
         "CREATE TABLE hm.mine (x int)",
-        "DROP TABLE hm.fact",
-        "DELETE FROM hm.fact",
-        "TRUNCATE hm.fact",
+        "DROP TABLE hm.item",
+        "DELETE FROM hm.item",
+        "TRUNCATE hm.item",
         "DELETE FROM hm.mark",
         "UPDATE hm.mark SET seq = 0",
         "UPDATE hm.migration SET version = 9",
         "INSERT INTO hm.member VALUES ('me', '{a}')",
-        "CREATE POLICY open ON hm.fact USING (true)",
+        "CREATE POLICY open ON hm.item USING (true)",
     ],
 )
 def test_the_role_of_the_stores_alters_nothing(database: Database, statement: str) -> None:
@@ -246,7 +246,7 @@ def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> No
 def test_a_role_that_does_not_exist_is_not_made(empty: Database) -> None:
     with pytest.raises(ArgumentError, match="no role 'nobody'"):
         migrate_team_schema(empty.admin, runtime_role="nobody")
-    assert empty.one("SELECT to_regclass('hm.fact')::text") is None
+    assert empty.one("SELECT to_regclass('hm.item')::text") is None
 
 
 def test_who_may_not_create_the_extension_is_told_who_may(empty: Database) -> None:

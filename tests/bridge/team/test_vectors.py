@@ -228,12 +228,6 @@ def test_a_purge_erases_also_where_the_role_may_do_nothing_with_vectors(side: Si
     assert side.database.one(COUNT) == 0
 
 
-ERASURES = {
-    "fact": "UPDATE hm.fact SET state = 2, content = NULL, content_sha = NULL",
-    "turn": "UPDATE hm.turn SET state = 2, session = NULL, role = NULL, content = NULL, content_sha = NULL, said_at = NULL",
-}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_vector_that_comes_after_the_purge_is_not_kept(side: Side, kind: str) -> None:
     if kind == "fact":
@@ -246,7 +240,7 @@ def test_a_vector_that_comes_after_the_purge_is_not_kept(side: Side, kind: str) 
     send = filling._send
 
     def late(*args: object) -> None:
-        side.database.run(ERASURES[kind])
+        side.database.run("UPDATE hm.item SET state = 2, content = NULL, content_sha = NULL")
         send(*args)  # type: ignore[arg-type]
 
     filling._send = late  # type: ignore[assignment]
@@ -261,7 +255,7 @@ def test_facts_somebody_is_writing_to_are_passed_over_and_come_later(side: Side)
     side.embed()
     filling = side.filling()
     with psycopg.connect(side.database.admin) as conn:
-        conn.execute("UPDATE hm.fact SET attrs = attrs WHERE id = %s", (uids[1],))
+        conn.execute("UPDATE hm.item SET attrs = attrs WHERE id = %s", (uids[1],))
         filling._round()
         assert side.database.one(COUNT) == 2
         conn.rollback()
@@ -293,7 +287,7 @@ def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
     side.write("a fact")
     side.fill()
     side.database.run(
-        "WITH f AS (INSERT INTO hm.fact (theme, id, content, content_sha, hlc, node, seq)"
+        "WITH f AS (INSERT INTO hm.item (theme, id, content, content_sha, hlc, node, seq)"
         " VALUES ('theirs', gen_random_uuid(), 'x', 'x', 1, gen_random_uuid(), 1) RETURNING theme, id, content_sha)"
         f" INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, array_fill(1, ARRAY[{DIMENSIONS}]), 'fact' FROM f"
     )
@@ -302,7 +296,7 @@ def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
     with TeamServer(side.database.runtime, listen=False) as server:
         assert server.rows("SELECT theme FROM hm.count_vectors()") == [(THEME,)]
         with pytest.raises(TeamError, match="may not write to this theme"):
-            server.rows("SELECT hm.keep_vectors('theirs', 'fact', 'm', '{}', '{}', '{}')")
+            server.rows("SELECT hm.keep_vectors('theirs', 'm', '{}', '{}', '{}')")
 
 
 def without_room(database: Database) -> None:
@@ -342,7 +336,7 @@ def test_what_the_database_cannot_take_is_said_and_blocks_no_facts(
         filling.stop()
 
     assert words in filling.status()["words"]
-    assert side.database.one("SELECT count(*) FROM hm.fact") == 1
+    assert side.database.one("SELECT count(*) FROM hm.item") == 1
 
 
 @pytest.mark.slow

@@ -56,7 +56,8 @@ CREATE TABLE hm.vector (
   content_sha bytea NOT NULL,
   embedding {type}({dimension}) NOT NULL,
   kind text NOT NULL,
-  PRIMARY KEY (theme, id)
+  PRIMARY KEY (theme, id),
+  FOREIGN KEY (theme, id) REFERENCES hm.item (theme, id) ON DELETE CASCADE
 );
 """
 
@@ -115,24 +116,20 @@ SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.inde
 WHERE i.indrelid = 'hm.vector'::regclass AND c.relname LIKE 'vector\\_of\\_%'
 """
 
-PARTITIONED = ("fact", "turn")
-"""Tables that may be in partitions: those that grow with what is written. No statement here names a partition."""
-
 MOST_PARTITIONS = 1_000
 
 IN_PARTITIONS = """
-ALTER TABLE hm.{table} RENAME TO {plain};
-CREATE TABLE hm.{table} (LIKE hm.{plain} INCLUDING ALL) PARTITION BY HASH (theme);
-DROP TABLE hm.{plain};
+ALTER TABLE hm.item RENAME TO item_plain;
+CREATE TABLE hm.item (LIKE hm.item_plain INCLUDING ALL) PARTITION BY HASH (theme);
+DROP TABLE hm.item_plain;
 """
+"""The table that grows with what is written. No statement here names a partition."""
 
-PARTITION = "CREATE TABLE hm.{name} PARTITION OF hm.{table} FOR VALUES WITH (MODULUS {count}, REMAINDER {place})"
+PARTITION = "CREATE TABLE hm.{name} PARTITION OF hm.item FOR VALUES WITH (MODULUS {count}, REMAINDER {place})"
 
-IS_EMPTY = (
-    "SELECT NOT EXISTS (SELECT FROM hm.fact) AND NOT EXISTS (SELECT FROM hm.turn) AND to_regclass('hm.vector') IS NULL"
-)
+IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM hm.item) AND to_regclass('hm.vector') IS NULL"
 
-COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'hm.fact'::regclass"
+COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'hm.item'::regclass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +183,7 @@ def migrate_team_schema(
     :param runtime_role: the role that stores connect as; no theme is open to it yet, see `team_rights.py`
     :param model: the model of the vectors from now on; those of another are replaced
     :param replace_vectors: vectors of another dimension may be dropped: stores make them again
-    :param partitions: into how many parts the tables of an empty database are divided, by a hash of the theme
+    :param partitions: into how many parts the items of an empty database are divided, by a hash of the theme
     :raises TeamError: the database is newer than this program, has another dimension, or cannot be reached
     """
     if dimension is not None and not 1 <= dimension <= WIDEST:
@@ -205,7 +202,7 @@ def migrate_team_schema(
                 conn.execute(text)
                 conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
         if partitions is not None:
-            divide_tables(conn, partitions)
+            divide_items(conn, partitions)
         if dimension is not None:
             add_vector_table(conn, dimension, replace=replace_vectors)
         if model is not None:
@@ -280,8 +277,8 @@ def renew_vector_functions(conn: psycopg.Connection[Any]) -> None:
         conn.execute(sql.SQL(VECTOR_FUNCTIONS).format(place=sql.SQL(schema.place)))
 
 
-def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
-    """Divide the tables that grow into partitions, by a hash of the theme.
+def divide_items(conn: psycopg.Connection[Any], count: int) -> None:
+    """Divide the table of items into partitions, by a hash of the theme.
 
     :raises ArgumentError: the database has rows or vectors already, or another number of partitions
     """
@@ -291,12 +288,10 @@ def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
     if there or conn.execute(IS_EMPTY).fetchone() != (True,):
         found = f"{there} partitions" if there else "rows or vectors"
         raise ArgumentError(f"only an empty database is divided into partitions, and this one has {found}", count)
-    for table in PARTITIONED:
-        names = {"table": sql.Identifier(table), "plain": sql.Identifier(f"{table}_plain")}
-        conn.execute(sql.SQL(IN_PARTITIONS).format(**names))
-        for place in range(count):
-            numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
-            conn.execute(sql.SQL(PARTITION).format(**names, **numbers, name=sql.Identifier(f"{table}_{place}")))
+    conn.execute(IN_PARTITIONS)
+    for place in range(count):
+        numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
+        conn.execute(sql.SQL(PARTITION).format(name=sql.Identifier(f"item_{place}"), **numbers))
 
 
 def index_large_themes(dsn: str) -> list[str]:

@@ -26,7 +26,7 @@ HORIZON = """
 SELECT max(seq) FROM hm.mark WHERE theme = %(theme)s AND at < now() - make_interval(days => %(days)s)
 """
 
-DELETED = "DELETE FROM hm.fact WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
+DELETED = "DELETE FROM hm.item WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
 
 # The mark at the horizon stays, since whoever has seen all before it may stand on it; and each node's last one, by which a
 # copy of its store is known.

@@ -50,12 +50,12 @@ NEAREST = "SELECT * FROM hm.find_nearest(%(theme)s, %(kind)s, %(model)s, %(asked
 SIMILARITY_SQL = "SELECT * FROM hm.compare_vectors(%(theme)s, %(model)s, %(asked)s, %(ids)s::uuid[])"
 
 MATCHING_SQL = """
-SELECT n, array_agg(id::text) FROM hm.worded(
-  %(theme)s, %(queries)s::text[], %(types)s::text[], %(tiers)s::text[], %(scopes)s::text[], %(newest)s, %(most)s
+SELECT n, array_agg(id::text), array_agg(bytes) FROM hm.worded(
+  %(theme)s, %(kind)s, %(queries)s::text[], %(types)s::text[], %(tiers)s::text[], %(scopes)s::text[], %(newest)s, %(most)s
 ) GROUP BY n
 """
 
-TOTAL = "SELECT hm.count_facts(%s, %s)"
+TOTAL = "SELECT hm.count_items(%s, %s, %s)"
 
 FACTS = "SELECT * FROM hm.find_facts(%(theme)s, %(ids)s::uuid[])"
 
@@ -105,7 +105,7 @@ def find_fact_answers(
     :raises QueryError: as `parse_query`
     """
     taken = parse_query(line, theme=theme, now=clock())
-    total = min(MOST_COUNTED, server.value(TOTAL, (theme, MOST_COUNTED)) or 0)
+    total = min(MOST_COUNTED, server.value(TOTAL, (theme, "fact", MOST_COUNTED)) or 0)
     near = find_nearest_items(server, theme, "fact", meant, limit, floor)
     hits = find_matching_facts(server, theme, taken)
     best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near or ()])
@@ -157,11 +157,12 @@ def format_pgvector(vector: Sequence[float]) -> str:
 
 def find_matching_facts(server: TeamServer, theme: str, taken: Query) -> list[list[Uid]]:
     """Find the newest facts that have each word, then those that have all."""
-    queries = to_tsqueries(taken, theme)
+    queries = to_tsqueries(taken, theme, "fact")
     wanted = taken.filter
     usual = wanted.tiers >= LIVE_TIERS and not wanted.types and not wanted.scopes
     told = {
         "theme": theme,
+        "kind": "fact",
         "queries": queries,
         "types": sorted(wanted.types) or None,
         # A store counts how often a word is over all tiers, unless a line asks for some.
@@ -170,7 +171,7 @@ def find_matching_facts(server: TeamServer, theme: str, taken: Query) -> list[li
         "newest": NEWEST,
         "most": MOST,
     }
-    found = dict(server.rows(MATCHING_SQL, told))
+    found = {n: ids for n, ids, _ in server.rows(MATCHING_SQL, told)}
     return [found.get(n, []) for n in range(1, len(queries) + 1)]
 
 
@@ -188,7 +189,7 @@ def select_rarest_facts(hits: Sequence[Sequence[Uid]], total: int, keep: Sequenc
     return list(dict.fromkeys([*best, *keep]))
 
 
-def to_tsqueries(taken: Query, theme: str) -> list[str]:
+def to_tsqueries(taken: Query, theme: str, kind: str) -> list[str]:
     """Return one tsquery for each word of a line and one for all of them; an empty one when it has no text."""
     look = to_query_terms(taken.words, taken.phrases, taken.excluded)
     add_synonyms(look)
@@ -198,12 +199,12 @@ def to_tsqueries(taken: Query, theme: str) -> list[str]:
         return [""] if not taken.has_text or look.excluded else []
     together = [" & ".join(f"({one})" for one in [*words, *phrases])] if len(words) + len(phrases) > 1 else []
     said = [*words, *phrases, *together]
-    return [f"({one}) & {to_theme_lexeme(theme)}" for one in said]
+    return [f"({one}) & {to_theme_lexeme(theme, kind)}" for one in said]
 
 
-def to_theme_lexeme(theme: str) -> str:
-    """Return the lexeme that every fact of a theme has."""
-    return f"'@{hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()}'"
+def to_theme_lexeme(theme: str, kind: str) -> str:
+    """Return the lexeme that every fact of a theme has, or every turn."""
+    return f"'@{'turn' if kind == 'turn' else ''}{hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()}'"
 
 
 def to_word_tsquery(word: QueryTerm) -> str:
