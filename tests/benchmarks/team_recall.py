@@ -179,7 +179,7 @@ def one_index(dsn: str) -> None:
     """A copy of the vectors with one index over all of them."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE hm.everybody AS SELECT * FROM hm.vector")
-        conn.execute("GRANT SELECT ON hm.everybody TO stores")
+        conn.execute("GRANT SELECT ON hm.everybody, hm.vector TO stores")
         conn.execute("CREATE INDEX ON hm.everybody (theme)")
         conn.execute("CREATE INDEX ON hm.everybody USING hnsw (embedding halfvec_cosine_ops)")
         conn.execute("VACUUM ANALYZE hm.everybody")
