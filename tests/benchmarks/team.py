@@ -64,7 +64,7 @@ def rows_of(count: int, theme: str = "ours") -> list[SyncRow]:
 def copied(dsn: str, rows: list[SyncRow]) -> float:
     """Rows a second of the fastest way there is, into the same columns and indexes: no winner, no clock, no safety."""
     with psycopg.connect(dsn, autocommit=True) as conn:
-        conn.execute("CREATE TABLE hm.floor (LIKE hm.fact INCLUDING ALL)")
+        conn.execute("CREATE TABLE hm.floor (LIKE hm.item INCLUDING ALL)")
         began = time.perf_counter()
         with conn.cursor().copy(
             "COPY hm.floor (theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq)"
@@ -109,7 +109,7 @@ def listed(dsn: str, theme: str) -> float:
         after, count = 0, 0
         while True:
             found = conn.execute(
-                "SELECT seq, id::text, kind, content, attrs::text, supersedes::text, state, hlc, node::text, anc FROM hm.fact"
+                "SELECT seq, id::text, kind, content, attrs::text, supersedes::text, state, hlc, node::text, anc FROM hm.item"
                 " WHERE theme = %s AND seq > %s ORDER BY seq LIMIT %s",
                 (theme, after, PAGE),
             ).fetchall()

@@ -93,17 +93,17 @@ def fill(dsn: str, sizes: Sequence[int], vectors: Any) -> Corpus:
     )
     with psycopg.connect(dsn, autocommit=True) as conn:
         with conn.cursor().copy(
-            "COPY hm.fact (theme, id, content, attrs, content_sha, hlc, node, seq) FROM STDIN"
+            "COPY hm.item (theme, id, content, attrs, content_sha, hlc, node, seq) FROM STDIN"
         ) as copy:
             for n, (theme, uid) in enumerate(zip(themes, ids, strict=True)):
                 said = " ".join(chance.choices(WORDS, k=10))
                 copy.write_row((f"theme{theme}", uid, said, attrs.format(n, now), b"x", 1, uid, n + 1))
-        with conn.cursor().copy("COPY hm.vector (theme, id, model, content_sha, embedding) FROM STDIN") as copy:
+        with conn.cursor().copy("COPY hm.vector (theme, id, model, content_sha, embedding, kind) FROM STDIN") as copy:
             for theme, uid, vector in zip(themes, ids, vectors, strict=True):
                 row = to_vector_literal(pack_unit_vector(vector.tolist())[1])
-                copy.write_row((f"theme{theme}", uid, MODEL, b"x", f"[{row[1:-1]}]"))
-        conn.execute("INSERT INTO hm.clock SELECT theme, max(seq) FROM hm.fact GROUP BY theme")
-        conn.execute("VACUUM ANALYZE hm.fact")
+                copy.write_row((f"theme{theme}", uid, MODEL, b"x", f"[{row[1:-1]}]", "fact"))
+        conn.execute("INSERT INTO hm.clock SELECT theme, max(seq) FROM hm.item GROUP BY theme")
+        conn.execute("VACUUM ANALYZE hm.item")
         conn.execute("VACUUM ANALYZE hm.vector")
     return Corpus(ids, themes, vectors)
 
@@ -131,8 +131,8 @@ def ways(server: TeamServer, theme: str) -> dict[str, Callable[[Any], Sequence[s
         "every vector compared": plain(EXACT),
         "as recall asks": lambda vector: [
             uid
-            for uid, _ in fact_queries.find_nearest_facts(
-                server, theme, fact_queries.QueryEmbedding(MODEL, vector.tolist()), WANTED, -1.0
+            for uid, _ in fact_queries.find_nearest_items(
+                server, theme, "fact", fact_queries.QueryEmbedding(MODEL, vector.tolist()), WANTED, -1.0
             )
         ],
     }
@@ -179,7 +179,7 @@ def one_index(dsn: str) -> None:
     """A copy of the vectors with one index over all of them."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE hm.everybody AS SELECT * FROM hm.vector")
-        conn.execute("GRANT SELECT ON hm.everybody TO stores")
+        conn.execute("GRANT SELECT ON hm.everybody, hm.vector TO stores")
         conn.execute("CREATE INDEX ON hm.everybody (theme)")
         conn.execute("CREATE INDEX ON hm.everybody USING hnsw (embedding halfvec_cosine_ops)")
         conn.execute("VACUUM ANALYZE hm.everybody")

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from hermes_memory_bridge.team.database import turn_statements
 from hermes_memory_bridge.team.database.team_server import (
     BATCH,
     DATA_ERRORS,
@@ -466,17 +465,18 @@ class SyncRun:
         shared = self.store.shared_turns
         named = [one.uid for one in shared.skipped_turns(theme)][:RECHECKED_TURNS]
         for some in in_chunks(named, BATCH):
-            rows = turn_statements.fetch_turns(server, theme, some)
-            shared.apply(theme, rows, upto=shared.cursor(theme), again=True)
+            rows = map(SharedTurnRow.from_item, server.fetch_rows(theme, some))
+            shared.apply(theme, list(rows), upto=shared.cursor(theme), again=True)
             self.on_progress()
 
     def _pull_turns(self, server: TeamServer, theme: str, until: float) -> bool:
         """Pull turns up to where facts were pulled; return whether some are left for the next sync."""
         shared, upto = self.store.shared_turns, self.store.sync.cursor(theme).seq
         while (after := shared.cursor(theme)) < upto:
-            page = turn_statements.pull_turns(server, theme, after, upto, live=shared.is_sharing(theme))
-            shared.apply(theme, page.rows, upto=page.upto, whole=not page.more)
-            self.outcome.themes[theme].turns_pulled += len(page.rows)
+            page = server.pull_turns(theme, after, upto, live=shared.is_sharing(theme))
+            rows = [SharedTurnRow.from_item(row) for _, row in page.rows]
+            shared.apply(theme, rows, upto=page.cursor.seq, whole=not page.more)
+            self.outcome.themes[theme].turns_pulled += len(rows)
             self.on_progress()
             if time.monotonic() > until and page.more:
                 return True
@@ -486,33 +486,16 @@ class SyncRun:
         """Push pending turns and erasures; return whether some of them are left for the next sync."""
         shared = self.store.shared_turns
         while rows := shared.pending_turns(theme, limit=BATCH):
-            for base, token, sent in self._offer_turns(server, theme, rows):
-                if self._skip_rows(theme, base, base + len(sent), token):
+            for pushed in self._offer(server, theme, [one.to_item(theme) for one in rows]):
+                if self._skip_rows(theme, pushed):
                     self._pull(server, theme)
-                shared.acknowledge(theme, sent, base=base, end=base + len(sent))
+                sent = [SharedTurnRow.from_item(row) for row, _ in pushed.accepted]
+                shared.acknowledge(theme, sent, base=pushed.base, end=pushed.end)
                 self.outcome.themes[theme].turns_pushed += len(sent)
                 self.on_progress()
             if self._pull_turns(server, theme, until) or time.monotonic() > until:
                 return True
         return False
-
-    def _offer_turns(
-        self, server: TeamServer, theme: str, rows: Sequence[SharedTurnRow]
-    ) -> list[tuple[int, str, Sequence[SharedTurnRow]]]:
-        """Push turns as `_offer` does; return the theme's sequence before each push, its token, and what was sent."""
-        token = new_push_token()
-        self._tokens.append(token)
-        try:
-            return [(turn_statements.push_turns(server, theme, self.store.sync.node, rows, token), token, rows)]
-        except DATA_ERRORS as error:
-            if len(rows) == 1:
-                why = format_rejection_reason(error)
-                self.store.shared_turns.mark_rejected(theme, rows[0].uid, why)
-                self.outcome.themes[theme].refused += 1
-                log.warning("the team database will not have turn %s of theme %s: %s", rows[0].uid, theme, why)
-                return []
-        half = len(rows) // 2
-        return [done for part in (rows[:half], rows[half:]) for done in self._offer_turns(server, theme, part)]
 
     def _offer(self, server: TeamServer, theme: str, rows: Sequence[SyncRow]) -> list[PushResult]:
         """Push rows; one that the database rejects is found by bisection, noted, and blocks nothing."""
@@ -522,13 +505,19 @@ class SyncRun:
             return [server.push(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
         except DATA_ERRORS as error:
             if len(rows) == 1:
-                why = format_rejection_reason(error)
-                self.store.sync.mark_rejected(theme, rows[0].uid, rows[0].hlc, why)
-                self.outcome.themes[theme].refused += 1
-                log.warning("the team database will not have %s of theme %s: %s", rows[0].uid, theme, why)
+                self._note_rejected(rows[0], format_rejection_reason(error))
                 return []
         half = len(rows) // 2
         return [pushed for part in (rows[:half], rows[half:]) for pushed in self._offer(server, theme, part)]
+
+    def _note_rejected(self, row: SyncRow, why: str) -> None:
+        """Note that the database will not have a row."""
+        if row.kind == "turn":
+            self.store.shared_turns.mark_rejected(row.theme, row.uid, why)
+        else:
+            self.store.sync.mark_rejected(row.theme, row.uid, row.hlc, why)
+        self.outcome.themes[row.theme].refused += 1
+        log.warning("the team database will not have %s %s of theme %s: %s", row.kind, row.uid, row.theme, why)
 
     def _acknowledge(self, theme: str, pushed: PushResult) -> bool:
         """Note accepted rows; return whether others pushed meanwhile, so that the theme must be pulled first."""
@@ -536,7 +525,7 @@ class SyncRun:
         sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.accepted]
         sync.acknowledge(theme, sent, [seq for _, seq in pushed.accepted])
         count.pushed += len(sent)
-        return self._skip_rows(theme, pushed.base, pushed.end, pushed.token)
+        return self._skip_rows(theme, pushed)
 
     def _take_winners(self, server: TeamServer, theme: str, lost: Sequence[SyncRow]) -> None:
         """Apply the versions that won over pushed ones.
@@ -552,16 +541,16 @@ class SyncRun:
                 count.conflicts += applied.conflicts
                 count.unreached.update(applied.unreached)
 
-    def _skip_rows(self, theme: str, base: int, end: int, token: str) -> bool:
+    def _skip_rows(self, theme: str, pushed: PushResult) -> bool:
         """Skip rows this store pushed itself, which need no pull; return whether others pushed before.
 
         If they did, the theme needs a pull.
         """
         sync, count = self.store.sync, self.outcome.themes[theme]
-        count.server_seq = max(count.server_seq, end)
-        if sync.cursor(theme).seq != base:
+        count.server_seq = max(count.server_seq, pushed.end)
+        if sync.cursor(theme).seq != pushed.base:
             return True
-        sync.apply(theme, [], cursor=PullCursor(end, end, Uid(token)))
+        sync.apply(theme, [], cursor=PullCursor(pushed.end, pushed.end, Uid(pushed.token)))
         return False
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.team.database import turn_statements
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import NOT_NAMED, TeamError
 from hermes_memory_bridge.team.sync_loop import SyncLoop
@@ -20,10 +19,13 @@ from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import PURGED
 from hermes_memory_themes import SyncCarrier
 
 POLL_S = 1.0
 """How often to ask the database whether something was written elsewhere."""
+
+TURN_STATES = "SELECT * FROM hm.list_turn_states(%s)"
 
 POLL_LISTENING_S = 5.0
 """The same, where the database says so itself."""
@@ -106,4 +108,4 @@ class Syncer(SyncLoop[TeamServer]):
     def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
         """Return whether each turn that the database has of a theme was erased."""
         assert self._server is not None
-        return turn_statements.fetch_turn_states(self._server, theme)
+        return {Uid(uid): state == PURGED for uid, state in self._server.rows(TURN_STATES, (theme,))}

@@ -1,7 +1,7 @@
-"""Upload of vectors to the team database: those this machine has made for facts of shared themes.
+"""Upload of vectors to the team database: those this machine has made for facts and turns of shared themes.
 
 A background thread of its own, over a connection that is open only while there is something to send, so that no
-fact ever waits for a vector. The database says which facts lack one, since it alone knows what others have sent;
+fact ever waits for a vector. The database says which texts lack one, since it alone knows what others have sent;
 so no state is kept here, and starting over after a crash costs one query. `sync status` reports whatever stands in
 the way.
 """
@@ -25,7 +25,7 @@ from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Uid
-from hermes_memory_store.search.vector_file import Vectors, vector_file_path
+from hermes_memory_store.search.vector_file import KINDS, Vectors, vector_file_path
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)
@@ -40,20 +40,20 @@ REST_S = 60.0
 """How long the database is left alone when it cannot take vectors."""
 
 PAGE = 1_000
-"""Facts without a vector that are named at once."""
+"""Texts without a vector that are named at once."""
 
 BATCH = 100
-"""Vectors of one statement. With an index in place one takes up to 4 ms, and whoever pushes just these facts waits for it."""
+"""Vectors of one statement. With an index in place one takes up to 4 ms, and whoever pushes just these texts waits for it."""
 
 FROM_START = -2
-"""Head of a theme that is asked for from the start."""
+"""Head of what is asked for from the start."""
 
 HOUR_S = 3_600.0
 
-FACTS_PER_ROUND = 5_000
-"""Facts without a vector that are looked up here in one round."""
+TEXTS_PER_ROUND = 5_000
+"""Texts without a vector that are looked up here in one round."""
 
-FILLED = TeamState("filled", "every fact of the team's themes has its vector in the team database")
+FILLED = TeamState("filled", "every text of the team's themes has its vector in the team database")
 FILLING = TeamState("filling", "vectors are on their way to the team database")
 WAITING = TeamState("waiting", "vectors wait for the exchange")
 NO_MODEL = TeamState("no model", "this machine sends the team no vectors: no embedding makes any here")
@@ -61,7 +61,7 @@ NO_ROOM = TeamState(
     "no room", "the team database keeps no vectors: its owner makes room with `team migrate --dimension N`"
 )
 
-MISSING_VECTORS_SQL = "SELECT * FROM hm.list_missing_vectors(%(theme)s, %(model)s, %(after)s, %(limit)s)"
+MISSING_VECTORS_SQL = "SELECT * FROM hm.list_missing_vectors(%(theme)s, %(kind)s, %(model)s, %(after)s, %(limit)s)"
 
 MODEL = "SELECT hm.find_vector_model(%s)"
 """Of one theme. Should two bridges have begun at once with two models, all of them come to the same answer."""
@@ -72,16 +72,16 @@ SELECT hm.keep_vectors(%(theme)s, %(model)s, %(ids)s::uuid[], %(shas)s::bytea[],
 
 
 @dataclass(slots=True)
-class ThemeUpload:
-    """The progress of one theme."""
+class UploadProgress:
+    """The progress of the facts of one theme, or of its turns."""
 
     head: int = -1
-    """Its sequence when it was last asked for."""
+    """The theme's sequence when they were last asked for."""
     after: int = 0
     requested_at: float = 0.0
-    """When it was last asked for all of it."""
+    """When they were last asked for all."""
     missing: OrderedDict[Uid, bytes] = field(default_factory=OrderedDict)
-    """Facts without a vector, and the digest of their contents."""
+    """Those without a vector, and the digest of their contents."""
 
     def restart(self) -> None:
         """Check all of it again: some of what is missing here may have been made, or be gone."""
@@ -108,7 +108,8 @@ class VectorUpload:
         self.heads = heads
         self.model = model
         self.state = WAITING
-        self._themes: dict[str, ThemeUpload] = {}
+        self._progress: dict[tuple[str, str], UploadProgress] = {}
+        """Of each theme and kind."""
         self._others: dict[str, str] = {}
         """Themes whose vectors are those of another model."""
         self._for = ""
@@ -133,7 +134,11 @@ class VectorUpload:
 
     def status(self) -> dict[str, Any]:
         """Return `vectors` of the document of `sync status`."""
-        return {**self.state.as_dict(), "missing": sum(len(one.missing) for one in list(self._themes.values()))}
+        return {**self.state.as_dict(), "missing": self._missing}
+
+    @property
+    def _missing(self) -> int:
+        return sum(len(one.missing) for one in list(self._progress.values()))
 
     def _upload_until_stopped(self) -> None:
         wait_s = LOOK_S
@@ -163,26 +168,27 @@ class VectorUpload:
         heads, model = dict(self.heads()), self.model()
         if model != self._for:
             self._for = model
-            self._themes.clear()
+            self._progress.clear()
         made = self._open_vectors() if model and heads else None
         if made is None:
             self.state = WAITING if model else NO_MODEL
             return LOOK_S
         counts = made.change_counts()
-        due = [theme for theme, head in heads.items() if self._is_due(theme, head, counts)]
+        # All facts first: turns are many, and none of them delays a fact.
+        due = [(theme, kind) for kind in KINDS for theme in heads if self._is_due(theme, kind, heads[theme], counts)]
         if not due:
             return LOOK_S
         self._connect(model)
         with Store.open(self.path, read_only=True) as store:
-            done = [self._upload_page(theme, heads[theme], model, store, made) for theme in due]
+            done = [self._upload_page(theme, kind, heads[theme], model, store, made) for theme, kind in due]
         self._disconnect()
         if all(done):
             self._made = counts
         self.state = self._to_upload_state(model)
-        return UPLOAD_POLL_S if any(one.missing for one in self._themes.values()) else LOOK_S
+        return UPLOAD_POLL_S if self._missing else LOOK_S
 
-    def _is_due(self, theme: str, head: int, counts: tuple[int, int]) -> bool:
-        known = self._themes.setdefault(theme, ThemeUpload(requested_at=time.monotonic()))
+    def _is_due(self, theme: str, kind: str, head: int, counts: tuple[int, int]) -> bool:
+        known = self._progress.setdefault((theme, kind), UploadProgress(requested_at=time.monotonic()))
         since_s = time.monotonic() - known.requested_at
         if theme in self._others and since_s < REST_S:
             return False
@@ -207,9 +213,8 @@ class VectorUpload:
                 f"the vectors of theme {theme} in the team database are made by {other}, those of this machine by {model};"
                 f" its owner changes that with `team migrate --model {model}`",
             )
-        missing = sum(len(one.missing) for one in self._themes.values())
-        if missing:
-            return TeamState(FILLING.name, f"{FILLING.words}: {missing} facts have none yet")
+        if self._missing:
+            return TeamState(FILLING.name, f"{FILLING.words}: {self._missing} texts have none yet")
         return FILLED
 
     def _connect(self, model: str) -> None:
@@ -234,10 +239,14 @@ class VectorUpload:
                 )
             )
 
-    def _upload_page(self, theme: str, head: int, model: str, store: Store, made: Vectors) -> bool:
-        """Upload what one theme lacks; return whether all that is missing was looked up."""
-        server, known = self._server, self._themes[theme]
+    def _upload_page(self, theme: str, kind: str, head: int, model: str, store: Store, made: Vectors) -> bool:
+        """Upload what the facts or turns of one theme lack; return whether all that is missing was looked up."""
+        server, known = self._server, self._progress[theme, kind]
         assert server is not None
+        if kind == "turn" and not store.shared_turns.is_sharing(theme):
+            known.missing.clear()
+            known.after, known.head = 0, head
+            return True
         other = server.schema.model or server.value(MODEL, (theme,))
         if other is not None and other != model:
             self._others[theme] = other
@@ -248,31 +257,33 @@ class VectorUpload:
             known.restart()
         page: Sequence[Sequence[Any]] = ()
         while known.head != head:
-            parameters = {"theme": theme, "model": model, "after": known.after, "limit": PAGE}
+            parameters = {"theme": theme, "kind": kind, "model": model, "after": known.after, "limit": PAGE}
             page = server.rows(MISSING_VECTORS_SQL, parameters)
             known.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
             known.after = page[-1][0] if page else known.after
             if len(page) < PAGE:
                 known.after, known.head = max(head, known.after), head
-        examined = list(known.missing.items())[:FACTS_PER_ROUND]
+        examined = list(known.missing.items())[:TEXTS_PER_ROUND]
         for some in in_chunks(examined, BATCH):
             if self._stop.is_set():
                 return False
-            self._send(theme, model, dict(some), store, made)
-            self.state = TeamState(FILLING.name, f"{FILLING.words}: {len(known.missing)} facts have none yet")
-        return len(examined) < FACTS_PER_ROUND
+            self._send(theme, kind, model, dict(some), store, made)
+            self.state = self._to_upload_state(model)
+        return len(examined) < TEXTS_PER_ROUND
 
-    def _send(self, theme: str, model: str, wanted: Mapping[Uid, bytes], store: Store, made: Vectors) -> None:
+    def _send(
+        self, theme: str, kind: str, model: str, wanted: Mapping[Uid, bytes], store: Store, made: Vectors
+    ) -> None:
         """Upload what this machine has of these; what it lacks is tried again later, after all others."""
-        known, server = self._themes[theme], self._server
+        known, server = self._progress[theme, kind], self._server
         assert server is not None
         key = server.schema.hash_key
         says = {
             one.uid: one.digest
-            for one in store.embedding_inputs.by_uids(theme, list(wanted))
+            for one in store.embedding_inputs.by_uids(theme, kind, list(wanted))
             if hashlib.sha256((key + one.content).encode()).digest() == wanted[one.uid]
         }
-        found = made.by_uids(model, says)
+        found = made.by_uids(kind, model, says)
         if found:
             answers = {
                 "theme": theme,

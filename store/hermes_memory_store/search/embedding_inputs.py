@@ -27,7 +27,10 @@ TURNS = "SELECT t.id, t.uid, t.content FROM turns t WHERE {} ORDER BY t.id LIMIT
 
 PUBLISHED_FACTS = "f.tier IN ('hot', 'cold')"
 
-NAMED = f"SELECT f.id, f.uid, f.target, f.content FROM facts f WHERE f.theme_id = ? AND {PUBLISHED_FACTS} AND f.uid IN ({{}})"
+NAMED = {
+    "fact": f"SELECT f.uid, f.target, f.content FROM facts f WHERE f.theme_id = ? AND {PUBLISHED_FACTS} AND f.uid IN ({{}})",
+    "turn": "SELECT t.uid, NULL, t.content FROM turns t WHERE t.theme_id = ? AND t.uid IN ({})",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,13 @@ class EmbeddingInput:
 
 
 @dataclass(frozen=True, slots=True)
-class FactEmbeddingInput:
-    """The text of one fact, with the uid that other stores know."""
+class NamedEmbeddingInput:
+    """The text of one fact or turn, with the uid that other stores know."""
 
     uid: Uid
     content: str
     digest: bytes
-    """As `Saying.digest`."""
+    """As `EmbeddingInput.digest`."""
 
 
 class EmbeddingInputs:
@@ -74,16 +77,25 @@ class EmbeddingInputs:
         )
         return self._load_inputs(kind, where, (json.dumps(sorted(ids)), len(ids)))
 
-    def by_uids(self, theme: str, wanted: Collection[Uid]) -> list[FactEmbeddingInput]:
-        """Return the current inputs of these facts of a theme, as far as an agent may see them."""
+    def by_uids(self, theme: str, kind: str, wanted: Collection[Uid]) -> list[NamedEmbeddingInput]:
+        """Return the current inputs of these facts or turns of a theme, as far as an agent may see them."""
         found = []
         for some in in_chunks(list(wanted)):
-            sql = NAMED.format(", ".join("?" * len(some)))
-            for key, uid, target, content in self._db.rows(
+            sql = NAMED[kind].format(", ".join("?" * len(some)))
+            for uid, target, content in self._db.rows(
                 sql, (self._names.theme_or_none(theme), *map(uids.parse_uid, some))
             ):
-                said = EmbeddingInput("fact", key, uid, fact_sentence(target, content))
-                found.append(FactEmbeddingInput(uids.format_uid(uid), content, said.digest))
+                text = content[:MOST_CHARS] if target is None else fact_sentence(target, content)
+                said = EmbeddingInput(kind, 0, uid, text)
+                found.append(NamedEmbeddingInput(uids.format_uid(uid), content, said.digest))
+        return found
+
+    def find_ids(self, kind: str, wanted: Collection[Uid]) -> dict[Uid, int]:
+        """Return the ids of these facts or turns, as far as they are here."""
+        found: dict[Uid, int] = {}
+        for some in in_chunks(list(wanted)):
+            sql = f"SELECT uid, id FROM {kind}s WHERE uid IN ({', '.join('?' * len(some))})"
+            found |= {uids.format_uid(uid): key for uid, key in self._db.rows(sql, list(map(uids.parse_uid, some)))}
         return found
 
     def changed_since(self, since: int, limit: int) -> tuple[list[EmbeddingInput], int]:

@@ -127,14 +127,14 @@ class Vectors:
             found.update((row[0], VectorSource(*row)) for row in self._rows(sql, (kind, *some)))
         return found
 
-    def by_uids(self, model: str, wanted: Mapping[Uid, bytes]) -> dict[Uid, bytes]:
-        """Return the vectors of these facts, as whole numbers, if they are of this model and text digest."""
+    def by_uids(self, kind: str, model: str, wanted: Mapping[Uid, bytes]) -> dict[Uid, bytes]:
+        """Return the vectors of these facts or turns, as whole numbers, if they are of this model and text digest."""
         found: dict[Uid, bytes] = {}
         names = {uids.parse_uid(uid): uid for uid in wanted}
         for some in in_chunks(list(names)):
             marks = ", ".join("?" * len(some))
-            sql = f"SELECT uid, digest, vector FROM vectors WHERE kind = 'fact' AND model = ? AND uid IN ({marks})"
-            rows = self._rows(sql, (model, *some))
+            sql = f"SELECT uid, digest, vector FROM vectors WHERE kind = ? AND model = ? AND uid IN ({marks})"
+            rows = self._rows(sql, (kind, model, *some))
             found.update((names[uid], row) for uid, digest, row in rows if digest == wanted[names[uid]])
         return found
 

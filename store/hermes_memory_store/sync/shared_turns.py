@@ -11,9 +11,9 @@ No network: a syncer calls `pending_turns`, sends, calls `acknowledge`, pulls, a
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
@@ -30,7 +30,7 @@ from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.rows.origin_rows import attribute_changes
 from hermes_memory_store.sync.row_validation import validate_row_time
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, origin_formatter, parse_team_origin
-from hermes_memory_store.sync.wire_format import HiddenVersion
+from hermes_memory_store.sync.wire_format import LIVE, PURGED, HiddenVersion, SyncRow
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
@@ -111,6 +111,23 @@ class SharedTurnRow:
     """Where it came from, as the machine says that captured it."""
     teammate: str | None = field(default=None, compare=False)
     """Who brought it, as the server says."""
+
+    def to_item(self, theme: str) -> SyncRow:
+        """Return the turn as the team database keeps it: a version that is the only one, so it has no clock."""
+        if self.erased:
+            return SyncRow(theme, self.uid, "turn", None, {}, PURGED, 0, self.node)
+        attrs = {"session": self.session, "role": self.role, "said_at": self.at}
+        return SyncRow(theme, self.uid, "turn", self.content, attrs, LIVE, 0, self.node, origin=self.origin)
+
+    @classmethod
+    def from_item(cls, item: SyncRow) -> Self:
+        """Return a turn of the team database; it is validated where it is taken in."""
+        if item.state == PURGED:
+            return cls(item.uid, item.node, True)
+        said = to_portable_turn(item.uid, item.content, item.attrs)
+        return cls(
+            item.uid, item.node, False, said.role, said.content, said.session, said.at, item.origin, item.teammate
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,6 +407,13 @@ def to_note_columns(theme_id: int, row: SharedTurnRow, mine: Uid, checked_turns:
     """Return the columns of `NOTE`."""
     node = None if row.node == mine else uids.parse_uid(row.node)
     return theme_id, uids.parse_uid(row.uid), node, row.erased, checked_turns.altered, checked_turns.why
+
+
+def to_portable_turn(uid: Uid, content: str | None, attrs: Mapping[str, Any]) -> PortableTurn:
+    """Return what a turn of the team database says, which is not validated yet."""
+    return PortableTurn(
+        uids.parse_uid(uid), attrs.get("session"), attrs.get("role", ""), content or "", attrs.get("said_at", 0)
+    )
 
 
 def find_stored_turns(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> list[tuple[int, bytes, str]]:

@@ -34,9 +34,10 @@ class SyncRow:
 
     theme: str
     uid: Uid
-    kind: Literal["fact", "scope"]
+    kind: Literal["fact", "scope", "turn"]
+    """Turns have one version for ever; see `shared_turns.py`."""
     content: str | None
-    """The fact's content, the scope's label. None for a fact that is deleted or purged."""
+    """The fact's or turn's content, the scope's label. None for a fact that is deleted or purged."""
     attrs: dict[str, Any]
     """Every other column in portable words; empty when deleted or purged."""
     state: int

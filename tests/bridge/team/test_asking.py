@@ -173,7 +173,7 @@ async def share(machine: Machine, database: Database) -> None:
     assert sending.state.name == "filled", sending.status()
 
 
-async def ready(machine: Machine) -> None:
+async def ready(machine: Any) -> None:
     """Wait until questions have vectors."""
     filling = asyncio.create_task(machine.meaning.fill_forever())
     while not machine.meaning.model:
@@ -322,7 +322,7 @@ async def test_a_row_that_is_none_hides_no_other(ours: Machine, other: Machine, 
     ours.hub.store.facts.write(THEME, "V[car]: the car is blue")
     broken = ours.hub.store.facts.write(THEME, "V[cars]: the car is red").fact.uid
     await share(ours, empty)
-    empty.run(f"UPDATE hm.fact SET attrs = '[1]' WHERE id = '{broken}'")
+    empty.run(f"UPDATE hm.item SET attrs = '[1]' WHERE id = '{broken}'")
 
     answer = await other.recall("car", scope=THEME)
 

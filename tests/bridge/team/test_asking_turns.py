@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,18 +10,20 @@ from typing import Any
 
 import pytest
 
+from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime import call_dispatch
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_bridge.team.vector_upload import VectorUpload
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools.conversation_tools import RECALL as SPEC
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from tests.bridge.team.conftest import Database, admit_everything
-from tests.bridge.team.test_asking import WORDS
+from tests.bridge.team.conftest import PARTITIONS, Database, admit_everything, migrate_openly
+from tests.bridge.team.test_asking import DIMENSIONS, WORDS, Counting, ready
 
 THEME = "ours"
 
@@ -35,7 +38,7 @@ QUERIES = [
 
 
 class Machine:
-    """A store, and who asks the team."""
+    """A store with what makes vectors of it, and who asks the team."""
 
     def __init__(self, home: Path, dsn: str, policy: str, theme: str) -> None:
         home.mkdir()
@@ -45,6 +48,9 @@ class Machine:
         self.dsn = dsn
         self.hub = StoreWorker(self.path)
         self.hub.store.policies = Policies.load(file)
+        self.meaning = VectorService(
+            self.hub.read, self.hub.path, self.hub.embedding_settings, make=lambda settings, vault: Counting()
+        )
         self.asking = self.hub.team_search = TeamSearch(self.hub, lambda: True, lambda: dsn, ask_s=30)
         self.connection = Connection(
             self.hub.store, theme, rights=Rights(other_themes=True), later=self.hub.write_in_background
@@ -59,9 +65,17 @@ class Machine:
         with TeamServer(self.dsn) as server, Store.open(self.path, policies=self.hub.store.policies) as own:
             SyncRun(own).run(server)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self.asking.close()
-        self.hub.close()
+        await self.meaning.close()
+        await asyncio.to_thread(self.hub.close)
+
+
+@pytest.fixture
+def database(empty: Database) -> Database:
+    """A database with vectors, all of which is open to its role."""
+    migrate_openly(empty, dimension=DIMENSIONS, partitions=PARTITIONS)
+    return empty
 
 
 @pytest.fixture
@@ -69,7 +83,7 @@ async def ours(database: Database, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds and exchanges the theme."""
     machine = Machine(tmp_path / "ours", database.runtime, SHARED, THEME)
     yield machine
-    machine.close()
+    await machine.close()
 
 
 @pytest.fixture
@@ -77,7 +91,25 @@ async def other(database: Database, tmp_path: Path) -> AsyncIterator[Machine]:
     """Holds nothing of it."""
     machine = Machine(tmp_path / "other", database.runtime, "", "mine")
     yield machine
-    machine.close()
+    await machine.close()
+
+
+async def fill_vectors(ours: Machine, other: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the vectors of all that was said, send them to the team, and let both machines compare questions."""
+    for machine in (ours, other):
+        await ready(machine)
+        machine.hub.vectors = machine.meaning
+    with ours.hub.store.db.lock:
+        last = ours.hub.store.embedding_inputs.last_change()
+    filling = asyncio.create_task(ours.meaning.fill_forever())
+    while ours.meaning._seen != last:
+        await asyncio.sleep(0.02)
+    filling.cancel()
+    monkeypatch.setenv("HERMES_HOME", str(ours.path.parent))
+    head = ours.hub.store.sync.cursor(THEME).seq
+    upload = VectorUpload(ours.path, lambda: ours.dsn, lambda: {THEME: head}, lambda: ours.meaning.model)
+    await asyncio.to_thread(upload._round)
+    assert upload.state.name == "filled", upload.status()
 
 
 def talk(store: Store, count: int) -> None:
@@ -90,9 +122,14 @@ def talk(store: Store, count: int) -> None:
         store.turns.add(THEME, role, said, session=sessions[n * 3 // count])
 
 
-async def test_the_team_answers_as_a_store_that_holds_what_was_said(ours: Machine, other: Machine) -> None:
+@pytest.mark.parametrize("meaning", [True, False], ids=["words and vectors", "words"])
+async def test_the_team_answers_as_a_store_that_holds_what_was_said(
+    ours: Machine, other: Machine, meaning: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     talk(ours.hub.store, 160)
     ours.exchange()
+    if meaning:
+        await fill_vectors(ours, other, monkeypatch)
     for query in QUERIES:
         here, there = await ours.recall(query, scope=THEME), await other.recall(query, scope=THEME)
         assert there.pop("team") == "answered"
@@ -100,6 +137,20 @@ async def test_the_team_answers_as_a_store_that_holds_what_was_said(ours: Machin
     assert (await ours.recall("database"))["count"] == 20
     for question in ("服务器在哪个城市？", "서버는 어디에 있나요?"):
         assert (await other.recall(question, scope=THEME))["count"] > 0
+
+
+async def test_what_was_said_is_found_by_its_meaning_alone(
+    ours: Machine, other: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(100):
+        ours.hub.store.turns.add(THEME, "user", f"filler number {n}")
+    ours.hub.store.turns.add(THEME, "user", "an automobile " + "." * 30_000)
+    ours.exchange()
+    await fill_vectors(ours, other, monkeypatch)
+
+    best, *_ = (await other.recall("vehicle", scope=THEME))["results"]
+
+    assert best["content"].startswith("an automobile")
 
 
 async def test_an_answer_is_found_beside_its_question_though_two_machines_spoke_at_once(
@@ -120,7 +171,7 @@ async def test_an_answer_is_found_beside_its_question_though_two_machines_spoke_
         assert firsts[0] == firsts[1] == firsts[2]
         assert "In the blue cabinet." in firsts[0]
     finally:
-        second.close()
+        await second.close()
 
 
 async def test_a_session_of_the_team_is_known_by_its_name(ours: Machine, other: Machine) -> None:

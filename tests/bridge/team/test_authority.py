@@ -24,7 +24,7 @@ from tests.bridge.team.test_exchange import exchange_of, settle
 TICKED = "INSERT INTO hm.clock (theme, seq) VALUES ('ours', 1) ON CONFLICT (theme) DO UPDATE SET seq = hm.clock.seq + 1"
 
 ROW = (
-    "INSERT INTO hm.fact (theme, id, content, attrs, hlc, node, seq) VALUES"
+    "INSERT INTO hm.item (theme, id, content, attrs, hlc, node, seq) VALUES"
     " ('ours', gen_random_uuid(), 'forged', '{{\"target\": \"a\"}}', {hlc}, gen_random_uuid(), {seq})"
 )
 
@@ -41,8 +41,8 @@ ATTACKS = {
     "takes a number ahead, with a tick": [TICKED, ROW.format(hlc=1, seq=f"{NEXT} + 1")],
     "takes a number that others have passed": [TICKED, ROW.format(hlc=1, seq=0)],
     "takes a number without a tick": [ROW.format(hlc=1, seq=NEXT)],
-    "moves a row to another number": [TICKED, "UPDATE hm.fact SET seq = 70000"],
-    "changes a row that nobody pulls again": ["UPDATE hm.fact SET content = 'forged' WHERE state = 0"],
+    "moves a row to another number": [TICKED, "UPDATE hm.item SET seq = 70000"],
+    "changes a row that nobody pulls again": ["UPDATE hm.item SET content = 'forged' WHERE state = 0"],
     "stamps a row years ahead": [TICKED, ROW.format(hlc=(1 << 63) - 1, seq=NEXT)],
     "stamps a row an hour ahead": [
         TICKED,
@@ -50,11 +50,11 @@ ATTACKS = {
     ],
     "brings back what was purged": [
         TICKED,
-        f"UPDATE hm.fact SET state = 0, content = 'back', seq = {NEXT} WHERE state = 2",
+        f"UPDATE hm.item SET state = 0, content = 'back', seq = {NEXT} WHERE state = 2",
     ],
-    "brings it back as a deletion": [TICKED, f"UPDATE hm.fact SET state = 1, seq = {NEXT} WHERE state = 2"],
-    "renames a row": [TICKED, f"UPDATE hm.fact SET id = gen_random_uuid(), seq = {NEXT} WHERE state = 2"],
-    "moves a row to another theme": [TICKED, f"UPDATE hm.fact SET theme = 'theirs', seq = {NEXT} WHERE state = 0"],
+    "brings it back as a deletion": [TICKED, f"UPDATE hm.item SET state = 1, seq = {NEXT} WHERE state = 2"],
+    "renames a row": [TICKED, f"UPDATE hm.item SET id = gen_random_uuid(), seq = {NEXT} WHERE state = 2"],
+    "moves a row to another theme": [TICKED, f"UPDATE hm.item SET theme = 'theirs', seq = {NEXT} WHERE state = 0"],
     "plants a mark": ["INSERT INTO hm.mark VALUES ('ours', 900, gen_random_uuid(), gen_random_uuid())"],
     "plants the next mark": [f"INSERT INTO hm.mark VALUES ('ours', {NEXT} + 1, gen_random_uuid(), gen_random_uuid())"],
     "writes ten megabytes": [TICKED, ROW.format(hlc=1, seq=NEXT).replace("'forged'", "repeat('x', 10000000)")],
@@ -65,18 +65,18 @@ ATTACKS = {
         ),
     ],
     "reads who may what": ["SELECT * FROM hm.member"],
-    "reads rows past the functions": ["SELECT * FROM hm.fact"],
+    "reads rows past the functions": ["SELECT * FROM hm.item"],
     "reads counters past the functions": ["SELECT * FROM hm.clock"],
-    "waits for whoever alters a table": ["LOCK TABLE hm.fact IN ACCESS SHARE MODE"],
+    "waits for whoever alters a table": ["LOCK TABLE hm.item IN ACCESS SHARE MODE"],
     "reads the statistics of words": ["SELECT stavalues1 FROM pg_statistic"],
     "is greeted without the function that looks at rights": [
         "SELECT hm.hello(gen_random_uuid(), ARRAY['ours'], '{0}', '{NULL}', '{NULL}')"
     ],
     "asks what he may by the owner's function": ["SELECT hm.allowed_themes()", "DELETE FROM hm.member"],
     "opens a theme for himself": ["INSERT INTO hm.member VALUES (session_user, '{ours}')"],
-    "locks everybody out": ["LOCK TABLE hm.fact IN ACCESS EXCLUSIVE MODE"],
+    "locks everybody out": ["LOCK TABLE hm.item IN ACCESS EXCLUSIVE MODE"],
     "holds a counter": ["SELECT * FROM hm.clock FOR UPDATE"],
-    "holds the rows": ["SELECT * FROM hm.fact FOR SHARE"],
+    "holds the rows": ["SELECT * FROM hm.item FOR SHARE"],
     "ticks a counter by itself": ["SELECT hm.tick('ours', gen_random_uuid(), gen_random_uuid(), 1, 0)"],
     "has a function look at a table of his own": [
         "CREATE TEMPORARY TABLE clock (LIKE hm.clock)",
@@ -118,8 +118,8 @@ def test_a_hostile_member_is_refused_and_the_others_go_on(database: Database, at
     assert here.digest("ours") == there.digest("ours")
     assert not here.unsent
     assert not here.refusals
-    assert database.one("SELECT content FROM hm.fact WHERE id = %s", purged) is None
-    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'forged'") == 0
+    assert database.one("SELECT content FROM hm.item WHERE id = %s", purged) is None
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = 'forged'") == 0
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def test_a_group_that_is_restricted_restricts_its_members(database: Database) ->
         with TeamServer(dsn) as server:
             assert len(server.pull("ours", 0).rows) == 1
             assert server.pull("theirs", 0).rows == []
-            asked = "SELECT count(*) FROM hm.worded(%s, ARRAY[''], NULL, NULL, NULL, 10, 10)"
+            asked = "SELECT count(*) FROM hm.worded(%s, 'fact', ARRAY[''], NULL, NULL, NULL, 10, 10)"
             assert server.value(asked, ("ours",)) == 1
             assert server.value(asked, ("theirs",)) == 0
         restrict_role_to_themes(database.admin, f"{database.name}_sales", [])
@@ -160,23 +160,19 @@ def test_a_group_that_is_restricted_restricts_its_members(database: Database) ->
 
 
 READING = {
-    "pull": "SELECT * FROM hm.pull('{theme}', 0, 10, 1000000)",
+    "pull": "SELECT * FROM hm.pull('{theme}', true, true, 0, NULL, 10, 1000000) WHERE id IS NOT NULL",
     "pull_winners": "SELECT * FROM hm.pull_winners('{theme}', ARRAY['{uid}']::uuid[], '{{1}}', ARRAY['{uid}']::uuid[])",
-    "pull_turns": "SELECT * FROM hm.pull_turns('{theme}', 0, 100, true, 10, 1000000)",
-    "find_turns": "SELECT * FROM hm.find_turns('{theme}', ARRAY['{uid}']::uuid[])",
     "list_turn_states": "SELECT * FROM hm.list_turn_states('{theme}')",
-    "count_facts": "SELECT 1 WHERE hm.count_facts('{theme}', 10) > 0",
-    "count_turns": "SELECT 1 WHERE hm.count_turns('{theme}', 10) > 0",
+    "count_items": "SELECT 1 WHERE hm.count_items('{theme}', 'turn', 10) > 0",
     "find_facts": "SELECT * FROM hm.find_facts('{theme}', ARRAY['{uid}']::uuid[])",
     "find_scopes": "SELECT * FROM hm.find_scopes('{theme}', ARRAY['{scope}']::uuid[])",
-    "find_turns_around": "SELECT * FROM hm.find_turns_around('{theme}', ARRAY['{uid}']::uuid[], 1, 9, 9)",
-    "list_missing_vectors": "SELECT * FROM hm.list_missing_vectors('{theme}', 'other', 0, 10)",
+    "find_turns_around": "SELECT * FROM hm.find_turns_around('{theme}', ARRAY['{turn}']::uuid[], '{{}}', 1, 9, 9)",
+    "list_missing_vectors": "SELECT * FROM hm.list_missing_vectors('{theme}', 'turn', 'other', 0, 10)",
     "find_vector_model": "SELECT 1 WHERE hm.find_vector_model('{theme}') IS NOT NULL",
     "count_vectors": "SELECT 1 FROM hm.count_vectors() WHERE theme = '{theme}'",
-    "find_nearest": "SELECT * FROM hm.find_nearest('{theme}', 'm', '[1,1,1]', 10)",
+    "find_nearest": "SELECT * FROM hm.find_nearest('{theme}', 'fact', 'm', '[1,1,1]', 10)",
     "compare_vectors": "SELECT * FROM hm.compare_vectors('{theme}', 'm', '[1,1,1]', ARRAY['{uid}']::uuid[])",
-    "worded": "SELECT * FROM hm.worded('{theme}', ARRAY[''], NULL, NULL, NULL, 10, 10)",
-    "turns_worded": "SELECT * FROM hm.turns_worded('{theme}', ARRAY['said'], 10, 10)",
+    "worded": "SELECT * FROM hm.worded('{theme}', 'turn', ARRAY['said'], NULL, NULL, NULL, 10, 10)",
     "list_themes": "SELECT * FROM hm.list_themes(NULL) t WHERE t = '{theme}'",
     "greet": "SELECT 1 FROM hm.greet('{uid}', ARRAY['{theme}'], '{{0}}', '{{NULL}}', '{{NULL}}') WHERE news::text <> '[]'",
     "list_conflicts": "SELECT * FROM hm.list_conflicts('{theme}')",
@@ -187,7 +183,6 @@ READING = {
 CHECKED_ELSEWHERE = {
     "hello",
     "push",
-    "push_turns",
     "push_conflicts",
     "keep_vectors",
     "tick",
@@ -201,33 +196,30 @@ CHECKED_ELSEWHERE = {
 
 
 @pytest.fixture
-def theirs(empty: Database) -> Iterator[tuple[Database, str, str]]:
-    """A theme with a row of each kind, a fact's and turn's uid, and a scope's; nothing is open to the role."""
+def theirs(empty: Database) -> Iterator[tuple[Database, dict[str, str]]]:
+    """A theme with an item of each kind, and their uids; nothing is open to the role."""
     migrate_team_schema(empty.admin, dimension=3, runtime_role=f"{empty.name}_runtime", partitions=PARTITIONS)
-    uid, scope = "01890000-0000-7000-8000-000000000001", "01890000-0000-7000-8000-000000000002"
+    uids = {name: f"01890000-0000-7000-8000-00000000000{n}" for n, name in enumerate(("uid", "scope", "turn"))}
     empty.run("INSERT INTO hm.clock VALUES ('theirs', 3)")
     columns = "(theme, id, kind, content, attrs, content_sha, hlc, node, seq)"
-    row = """('theirs', '{uid}', '{kind}', 'said', '{{"tier": "cold"}}', 'x', 5, '{uid}', {seq})"""
-    values = ", ".join([row.format(uid=uid, kind="fact", seq=1), row.format(uid=scope, kind="scope", seq=2)])
-    empty.run(f"INSERT INTO hm.fact {columns} VALUES {values}")
-    empty.run(
-        f"INSERT INTO hm.conflict VALUES ('theirs', '{uid}', 4, '{uid}', 'fact', 'lost', '{{}}', 0, '{{}}', 'ann/1')"
-    )
-    empty.run(f"INSERT INTO hm.vector VALUES ('theirs', '{uid}', 'm', 'x', '[1,1,1]')")
-    empty.run(
-        "INSERT INTO hm.turn (theme, id, role, content, said_at, node, seq)"
-        f" VALUES ('theirs', '{uid}', 'user', 'said', 1, '{uid}', 3)"
-    )
-    return empty, uid, scope
+    attrs = '{"tier": "cold", "session": null, "role": "user", "said_at": 1}'
+    for seq, (name, kind) in enumerate((("uid", "fact"), ("scope", "scope"), ("turn", "turn")), 1):
+        row = f"('theirs', '{uids[name]}', '{kind}', 'said', '{attrs}', 'x', 0, '{uids['uid']}', {seq})"
+        empty.run(f"INSERT INTO hm.item {columns} VALUES {row}")
+    uid = uids["uid"]
+    lost = f"('theirs', '{uid}', 4, '{uid}', 'fact', 'lost', '{{}}', 0, '{{}}', 'ann/1')"
+    empty.run(f"INSERT INTO hm.conflict VALUES {lost}")
+    empty.run(f"INSERT INTO hm.vector VALUES ('theirs', '{uids['uid']}', 'm', 'x', '[1,1,1]', 'fact')")
+    return empty, uids
 
 
-def test_no_function_reads_a_theme_that_is_not_open(theirs: tuple[Database, str, str]) -> None:
-    database, uid, scope = theirs
+def test_no_function_reads_a_theme_that_is_not_open(theirs: tuple[Database, dict[str, str]]) -> None:
+    database, uids = theirs
     role = f"{database.name}_runtime"
 
     def found() -> set[str]:
         with psycopg.connect(database.runtime) as conn:
-            asked = {name: said.format(theme="theirs", uid=uid, scope=scope) for name, said in READING.items()}
+            asked = {name: said.format(theme="theirs", **uids) for name, said in READING.items()}
             return {name for name, said in asked.items() if conn.execute(said).fetchall()}
 
     with psycopg.connect(database.admin) as conn:
@@ -265,7 +257,7 @@ def test_what_is_there_stays_open_to_who_could_reach_it(former: Database) -> Non
     former.run("INSERT INTO hm.clock VALUES ('ours', 1), ('law', 1)")
     with member_of(former, "sales"):
         former.run(f"INSERT INTO hm.member VALUES ('{former.name}_sales', '{{law}}')")
-        former.run(f"GRANT INSERT ON hm.fact TO {former.name}_sales")
+        former.run(f"GRANT INSERT ON hm.item TO {former.name}_sales")
         migrate_team_schema(former.admin)
         found = {one.role: one.themes for one in list_members(former.admin)}
         assert found == {f"{former.name}_runtime": ["law", "ours"], f"{former.name}_sales": ["law"]}
@@ -344,8 +336,8 @@ def test_a_hostile_push_is_refused_or_changes_nothing(database: Database, push: 
     settle(database, here, there)
     assert here.digest("ours") == there.digest("ours")
     assert not here.unsent
-    assert database.one("SELECT content FROM hm.fact WHERE id = %s", purged) is None
-    assert database.one("SELECT count(*) FROM hm.fact WHERE state = 0") == 2
+    assert database.one("SELECT content FROM hm.item WHERE id = %s", purged) is None
+    assert database.one("SELECT count(*) FROM hm.item WHERE state = 0") == 2
 
 
 def test_a_push_of_more_than_a_push_is_refused(database: Database) -> None:
@@ -358,7 +350,7 @@ def test_a_push_of_more_than_a_push_is_refused(database: Database) -> None:
 def test_a_purge_says_nothing_whatever_its_push_carries(database: Database) -> None:
     named = {**HARMLESS, "state": "2", "origin": '\'{"way": "tool"}\''}
     run_as_member(database, [PUSHED.format(**named)])
-    row = "SELECT to_jsonb(f) - ARRAY['theme', 'id', 'kind', 'hlc', 'node', 'seq', 'words'] FROM hm.fact f"
+    row = "SELECT to_jsonb(f) - ARRAY['theme', 'id', 'kind', 'hlc', 'node', 'seq', 'words', 'is_turn'] FROM hm.item f"
     empty = {
         "anc": [],
         "attrs": {},
@@ -381,18 +373,14 @@ def test_who_acts_as_his_group_is_named_all_the_same(database: Database) -> None
         conn.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(f"{database.name}_sales")))
         conn.execute(PUSHED.format(**HARMLESS))
         conn.commit()
-        name = str(database.one("SELECT pushed_by FROM hm.fact"))
+        name = str(database.one("SELECT pushed_by FROM hm.item"))
     assert name.startswith(f"{database.name}_sales_member/")
 
 
 def test_who_is_restricted_pushes_no_other_theme(database: Database) -> None:
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["theirs"])
-    turns = (
-        "SELECT hm.push_turns('ours', gen_random_uuid(), gen_random_uuid(), ARRAY[gen_random_uuid()], ARRAY[gen_random_uuid()],"
-        " ARRAY['s'], ARRAY['user'], ARRAY['hello'], ARRAY[1::bigint], ARRAY[0::smallint], ARRAY[NULL]::text[])"
-    )
     vectors = "SELECT hm.keep_vectors('ours', 'm', '{}', '{}', '{}')"
-    for statement in (PUSHED.format(**HARMLESS), turns, vectors):
+    for statement in (PUSHED.format(**HARMLESS), vectors):
         with pytest.raises(InsufficientPrivilege, match=f"{database.name}_runtime may not write"):
             run_as_member(database, [statement])
 

@@ -67,7 +67,7 @@ def test_questions_leave_nothing_in_the_connections_a_pooler_lends(empty: Databa
         servers = [stack.enter_context(TeamServer(dsn, listen=False)) for _ in range(LENT + 2)]
         for _ in range(3):
             for server in servers:
-                assert fact_queries.find_nearest_facts(server, "ours", meant, 10, 0.0) == []
+                assert fact_queries.find_nearest_items(server, "ours", "fact", meant, 10, 0.0) == []
                 assert fact_queries.find_matching_facts(server, "ours", parse_query("blue word", now=Millis(0))) == [
                     [],
                     [],

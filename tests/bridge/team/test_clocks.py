@@ -50,7 +50,7 @@ def assert_agree(*laptops: Laptop) -> None:
 
 def ahead_of_time(database: Database) -> int:
     """How many milliseconds the newest row of the database is ahead of the true time."""
-    asked = "SELECT coalesce(max(hlc >> 16), 0) - (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint FROM hm.fact"
+    asked = "SELECT coalesce(max(hlc >> 16), 0) - (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint FROM hm.item"
     return int(str(database.one(asked)))
 
 
@@ -147,7 +147,7 @@ def forge(database: Database, hlc: int, uid: str | None = None, state: int = 0, 
           INSERT INTO hm.clock (theme, seq) VALUES ('{THEME}', 1)
           ON CONFLICT (theme) DO UPDATE SET seq = hm.clock.seq + 1 RETURNING seq
         )
-        INSERT INTO hm.fact (theme, id, kind, content, attrs, state, hlc, node, seq)
+        INSERT INTO hm.item (theme, id, kind, content, attrs, state, hlc, node, seq)
         SELECT '{THEME}', {f"'{uid}'" if uid else "gen_random_uuid()"}, 'fact', {"NULL" if state else f"'{said}'"},
           {"'{}'" if state else f"'{ATTRS}'"}, {state}, {hlc}, gen_random_uuid(), seq FROM c
         ON CONFLICT (theme, id) DO UPDATE SET content = excluded.content, attrs = excluded.attrs, state = excluded.state,
@@ -215,7 +215,7 @@ def damage(database: Database, *laptops: Laptop) -> None:
         with laptop.store.db.write_transaction() as conn:
             conn.execute("UPDATE sync_rows SET hlc = hlc + ?", (by,))
             conn.execute("UPDATE sync_store SET clock = clock + ?", (by,))
-    database.run(f"UPDATE hm.fact SET hlc = hlc + {by}")
+    database.run(f"UPDATE hm.item SET hlc = hlc + {by}")
 
 
 def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothing(
@@ -242,7 +242,7 @@ def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothin
     assert eve.contents() == ["2", "SQLite", "by bob", "edited by ann again", "edited by bob"]
     assert [laptop.store.sync.hidden_versions() for laptop in team] == [[], [], []]
     assert [laptop.store.sync.conflicts() for laptop in team] == [[], [], []]
-    assert database.one("SELECT count(*) FROM hm.fact WHERE state < 2 AND hlc >> 16 > %s", ann.clock() + SKEW_MS) == 0
+    assert database.one("SELECT count(*) FROM hm.item WHERE state < 2 AND hlc >> 16 > %s", ann.clock() + SKEW_MS) == 0
     assert max(laptop.newest() for laptop in team) <= SKEW_MS
 
 

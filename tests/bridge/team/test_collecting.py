@@ -59,7 +59,7 @@ def a_year_passes(database: Database) -> None:
 
 
 def rows(database: Database) -> object:
-    return database.one("SELECT json_object_agg(state, n) FROM (SELECT state, count(*) n FROM hm.fact GROUP BY 1) g")
+    return database.one("SELECT json_object_agg(state, n) FROM (SELECT state, count(*) n FROM hm.item GROUP BY 1) g")
 
 
 def agree(database: Database, *stores: Store) -> None:
@@ -184,7 +184,7 @@ def test_a_listing_begins_again_when_the_database_lost_some_of_what_was_listed(
     here, away = listing
     # A standby that was behind takes over, and gives the same numbers to what comes after.
     listed = away.db.value("SELECT seq FROM sync_listings")
-    database.run(f"DELETE FROM hm.fact WHERE seq > {listed - 50}")
+    database.run(f"DELETE FROM hm.item WHERE seq > {listed - 50}")
     database.run(f"DELETE FROM hm.mark WHERE seq > {listed - 50}")
     database.run(f"UPDATE hm.clock SET seq = {listed - 50}")
     for n in range(400):
@@ -229,8 +229,8 @@ def test_a_collection_in_the_middle_of_a_pull_is_noticed(database: Database, joi
         write(here, f"V[t{n}]: {n} again")
     exchange(database, here)
     # The deletion is to come on a later page.
-    database.run("UPDATE hm.fact SET seq = 1 + (SELECT max(seq) FROM hm.fact) WHERE state = 1")
-    database.run("UPDATE hm.clock SET seq = (SELECT max(seq) FROM hm.fact)")
+    database.run("UPDATE hm.item SET seq = 1 + (SELECT max(seq) FROM hm.item) WHERE state = 1")
+    database.run("UPDATE hm.clock SET seq = (SELECT max(seq) FROM hm.item)")
     database.run("UPDATE hm.mark SET seq = (SELECT seq FROM hm.clock) WHERE seq = (SELECT max(seq) FROM hm.mark)")
     a_year_passes(database)
 
@@ -261,7 +261,7 @@ def test_a_copy_and_a_lost_tail_are_still_told_apart(database: Database, join: C
     agree(database, here, there)
     assert (here.sync.node, there.sync.node) == names
     # The newest push is lost, as after a fail-over.
-    database.run("DELETE FROM hm.fact WHERE content = '3'")
+    database.run("DELETE FROM hm.item WHERE content = '3'")
     database.run("DELETE FROM hm.mark WHERE seq = (SELECT seq FROM hm.clock)")
     database.run("UPDATE hm.clock SET seq = seq - 1")
     agree(database, here, there)

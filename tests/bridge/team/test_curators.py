@@ -142,9 +142,9 @@ def test_a_database_of_before_keeps_all_rights_of_who_was_let_in(former: Databas
     (member,) = list_members(former.admin)
     assert (member.role, member.themes, member.curates) == (role, ["ours"], ["ours"])
     with psycopg.connect(former.runtime) as conn:
-        assert conn.execute("SELECT content, trusted FROM hm.pull('ours', 0, 10, 9999)").fetchall() == [
-            ("of before", True)
-        ]
+        assert conn.execute(
+            "SELECT content, trusted FROM hm.pull('ours', false, true, 0, NULL, 10, 9999)"
+        ).fetchall() == [("of before", True)]
 
 
 def test_the_right_to_curate_includes_that_to_write_and_is_opened_by_itself(database: Database, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_a_lost_acknowledgement_costs_nothing(database: Database) -> None:
 
     assert not side.unsent
     assert side.renewed == 0
-    assert database.one("SELECT count(*) FROM hm.fact") == 1
+    assert database.one("SELECT count(*) FROM hm.item") == 1
 
 
 def test_purged_wins_over_any_later_edit_and_stays(database: Database) -> None:
@@ -149,7 +149,7 @@ def test_purged_wins_over_any_later_edit_and_stays(database: Database) -> None:
     settle(database, there, here, there)
 
     assert here.rows["ours", uid].state == there.rows["ours", uid].state == 2
-    assert database.one("SELECT count(*) FROM hm.fact WHERE content IS NOT NULL") == 0
+    assert database.one("SELECT count(*) FROM hm.item WHERE content IS NOT NULL") == 0
 
 
 @pytest.mark.parametrize("count", [1, 7, 2_500])
@@ -163,7 +163,7 @@ def test_a_row_the_database_refuses_is_found_and_blocks_nothing(database: Databa
 
     assert [uid for uid, _ in side.refusals] == bad
     assert not side.unsent
-    assert database.one("SELECT count(*) FROM hm.fact") == len(good)
+    assert database.one("SELECT count(*) FROM hm.item") == len(good)
     assert all("\0" not in why for _, why in side.refusals)
 
 
@@ -174,7 +174,7 @@ def test_a_text_too_long_to_index_is_taken_all_the_same(database: Database) -> N
     settle(database, side)
 
     assert not side.refusals
-    assert database.one("SELECT count(*) FROM hm.fact") == 1
+    assert database.one("SELECT count(*) FROM hm.item") == 1
 
 
 def test_a_row_from_the_future_waits_until_it_is_stamped_anew(database: Database) -> None:
@@ -185,8 +185,8 @@ def test_a_row_from_the_future_waits_until_it_is_stamped_anew(database: Database
     settle(database, side)
 
     assert not side.unsent
-    assert database.one("SELECT count(*) FROM hm.fact") == 2
-    assert int(str(database.one("SELECT max(hlc) >> 16 FROM hm.fact"))) < time.time() * 1000 + 300_000
+    assert database.one("SELECT count(*) FROM hm.item") == 2
+    assert int(str(database.one("SELECT max(hlc) >> 16 FROM hm.item"))) < time.time() * 1000 + 300_000
 
 
 def test_a_database_that_lost_its_tail_gets_everything_again(database: Database) -> None:
@@ -196,7 +196,7 @@ def test_a_database_that_lost_its_tail_gets_everything_again(database: Database)
     settle(database, here, there)
     # What a fail-over to a standby leaves that had not yet received the newest transactions.
     for statement in (
-        "DELETE FROM hm.fact WHERE seq > 5",
+        "DELETE FROM hm.item WHERE seq > 5",
         "DELETE FROM hm.mark",
         "UPDATE hm.clock SET seq = 5",
         f"INSERT INTO hm.mark VALUES ('ours', 5, '{uuid.uuid4()}', '{uuid.uuid4()}')",
@@ -208,7 +208,7 @@ def test_a_database_that_lost_its_tail_gets_everything_again(database: Database)
 
     assert here.offered + there.offered >= 2
     assert here.digest("ours") == there.digest("ours")
-    assert database.one("SELECT count(*) FROM hm.fact") == 11
+    assert database.one("SELECT count(*) FROM hm.item") == 11
 
 
 def test_a_copy_of_a_store_takes_a_name_of_its_own(database: Database) -> None:
@@ -235,7 +235,7 @@ def test_commits_that_overtake_each_other_are_not_stepped_over(database: Databas
     slow = psycopg.connect(database.admin)
     slow.execute("INSERT INTO hm.clock (theme, seq) VALUES ('ours', 1)")
     slow.execute(
-        "INSERT INTO hm.fact (theme, id, hlc, node, seq) VALUES ('ours', gen_random_uuid(), 1, gen_random_uuid(), 1)"
+        "INSERT INTO hm.item (theme, id, hlc, node, seq) VALUES ('ours', gen_random_uuid(), 1, gen_random_uuid(), 1)"
     )
     here.write("ours", "the quick one")
     pushing = threading.Thread(target=settle, args=(database, here))
@@ -297,7 +297,7 @@ def test_stores_on_lines_that_fail_all_end_with_the_same(database: Database, see
     assert len({side.digest("ours") for side in sides}) == 1
     assert set(uids) == {uid for _, uid in sides[0].rows}
     assert all(sides[0].rows["ours", uid].state == 2 for uid in purged - {None} if uid)
-    kept: Any = database.one("SELECT json_agg(json_build_array(id, state, content)) FROM hm.fact")
+    kept: Any = database.one("SELECT json_agg(json_build_array(id, state, content)) FROM hm.item")
     kept = json.loads(kept) if isinstance(kept, str) else kept
     assert {uid: (state, content) for uid, state, content in kept} == {
         uid: (row.state, row.content) for (_, uid), row in sides[0].rows.items()

@@ -55,9 +55,10 @@ def test_a_counter_that_was_set_back_counts_on_behind_what_there_is(database: Da
     assert asked(machine, "sync", "now")[1]["state"] == "idle"
     assert asked(machine, "sync", "verify")[0] == 0
     assert doctor(machine)[0] == 0
-    assert database.one("SELECT count(*) FROM hm.fact WHERE content = '4'") == 1
-    assert database.one("SELECT count(*) FROM hm.turn WHERE content = 'said later'") == 1
-    assert database.one("SELECT max(seq) FROM hm.fact") < database.one("SELECT seq FROM hm.clock")  # type: ignore[operator]
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = '4'") == 1
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = 'said later'") == 1
+    facts = database.one("SELECT max(seq) FROM hm.item WHERE NOT is_turn")
+    assert facts < database.one("SELECT seq FROM hm.clock")  # type: ignore[operator]
 
 
 def test_what_an_earlier_version_filed_as_refused_is_sent_after_a_restart(database: Database, machine: Machine) -> None:
@@ -68,13 +69,12 @@ def test_what_an_earlier_version_filed_as_refused_is_sent_after_a_restart(databa
     assert doctor(machine)[0] == 1
 
     assert asked(machine, "sync", "now")[1]["state"] == "idle"
-    assert database.one("SELECT count(*) FROM hm.fact WHERE content = '80'") == 1
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = '80'") == 1
     assert doctor(machine) == (0, "all that came from the team is shown, or waits for you; nothing waits to be sent")
 
 
 def test_a_row_the_database_refuses_is_said_until_it_accepts_it(database: Database, machine: Machine) -> None:
-    database.run("ALTER TABLE hm.fact ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
-    database.run("ALTER TABLE hm.turn ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
+    database.run("ALTER TABLE hm.item ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
     uid = machine.write("D[coffee]: strong")
     machine.write("D[tea]: weak")
     with machine.store() as store:
@@ -92,8 +92,7 @@ def test_a_row_the_database_refuses_is_said_until_it_accepts_it(database: Databa
     code, said = doctor(machine)
     assert (code, "2 rows were refused" in said) == (1, True)
 
-    database.run("ALTER TABLE hm.fact DROP CONSTRAINT mild")
-    database.run("ALTER TABLE hm.turn DROP CONSTRAINT mild")
+    database.run("ALTER TABLE hm.item DROP CONSTRAINT mild")
     assert asked(machine, "sync", "now")[1]["state"] == "idle"
     assert asked(machine, "sync", "verify")[0] == 0
     assert doctor(machine)[0] == 0
@@ -113,9 +112,9 @@ def test_a_row_that_is_held_back_is_said_by_every_command(database: Database, ma
     code, said = doctor(machine)
     assert (code, "held back" in said) == (1, True)
     machine.write("D[coffee]: none")
-    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'none'") == 0
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = 'none'") == 0
     asked(machine, "sync", "now")
-    assert database.one("SELECT count(*) FROM hm.fact WHERE content = 'none'") == 1
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = 'none'") == 1
 
 
 def test_what_waits_to_be_sent_is_said_by_the_doctor(machine: Machine) -> None:
@@ -128,7 +127,7 @@ def test_what_waits_to_be_sent_is_said_by_the_doctor(machine: Machine) -> None:
 
 def test_a_refused_row_is_tried_again_ever_more_seldom(database: Database, tmp_path: Path) -> None:
     laptop = Laptop(tmp_path, "laptop", database)
-    database.run("ALTER TABLE hm.fact ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
+    database.run("ALTER TABLE hm.item ADD CONSTRAINT mild CHECK (content NOT LIKE '%strong%')")
     laptop.write("D[coffee]: strong")
     settle(laptop)
     assert laptop.exchange._refused.failures <= 1
@@ -139,7 +138,7 @@ def test_a_refused_row_is_tried_again_ever_more_seldom(database: Database, tmp_p
     laptop.exchange.expire_backoffs()
     laptop.sync()
     assert laptop.exchange._refused.failures == 2
-    database.run("ALTER TABLE hm.fact DROP CONSTRAINT mild")
+    database.run("ALTER TABLE hm.item DROP CONSTRAINT mild")
     laptop.exchange.expire_backoffs()
     settle(laptop)
     assert_agree(laptop)
@@ -168,8 +167,8 @@ def test_a_status_says_that_the_clock_is_wrong_beside_what_is_left(database: Dat
 
 
 REMEDIES = {
-    "deleted": "DELETE FROM hm.fact WHERE content = 'from tomorrow'",
-    "repaired": "UPDATE hm.fact SET hlc = (extract(epoch FROM now()) * 1000)::bigint << 16 WHERE content = 'from tomorrow'",
+    "deleted": "DELETE FROM hm.item WHERE content = 'from tomorrow'",
+    "repaired": "UPDATE hm.item SET hlc = (extract(epoch FROM now()) * 1000)::bigint << 16 WHERE content = 'from tomorrow'",
 }
 
 
@@ -191,4 +190,4 @@ def test_a_held_back_row_is_let_go_of_once_the_owner_of_the_database_deleted_or_
     assert doctor(machine)[0] == 0
     wanted = {"weak"} if remedy == "deleted" else {"from tomorrow"} if replaced else {"weak", "from tomorrow"}
     assert machine.contents() == wanted
-    assert database.one("SELECT count(*) FROM hm.fact") == len(wanted)
+    assert database.one("SELECT count(*) FROM hm.item") == len(wanted)

@@ -64,13 +64,13 @@ def test_a_purge_reaches_every_machine_and_nothing_purged_returns(database: Data
             store.facts.edit(uid, "the secret word xylophone, edited meanwhile")
         with here.store() as store:
             store.purge.erase([uid])
-        until(lambda: database.one("SELECT count(*) FROM hm.fact WHERE state = 2") == 1, "the purge sent")
+        until(lambda: database.one("SELECT count(*) FROM hm.item WHERE state = 2") == 1, "the purge sent")
         there.start()
         settle([here, there])
 
         assert not here.contents() | there.contents()
         assert b"xylophone" not in there.db.read_bytes()
-        assert database.one("SELECT count(*) FROM hm.fact WHERE content LIKE %s", "%xylophone%") == 0
+        assert database.one("SELECT count(*) FROM hm.item WHERE content LIKE %s", "%xylophone%") == 0
 
 
 def act(machine: Machine, chance: random.Random, said: set[str], purged: set[str], heard: set[str]) -> None:
@@ -140,7 +140,7 @@ def test_machines_that_are_killed_on_lines_that_fail_all_end_with_the_same(
                 assert not {uid.replace("-", "") for uid in purged} & there
         compared = machines[0].command("sync", "verify", "--json")
         assert json.loads(compared.stdout)["same"], compared.stdout
-        states = database.one("SELECT count(*) FROM hm.fact WHERE state = 2 AND content IS NULL")
+        states = database.one("SELECT count(*) FROM hm.item WHERE state = 2 AND content IS NULL")
         assert states == len(purged & said)
 
 
@@ -223,7 +223,7 @@ def test_what_comes_from_the_team_passes_the_screens_of_this_machine(database: D
         here.command("sync", "now")
         database.run(
             "WITH c AS (UPDATE hm.clock SET seq = seq + 1 WHERE theme = 'ours' RETURNING seq)"
-            " INSERT INTO hm.fact (theme, id, kind, content, hlc, node, seq)"
+            " INSERT INTO hm.item (theme, id, kind, content, hlc, node, seq)"
             " SELECT 'ours', gen_random_uuid(), 'song', 'la la', 1, gen_random_uuid(), seq FROM c"
         )
         status = json.loads(there.command("sync", "now", "--json").stdout)

@@ -44,11 +44,11 @@ def purged(database: Database) -> tuple[list[str], list[str]]:
     long = new_words(1)
     uids.append(here.write("ours", " ".join([long[0], *(uuid.uuid4().hex for _ in range(9000))])))
     settle(database, here)
-    database.run("ANALYZE hm.fact")
+    database.run("ANALYZE hm.item")
     for uid, word in zip(uids, edited, strict=False):
         here.write("ours", word, uid)
     settle(database, here)
-    database.run("ANALYZE hm.fact")
+    database.run("ANALYZE hm.item")
     for uid in uids:
         here.write("ours", None, uid, state=2)
     settle(database, here)
@@ -93,8 +93,8 @@ def test_who_holds_a_table_is_waited_for_five_seconds_and_no_longer(
 ) -> None:
     monkeypatch.setattr("hermes_memory_bridge.team.database.purge_rewrite.LOCK_TIMEOUT", "200ms")
     with psycopg.connect(database.admin) as reader:
-        reader.execute("SELECT 1 FROM hm.fact LIMIT 1")
-        with pytest.raises(TeamError, match=r"hm\.fact"):
+        reader.execute("SELECT 1 FROM hm.item LIMIT 1")
+        with pytest.raises(TeamError, match=r"hm\.item"):
             rewrite_purged(database.admin)
     assert rewrite_purged(database.admin).left == []
 
@@ -108,11 +108,11 @@ def test_a_canary_proves_it_and_leaves_nothing(database: Database, postgres: Dev
     assert result.found == []
     assert result.left == []
     assert database.one("SELECT count(*) FROM hm.clock WHERE starts_with(theme, 'canary-')") == 0
-    assert database.one("SELECT count(*) FROM hm.fact") == 1
+    assert database.one("SELECT count(*) FROM hm.item") == 1
     assert rewrite_purged(database.admin).rewritten == []
 
 
 def test_who_may_not_read_the_files_is_told_that_nothing_was_proven(database: Database) -> None:
     with pytest.raises(TeamError, match="superuser"):
         release_canary(database.runtime)
-    assert database.one("SELECT count(*) FROM hm.fact") == 0
+    assert database.one("SELECT count(*) FROM hm.item") == 0

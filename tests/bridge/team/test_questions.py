@@ -47,12 +47,14 @@ def database(empty: Database) -> Database:
             for n in range(size):
                 uid = str(uuid.UUID(int=chance.getrandbits(128)))
                 conn.execute(
-                    "INSERT INTO hm.fact (theme, id, content, attrs, content_sha, hlc, node, seq)"
+                    "INSERT INTO hm.item (theme, id, content, attrs, content_sha, hlc, node, seq)"
                     " VALUES (%s, %s, %s, '{\"tier\": \"cold\"}', 'x', 1, %s, %s)",
                     (theme, uid, f"the {theme} theme says {n}", uid, n),
                 )
                 row = to_vector_literal(pack_unit_vector(drawn(chance))[1])
-                conn.execute("INSERT INTO hm.vector VALUES (%s, %s, %s, 'x', %s::real[])", (theme, uid, MODEL, row))
+                conn.execute(
+                    "INSERT INTO hm.vector VALUES (%s, %s, %s, 'x', %s::real[], 'fact')", (theme, uid, MODEL, row)
+                )
     return empty
 
 
@@ -80,7 +82,7 @@ def test_a_large_theme_gets_an_index_of_its_own_as_long_as_it_is_large(database:
         assert index_large_themes(database.admin) == ["large"]
         assert find_unindexed_themes(conn) == []
     assert index_large_themes(database.admin) == ["large"]
-    assert indexes(database) == {to_vector_index_name("large")}
+    assert indexes(database) == {to_vector_index_name("large", "fact")}
 
     database.run("DELETE FROM hm.vector WHERE theme = 'large'")
     assert index_large_themes(database.admin) == []
@@ -94,10 +96,16 @@ def test_the_nearest_of_a_theme_are_found_with_an_index_and_without(
 ) -> None:
     chance = random.Random(9)
     asked = [drawn(chance) for _ in range(20)]
-    before = [fact_queries.find_nearest_facts(server, theme, QueryEmbedding(MODEL, one), 10, -1.0) for one in asked]
+    before = [
+        fact_queries.find_nearest_items(server, theme, "fact", QueryEmbedding(MODEL, one), 10, -1.0) or []
+        for one in asked
+    ]
     index_large_themes(database.admin)
 
-    after = [fact_queries.find_nearest_facts(server, theme, QueryEmbedding(MODEL, one), 10, -1.0) for one in asked]
+    after = [
+        fact_queries.find_nearest_items(server, theme, "fact", QueryEmbedding(MODEL, one), 10, -1.0) or []
+        for one in asked
+    ]
 
     met = sum(
         len({uid for uid, _ in here} & {uid for uid, _ in there}) for here, there in zip(before, after, strict=True)
@@ -114,30 +122,30 @@ def test_the_index_of_a_theme_is_used_by_a_role_that_is_held_to_its_themes(
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["large"])
 
     settings = ("SET LOCAL enable_seqscan = off", "SET LOCAL enable_sort = off")
-    told = {"theme": "large", "model": MODEL, "asked": "[" + "1," * 23 + "1]", "limit": 10}
+    told = {"theme": "large", "kind": "fact", "model": MODEL, "asked": "[" + "1," * 23 + "1]", "limit": 10}
     assert len(server.set_up(settings, fact_queries.NEAREST, told)) == 10
     server.value("SELECT pg_stat_force_next_flush()")
 
     used = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s"
-    assert database.one(used, to_vector_index_name("large")) == 1
+    assert database.one(used, to_vector_index_name("large", "fact")) == 1
 
 
 def test_nothing_is_found_below_the_floor(server: TeamServer) -> None:
     asked = QueryEmbedding(MODEL, drawn(random.Random(9)))
-    everything = fact_queries.find_nearest_facts(server, "large", asked, 50, -1.0)
+    everything = fact_queries.find_nearest_items(server, "large", "fact", asked, 50, -1.0) or []
 
-    some = fact_queries.find_nearest_facts(server, "large", asked, 50, everything[9][1])
+    some = fact_queries.find_nearest_items(server, "large", "fact", asked, 50, everything[9][1])
 
     assert some == everything[:10]
 
 
 @pytest.mark.parametrize("meant", [QueryEmbedding("other:24", [1.0] * 24), QueryEmbedding("drawn:8", [1.0] * 8)])
 def test_vectors_of_another_model_are_not_compared(server: TeamServer, meant: QueryEmbedding) -> None:
-    assert fact_queries.find_nearest_facts(server, "large", meant, 10, -1.0) == []
+    assert not fact_queries.find_nearest_items(server, "large", "fact", meant, 10, -1.0)
 
 
 def test_settings_are_gone_with_the_question(server: TeamServer) -> None:
-    fact_queries.find_nearest_facts(server, "large", QueryEmbedding(MODEL, drawn(random.Random(9))), 10, -1.0)
+    fact_queries.find_nearest_items(server, "large", "fact", QueryEmbedding(MODEL, drawn(random.Random(9))), 10, -1.0)
 
     assert server.value("SHOW hnsw.iterative_scan") == "off"
     assert server.value("SELECT count(*) FROM pg_prepared_statements") == 0
@@ -178,11 +186,11 @@ def test_words_are_told_to_nobody_who_may_not_read_them(database: Database, serv
     ],
 )
 def test_a_word_is_asked_for_in_all_its_forms(line: str, wanted: str) -> None:
-    (query,) = fact_queries.to_tsqueries(parse_query(line, now=Millis(0)), "ours")
+    (query,) = fact_queries.to_tsqueries(parse_query(line, now=Millis(0)), "ours", "fact")
 
     assert wanted in query
 
 
-@pytest.mark.parametrize("line", ["' | 'x", "a\\'b", "'); DROP TABLE hm.fact; --", "x:* & !y", "\0", "é'ß"])
+@pytest.mark.parametrize("line", ["' | 'x", "a\\'b", "'); DROP TABLE hm.item; --", "x:* & !y", "\0", "é'ß"])
 def test_no_line_breaks_the_language_of_queries(server: TeamServer, line: str) -> None:
     fact_queries.find_matching_facts(server, "small", parse_query(line, now=Millis(0)))

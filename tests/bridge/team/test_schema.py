@@ -76,7 +76,7 @@ def test_who_was_let_in_is_let_in_to_vectors_that_come_later(database: Database)
 
     with psycopg.connect(database.runtime) as conn:
         assert conn.execute("SELECT * FROM hm.count_vectors()").fetchall() == []
-        assert conn.execute("SELECT * FROM hm.find_nearest('ours', 'm', '[1]', 1)").fetchall() == []
+        assert conn.execute("SELECT * FROM hm.find_nearest('ours', 'fact', 'm', '[1]', 1)").fetchall() == []
 
 
 def test_a_database_of_another_encoding_is_migrated(empty: Database) -> None:
@@ -105,14 +105,33 @@ def test_a_database_of_before_is_brought_up_and_its_roles_write_by_functions_alo
     with TeamServer(former.runtime) as server:
         server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
         assert [row.content for _, row in server.pull("ours", 0).rows] == ["of before", "later"]
-    plain = "SELECT count(*) FROM hm.fact WHERE content_sha = sha256(convert_to(content, 'UTF8'))"
+    plain = "SELECT count(*) FROM hm.item WHERE content_sha = sha256(convert_to(content, 'UTF8'))"
     assert former.one(plain) == 0
     keyed = "content_sha = sha256(convert_to(s.value || content, 'UTF8'))"
-    assert former.one(f"SELECT count(*) FROM hm.fact, hm.setting s WHERE s.name = 'hash_key' AND {keyed}") == 2
+    assert former.one(f"SELECT count(*) FROM hm.item, hm.setting s WHERE s.name = 'hash_key' AND {keyed}") == 2
     rights = (
         "SELECT string_agg(DISTINCT privilege_type, ' ') FROM information_schema.table_privileges WHERE grantee = %s"
     )
     assert former.one(rights, f"{former.name}_runtime") == "SELECT"
+
+
+def test_vectors_of_before_stay_with_their_texts(former: Database) -> None:
+    former.run("CREATE EXTENSION vector")
+    former.run("INSERT INTO hm.setting VALUES ('dimension', '3')")
+    former.run(
+        "CREATE TABLE hm.vector (theme text NOT NULL, id uuid NOT NULL, model text NOT NULL, content_sha bytea NOT NULL,"
+        " embedding halfvec(3) NOT NULL, PRIMARY KEY (theme, id),"
+        " FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE)"
+    )
+    former.run(
+        "WITH f AS (INSERT INTO hm.fact (theme, id, content, content_sha, hlc, node, seq)"
+        " VALUES ('ours', gen_random_uuid(), 'said', sha256('said'), 1, gen_random_uuid(), 1) RETURNING theme, id, content_sha)"
+        " INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1]' FROM f"
+    )
+    migrate_openly(former)
+    with TeamServer(former.runtime) as server:
+        assert server.rows("SELECT * FROM hm.list_missing_vectors('ours', 'fact', 'm', 0, 10)") == []
+        assert server.rows("SELECT * FROM hm.count_vectors()") == [("ours", "fact", 1)]
 
 
 def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: Database) -> None:
@@ -124,7 +143,7 @@ def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: 
     with TeamServer(empty.runtime) as server:
         for theme in side.themes():
             server.push(theme, side.node, side.pending_rows(theme), new_push_token())
-        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]' FROM hm.fact")
+        empty.run("INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, '[1,1,1,1,1,1,1,1]', kind FROM hm.item")
         side.write("ours", "edited", uids["ours"])
         server.push("ours", side.node, side.pending_rows("ours"), new_push_token())
         assert [row.content for _, row in server.pull("ours", 0).rows] == ["edited"]
@@ -132,7 +151,7 @@ def test_an_empty_database_is_divided_into_partitions_and_none_with_rows(empty: 
     restrict_role_to_themes(empty.admin, role, ["ours"])
     with TeamServer(empty.runtime) as server:
         assert [len(server.pull(theme, 0).rows) for theme in side.themes()] == [1, 0]
-    for table in ("fact", "fact_0"):
+    for table in ("item", "item_0"):
         with psycopg.connect(empty.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute(f"SELECT count(*) FROM hm.{table}")
     with pytest.raises(ArgumentError, match="this one has 4 partitions"):
@@ -160,16 +179,16 @@ def test_a_program_of_before_is_told_to_be_updated(database: Database) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "ALTER TABLE hm.fact ADD COLUMN mine text",
+        "ALTER TABLE hm.item ADD COLUMN mine text",
         "CREATE TABLE hm.mine (x int)",
-        "DROP TABLE hm.fact",
-        "DELETE FROM hm.fact",
-        "TRUNCATE hm.fact",
+        "DROP TABLE hm.item",
+        "DELETE FROM hm.item",
+        "TRUNCATE hm.item",
         "DELETE FROM hm.mark",
         "UPDATE hm.mark SET seq = 0",
         "UPDATE hm.migration SET version = 9",
         "INSERT INTO hm.member VALUES ('me', '{a}')",
-        "CREATE POLICY open ON hm.fact USING (true)",
+        "CREATE POLICY open ON hm.item USING (true)",
     ],
 )
 def test_the_role_of_the_stores_alters_nothing(database: Database, statement: str) -> None:
@@ -227,7 +246,7 @@ def test_a_role_with_themes_sees_and_writes_those_only(database: Database) -> No
 def test_a_role_that_does_not_exist_is_not_made(empty: Database) -> None:
     with pytest.raises(ArgumentError, match="no role 'nobody'"):
         migrate_team_schema(empty.admin, runtime_role="nobody")
-    assert empty.one("SELECT to_regclass('hm.fact')::text") is None
+    assert empty.one("SELECT to_regclass('hm.item')::text") is None
 
 
 def test_who_may_not_create_the_extension_is_told_who_may(empty: Database) -> None:

@@ -325,8 +325,8 @@ def test_verifying_names_the_rows_that_differ(database: Database, tmp_path: Path
     with syncing(side, database.runtime, tmp_path / "a") as syncer:
         until(lambda: not side.unsent, "the exchange")
         assert [one.same for one in syncer.verify().result(10)] == [True]
-        database.run(f"UPDATE hm.fact SET content = 'altered' WHERE id = '{uids[1]}'")
-        database.run(f"DELETE FROM hm.fact WHERE id = '{uids[2]}'")
+        database.run(f"UPDATE hm.item SET content = 'altered' WHERE id = '{uids[1]}'")
+        database.run(f"DELETE FROM hm.item WHERE id = '{uids[2]}'")
         del side.rows["ours", uids[3]]
         (found,) = syncer.verify().result(10)
 
@@ -359,5 +359,5 @@ def test_the_longer_nothing_moves_the_more_seldom_the_database_is_asked(database
         one._moved_at -= 7_200
         assert (one.status()["listening"], one.status()["poll_s"]) == (True, 60.0)
         here.write("ours", "later")
-        until(lambda: database.one("SELECT count(*) FROM hm.fact WHERE content = 'later'") == 1, "the change")
+        until(lambda: database.one("SELECT count(*) FROM hm.item WHERE content = 'later'") == 1, "the change")
         until(lambda: one.status()["poll_s"] < 15, "asking often again")

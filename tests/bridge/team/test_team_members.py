@@ -55,7 +55,7 @@ def test_a_code_works_once_and_leaves_a_password_that_nobody_saw(database: Datab
     code = invite_member(database.admin, ann)
     dsn = redeem_invitation(code)
     push(dsn, "ours")
-    assert str(database.one("SELECT pushed_by FROM hm.fact")).startswith(f"{ann}/")
+    assert str(database.one("SELECT pushed_by FROM hm.item")).startswith(f"{ann}/")
     with pytest.raises(psycopg.OperationalError):
         redeem_invitation(code)
     push(dsn, "ours")
@@ -93,7 +93,7 @@ def test_who_is_let_go_may_nothing_and_what_he_brought_stays(database: Database,
     assert revoke_member(database.admin, ann) == []
     with pytest.raises(TeamError):
         TeamServer(dsn)
-    assert database.one("SELECT count(*) FROM hm.fact") == 1
+    assert database.one("SELECT count(*) FROM hm.item") == 1
     assert [one.role for one in list_members(database.admin)] == [f"{database.name}_runtime"]
     with pytest.raises(ArgumentError, match="no role 'nobody'"):
         revoke_member(database.admin, "nobody")

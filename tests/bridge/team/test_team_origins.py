@@ -122,11 +122,7 @@ def test_a_fact_tells_a_teammate_where_it_came_from(
     assert (said.project, said.branch, said.folder, said.root) == ("shop", "main", "src", None)
     assert (said.file, said.line, said.turns) == ("a.md", 3, (turn.uid,))
     assert (said.peer, said.program) == ("user 1000", "claude")
-    told = str(
-        database.one(
-            "SELECT string_agg(origin::text, ' ') FROM (SELECT origin FROM hm.fact UNION ALL SELECT origin FROM hm.turn) o"
-        )
-    )
+    told = str(database.one("SELECT string_agg(origin::text, ' ') FROM hm.item"))
     assert "hunter2" not in told
     assert str(tmp_path) not in told
     assert "/home" not in told
@@ -218,7 +214,7 @@ def test_a_database_that_lost_everything_gets_the_origins_of_others_again(
     here, there, late = join(), join(), join()
     uid = here.write("V[port]: 5432", origin=TOOL)
     settle(database, here, there)
-    database.run("TRUNCATE hm.fact, hm.turn, hm.mark, hm.clock")
+    database.run("TRUNCATE hm.item, hm.mark, hm.clock")
     settle(database, there, late)
     assert late.origin(uid).team_way == "tool"
     assert late.origin(uid).client == "claude-code"
@@ -240,13 +236,13 @@ def test_purging_erases_the_origin_for_everybody(database: Database, join: Calla
     uids = [here.write(f"V[port{n}]: 5432", origin=TOOL) for n in range(2)]
     here.store.turns.add(THEME, "user", "the word xylophone", origin=TOOL)
     settle(database, here, there, third)
-    assert database.one("SELECT count(origin) FROM hm.fact WHERE kind = 'fact'") == 2
+    assert database.one("SELECT count(origin) FROM hm.item WHERE kind = 'fact'") == 2
     here.store.purge.execute_facts(uids[:1])
     third.store.purge.execute_facts(uids[1:])
     third.store.turns.erase(THEME)
     settle(database, here, there, third)
-    assert database.one("SELECT count(origin) + count(pushed_by) FROM hm.fact WHERE kind = 'fact'") == 0
-    assert database.one("SELECT count(origin) + count(pushed_by) FROM hm.turn") == 0
+    assert database.one("SELECT count(origin) + count(pushed_by) FROM hm.item WHERE kind = 'fact'") == 0
+    assert database.one("SELECT count(origin) + count(pushed_by) FROM hm.item WHERE kind = 'turn'") == 0
     there.check()
 
 
@@ -267,12 +263,12 @@ def test_what_a_row_claims_gives_no_authority(database: Database, join: Callable
         "turns": [private],
         "project": {"uid": "no uid", "name": 7},
     }
-    forged = "UPDATE hm.fact SET pushed_by = 'the boss', origin = %s::jsonb WHERE id = %s"
+    forged = "UPDATE hm.item SET pushed_by = 'the boss', origin = %s::jsonb WHERE id = %s"
     with psycopg.connect(database.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
         conn.execute(forged, (json.dumps(claim), uid))
-    assert "boss" not in str(database.one("SELECT pushed_by || origin::text FROM hm.fact WHERE id = %s", uid))
+    assert "boss" not in str(database.one("SELECT pushed_by || origin::text FROM hm.item WHERE id = %s", uid))
     with psycopg.connect(database.admin) as conn:
-        conn.execute("UPDATE hm.fact SET origin = %s::jsonb WHERE id = %s", (json.dumps(claim), uid))
+        conn.execute("UPDATE hm.item SET origin = %s::jsonb WHERE id = %s", (json.dumps(claim), uid))
     with TeamServer(database.runtime) as server:
         there.exchange.run(server)
     said = there.origin(uid)
@@ -294,8 +290,7 @@ def test_an_origin_that_makes_no_sense_stops_no_row(
     here.store.turns.add(THEME, "user", "hello")
     with TeamServer(database.runtime) as server:
         here.exchange.run(server)
-        for table in ("fact", "turn"):
-            database.run(f"ALTER TABLE hm.{table} DISABLE TRIGGER USER; UPDATE hm.{table} SET origin = '{claim}'")
+        database.run(f"UPDATE hm.item SET origin = '{claim}'")
         there.exchange.run(server)
     assert there.origin(uid).way is Way.TEAM
     assert [turn.origin.way for turn in there.store.turns.list(THEME)] == [Way.TEAM]

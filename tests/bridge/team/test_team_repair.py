@@ -28,7 +28,7 @@ def test_a_counter_that_was_set_is_right_again(database: Database, tmp_path: Pat
     there.write("V[d]: 1")
     settle(here, there, here)
     assert here.store.sync.digest(THEME) == there.store.sync.digest(THEME)
-    assert database.one("SELECT count(*) FROM hm.fact WHERE kind = 'fact'") == 4
+    assert database.one("SELECT count(*) FROM hm.item WHERE kind = 'fact'") == 4
     here.close()
     there.close()
 
@@ -63,6 +63,6 @@ def test_purged_rows_restrictions_and_sizes(former: Database) -> None:
     migrate_team_schema(former.admin)
     found = repair_team_database(former.admin)
     assert (found.counters, found.stamped, found.emptied, found.roles, len(found.too_large)) == ([], [], 1, ["gone"], 1)
-    assert former.one("SELECT attrs FROM hm.fact WHERE state = 2") == {}
+    assert former.one("SELECT attrs FROM hm.item WHERE state = 2") == {}
     again = repair_team_database(former.admin)
     assert (again.emptied, again.roles, again.too_large) == (0, [], found.too_large)

@@ -12,10 +12,9 @@ import psycopg
 import pytest
 
 from hermes_memory_bridge.team import sync_run as module
-from hermes_memory_bridge.team.database import turn_statements
 from hermes_memory_bridge.team.database.team_rights import open_themes, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
-from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_server import TeamServer, new_push_token
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store import uids
@@ -24,14 +23,14 @@ from hermes_memory_store.content_checks.intake import AdmittedTurn
 from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.model import PERSON, Way
+from hermes_memory_store.model import PERSON, Uid, Way
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import IN_OTHER_THEME
-from hermes_memory_store.sync.wire_format import CheckedVersion
+from hermes_memory_store.sync.wire_format import CheckedVersion, SyncRow
 from hermes_memory_store.transfer.fact_restore import Restorer
 from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
-from tests.bridge.team.conftest import LONG, Database
+from tests.bridge.team.conftest import LONG, Database, migrate_openly
 from tests.bridge.team.proxy import Proxy
 
 THEME = "ours"
@@ -121,7 +120,7 @@ def test_turns_stay_here_unless_their_theme_says_otherwise(database: Database, j
     here.store.facts.write(THEME, "D[db]: sqlite")
     settle(database, here, there)
     assert there.heard() == []
-    assert database.one("SELECT count(*) FROM hm.turn") == 0
+    assert database.one("SELECT count(*) FROM hm.item WHERE is_turn") == 0
 
     here.policy(SHARED)
     settle(database, here, there)
@@ -150,7 +149,7 @@ def test_who_erases_by_hand_erases_for_everybody_and_for_good(
     settle(database, there, here, later)
 
     assert here.heard() == there.heard() == later.heard() == []
-    assert database.one("SELECT count(*) FROM hm.turn WHERE state = 2 AND content IS NULL") == 2
+    assert database.one("SELECT count(*) FROM hm.item WHERE is_turn AND state = 2 AND content IS NULL") == 2
     for machine in (here, there):
         machine.close()
         assert b"xylophone" not in (machine.home / "memory.db").read_bytes()
@@ -184,7 +183,7 @@ def test_who_captured_a_turn_says_how_long_it_is_kept_and_others_may_keep_it_for
     long.days = short.days = 31
     retire()
     assert long.heard() == []
-    assert database.one("SELECT count(*) FROM hm.turn WHERE state = 0") == 0
+    assert database.one("SELECT count(*) FROM hm.item WHERE is_turn AND state = 0") == 0
 
 
 def test_what_is_older_than_turns_are_kept_here_does_not_come(database: Database, join: Callable[..., Machine]) -> None:
@@ -334,7 +333,7 @@ def test_what_a_screen_altered_is_not_offered_to_a_database_that_lost_it(
     there.syncing.sync.content_check = Strict()
     here.say("it is hunter2")
     settle(database, here, there)
-    database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
+    database.run("DELETE FROM hm.item WHERE is_turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
     settle(database, there, here, later)
     assert later.heard() == ["it is hunter2"]
 
@@ -354,7 +353,7 @@ def test_what_was_left_out_first_and_altered_then_is_not_offered_either(
     there.syncing.sync.content_check = Strict()
     settle(database, there)
     assert there.heard() == ["it is ‹secret:it›"]
-    database.run("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
+    database.run("DELETE FROM hm.item WHERE is_turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
     settle(database, there, here, later)
     assert later.heard() == ["it is hunter2"]
 
@@ -398,7 +397,7 @@ def test_turns_are_never_pulled_farther_than_facts_whose_mark_tells_what_the_dat
     ann, bob, cleo = join(), join(), join()
     ann.say("0")
     settle(database, ann, bob, cleo)
-    pull = module.turn_statements.pull_turns
+    pull = TeamServer.pull_turns
 
     def meanwhile(*told: Any, **more: Any) -> Any:
         monkeypatch.undo()
@@ -408,11 +407,13 @@ def test_turns_are_never_pulled_farther_than_facts_whose_mark_tells_what_the_dat
 
     ann.store.facts.write(THEME, "V[x]: 1")
     settle(database, ann)
-    monkeypatch.setattr(module.turn_statements, "pull_turns", meanwhile)
+    monkeypatch.setattr(TeamServer, "pull_turns", meanwhile)
     with TeamServer(database.runtime) as server:
         bob.exchange.run(server)
     database.run("DELETE FROM hm.mark WHERE seq = (SELECT seq FROM hm.clock)")
-    database.run("DELETE FROM hm.turn WHERE seq = (SELECT seq FROM hm.clock); UPDATE hm.clock SET seq = seq - 1")
+    database.run(
+        "DELETE FROM hm.item WHERE is_turn AND seq = (SELECT seq FROM hm.clock); UPDATE hm.clock SET seq = seq - 1"
+    )
     cleo.say("from cleo")
     settle(database, cleo, bob, ann)
     assert ann.heard() == bob.heard() == cleo.heard() == ["0", "from cleo", "lost by the database"]
@@ -484,9 +485,7 @@ def test_many_and_long_turns_travel_in_pieces_and_are_not_fetched_by_who_sent_th
             pushed += done.themes[THEME].turns_pushed
             pulled += done.themes[THEME].turns_pulled
         assert (pushed, pulled) == (740, 0)
-        assert (
-            len(turn_statements.pull_turns(server, THEME, 0, 1_000).rows) < 40
-        )  # of that many characters no more are taken in at once
+        assert len(server.pull_turns(THEME, 0, 1_000).rows) < 40  # of that many characters no more are taken in at once
         while there.exchange.run(server).more:
             pass
     assert there.heard() == here.heard()
@@ -511,7 +510,7 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
     here, there = join(), join()
     here.say("first")
     settle(database, here, there)
-    pull = module.turn_statements.pull_turns
+    pull = TeamServer.pull_turns
 
     def meanwhile(server: TeamServer, *told: Any, **more: Any) -> Any:
         monkeypatch.undo()
@@ -521,7 +520,7 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
 
     here.say("before")
     settle(database, here)
-    monkeypatch.setattr(module.turn_statements, "pull_turns", meanwhile)
+    monkeypatch.setattr(TeamServer, "pull_turns", meanwhile)
     with TeamServer(database.runtime) as server:
         done = there.exchange.run(server).themes[THEME]
     assert done.server_seq == there.syncing.sync.cursor(THEME).seq
@@ -542,20 +541,105 @@ def test_what_waits_for_a_migration_is_exchanged_after_it(former: Database, join
     assert there.heard() == ["waits"]
 
 
+def test_turns_of_before_are_moved_with_where_they_came_from_and_what_was_erased(
+    former: Database, join: Callable[..., Machine]
+) -> None:
+    kept, erased, node = (
+        uids.format_uid(uids.new_uid(1)),
+        uids.format_uid(uids.new_uid(2)),
+        uids.format_uid(uids.new_uid(3)),
+    )
+    former.run(
+        "INSERT INTO hm.clock VALUES ('ours', 2);"
+        "INSERT INTO hm.turn (theme, id, session, role, content, said_at, node, seq, origin)"
+        f" VALUES ('ours', '{kept}', 'planning', 'user', 'deploy on Friday', 1700000000000, '{node}', 1,"
+        """ '{"way": "hook"}');"""
+        f"INSERT INTO hm.turn (theme, id, state, node, seq) VALUES ('ours', '{erased}', 2, '{node}', 2)"
+    )
+    migrate_openly(former)
+    here, there = join(), join()
+    here.store.facts.write("zero", "D[x]: 1")
+    turns = [PortableTurn(uids.parse_uid(erased), None, "user", "erased elsewhere", 1_700_000_000_000)]
+    Restorer(here.store, THEME, None).restore_batch(enumerate(turns))
+
+    settle(former, here, there)
+
+    assert here.heard() == there.heard() == ["deploy on Friday"]
+    (turn,) = there.store.turns.list(THEME)
+    assert (turn.uid, turn.session, turn.at) == (kept, "planning", 1_700_000_000_000)
+    assert turn.origin.team_way == Way.HOOK
+    with TeamServer(former.runtime) as server:
+        found = "SELECT id::text FROM hm.worded('ours', 'turn', ARRAY['deploy & friday'], NULL, NULL, NULL, 10, 10)"
+        assert server.value(found) == kept
+    there.store.turns.erase(THEME)
+    settle(former, there, here)
+    assert here.heard() == []
+
+
+def test_a_turn_is_never_changed_nor_made_of_something_else(database: Database, join: Callable[..., Machine]) -> None:
+    here, there = join(), join()
+    here.say("as it was said")
+    fact = here.store.facts.write(THEME, "V[x]: 1").fact.uid
+    settle(database, here, there)
+    (turn,) = here.store.turns.list(THEME)
+    highest = Uid("ffffffff-ffff-7fff-bfff-ffffffffffff")
+    attrs = {"session": None, "role": "user", "said_at": 1}
+    pushed = [
+        SyncRow(THEME, turn.uid, "turn", "forged", attrs, 0, 0, highest),
+        SyncRow(THEME, turn.uid, "fact", "forged", {"target": "x"}, 0, system_clock() << 16, highest),
+        SyncRow(THEME, turn.uid, "fact", None, {}, 2, system_clock() << 16, highest),
+        SyncRow(THEME, fact, "turn", "forged", attrs, 0, 0, highest),
+        SyncRow(THEME, fact, "turn", None, {}, 2, 0, highest),
+    ]
+    with TeamServer(database.runtime) as server:
+        for row in pushed:
+            assert server.push(THEME, highest, [row], new_push_token()).accepted == [(row, None)]
+        for state, said in ((1, attrs), (0, {**attrs, "role": 7}), (0, {**attrs, "said_at": "now"}), (0, [])):
+            with pytest.raises(psycopg.errors.CheckViolation):
+                server.push(
+                    THEME,
+                    highest,
+                    [SyncRow(THEME, highest, "turn", "forged", said, state, 0, highest)],
+                    new_push_token(),
+                )
+    settle(database, there, here)
+    assert here.heard() == there.heard() == ["as it was said"]
+    assert database.one("SELECT count(*) FROM hm.item WHERE content = 'forged' OR state = 2") == 0
+
+
+def test_who_shares_no_turns_reads_none(database: Database, join: Callable[..., Machine]) -> None:
+    here = join()
+    here.store.facts.write(THEME, "V[x]: 1")
+    settle(database, here)
+    here.say(*(f"turn {n}" for n in range(600)))
+    settle(database, here)
+    here.store.facts.write(THEME, "V[y]: 2")
+    settle(database, here)
+    with psycopg.connect(database.admin, autocommit=True) as conn:
+        conn.execute("ANALYZE hm.item")
+    with psycopg.connect(database.admin) as conn:
+        found = conn.execute(
+            "SELECT kind, more FROM hm.pull(%s, false, true, 0, NULL, 100, 1000000)", (THEME,)
+        ).fetchall()
+        read = "SELECT sum(seq_tup_read + idx_tup_fetch)::int FROM pg_stat_xact_user_tables WHERE relname LIKE 'item%'"
+        assert conn.execute(read).fetchone() == (2,)
+    assert found == [("fact", False)] * 2
+
+
 def test_a_role_sees_the_turns_of_its_themes_only(database: Database, join: Callable[..., Machine]) -> None:
     here = join()
     here.say("for us")
     settle(database, here)
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["theirs"])
     with TeamServer(database.runtime) as server:
-        assert server.value("SELECT hm.count_turns('ours', 10)") == 0
-        words = "SELECT count(*) FROM hm.turns_worded('ours', ARRAY['us'], 10, 10)"
+        assert server.value("SELECT hm.count_items('ours', 'turn', 10)") == 0
+        words = "SELECT count(*) FROM hm.worded('ours', 'turn', ARRAY['us'], NULL, NULL, NULL, 10, 10)"
         assert server.value(words) == 0
         restrict_role_to_themes(database.admin, f"{database.name}_runtime", [])
-        assert server.value("SELECT hm.count_turns('ours', 10)") == 1
+        assert server.value("SELECT hm.count_items('ours', 'turn', 10)") == 1
         assert server.value(words) == 1
     with psycopg.connect(database.runtime) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
-        conn.execute("DELETE FROM hm.turn")
+        conn.execute("DELETE FROM hm.item")
 
 
 def test_a_database_that_lost_its_newest_changes_is_offered_all_turns_again(
@@ -565,11 +649,11 @@ def test_a_database_that_lost_its_newest_changes_is_offered_all_turns_again(
     here.say("first")
     settle(database, here, there)
     with psycopg.connect(database.admin) as conn:
-        conn.execute("DELETE FROM hm.turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
+        conn.execute("DELETE FROM hm.item WHERE is_turn; DELETE FROM hm.mark; UPDATE hm.clock SET seq = 0")
     there.say("second")
     settle(database, here, there)
     assert here.heard() == there.heard() == ["first", "second"]
-    assert database.one("SELECT count(*) FROM hm.turn") == 2
+    assert database.one("SELECT count(*) FROM hm.item WHERE is_turn") == 2
 
 
 @pytest.mark.chaos

@@ -17,12 +17,12 @@ from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_bridge.team.vector_upload import VectorUpload
-from hermes_memory_store.search.vector_file import Vector, Vectors
+from hermes_memory_store.search.vector_file import KINDS, Vector, Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import standing_in, vector
 from tests.bridge.running import until
-from tests.bridge.team.conftest import Database, migrate_openly
+from tests.bridge.team.conftest import PARTITIONS, Database, migrate_openly
 from tests.bridge.team.machines import THEME, Machine, team
 
 DIMENSIONS = 16
@@ -48,9 +48,10 @@ class Side:
     def embed(self, model: str = MODEL) -> None:
         """Make the vectors of all there is, as the bridge does in the background."""
         made = []
-        for one in self.store.embedding_inputs.page("fact", 0, 10_000):
-            scale, row = pack_unit_vector(to_unit_vector(vector(one.text, int(model.rpartition(":")[2]))))
-            made.append(Vector("fact", one.id, one.uid, one.digest, model, scale, row))
+        for kind in KINDS:
+            for one in self.store.embedding_inputs.page(kind, 0, 10_000):
+                scale, row = pack_unit_vector(to_unit_vector(vector(one.text, int(model.rpartition(":")[2]))))
+                made.append(Vector(kind, one.id, one.uid, one.digest, model, scale, row))
         with Vectors(self.path) as vectors:
             vectors.save(made)
 
@@ -68,11 +69,14 @@ class Side:
 
 
 @pytest.fixture
-def side(empty: Database, tmp_path: Path) -> Iterator[Side]:
-    migrate_openly(empty, dimension=DIMENSIONS)
-    (tmp_path / "themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
+def side(empty: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Side]:
+    migrate_openly(empty, dimension=DIMENSIONS, partitions=PARTITIONS)
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
+    (tmp_path / "memory-themes.toml").write_text(
+        f"[themes.{THEME}]\nsync = true\nsync_turns = true\n[themes.silent]\nsync = true\n", encoding="utf-8"
+    )
     path = tmp_path / "memory.db"
-    with Store.open(path, policies=Policies.load(tmp_path / "themes.toml")) as store:
+    with Store.open(path, policies=Policies.load()) as store:
         yield Side(path, store, empty)
 
 
@@ -89,6 +93,43 @@ def test_every_fact_of_a_shared_theme_gets_its_vector(side: Side) -> None:
     with psycopg.connect(side.database.admin) as conn:
         rows = conn.execute("SELECT theme, id::text, model FROM hm.vector").fetchall()
     assert {(theme, uid, model) for theme, uid, model in rows} == {(THEME, uid, MODEL) for uid in uids}
+
+
+def test_every_turn_of_a_theme_that_shares_them_gets_its_vector(side: Side) -> None:
+    uids = {str(side.store.turns.add(THEME, "user", f"turn number {n}").uid) for n in range(250)}
+    side.store.turns.add("silent", "user", "stays here")
+    side.write("a fact")
+
+    assert side.fill().status()["missing"] == 0
+
+    with psycopg.connect(side.database.admin) as conn:
+        rows = conn.execute("SELECT theme, id::text FROM hm.vector WHERE kind = 'turn'").fetchall()
+    assert {(theme, uid) for theme, uid in rows} == {(THEME, uid) for uid in uids}
+    assert side.database.one(f"{COUNT} WHERE kind = 'fact'") == 1
+
+
+def test_who_no_longer_shares_turns_sends_no_vectors_of_them(side: Side, tmp_path: Path) -> None:
+    side.store.turns.add(THEME, "user", "was shared")
+    side.exchange()
+    side.embed()
+    (tmp_path / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
+
+    side.filling()._round()
+
+    assert side.database.one(COUNT) == 0
+
+
+def test_an_erased_turn_has_no_vector_from_the_same_push_on(side: Side) -> None:
+    side.store.turns.add(THEME, "user", "the secret word")
+    filling = side.fill()
+    assert side.database.one(COUNT) == 1
+    side.store.turns.erase(THEME)
+
+    side.exchange()
+
+    assert side.database.one(COUNT) == 0
+    filling._round()
+    assert side.database.one(COUNT) == 0
 
 
 def test_the_team_has_the_same_angle_as_the_store(side: Side) -> None:
@@ -187,15 +228,19 @@ def test_a_purge_erases_also_where_the_role_may_do_nothing_with_vectors(side: Si
     assert side.database.one(COUNT) == 0
 
 
-def test_a_vector_that_comes_after_the_purge_is_not_kept(side: Side) -> None:
-    uid = side.write("the secret word")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vector_that_comes_after_the_purge_is_not_kept(side: Side, kind: str) -> None:
+    if kind == "fact":
+        side.write("the secret word")
+    else:
+        side.store.turns.add(THEME, "user", "the secret word")
     side.exchange()
     side.embed()
     filling = side.filling()
     send = filling._send
 
     def late(*args: object) -> None:
-        side.database.run(f"UPDATE hm.fact SET state = 2, content = NULL, content_sha = NULL WHERE id = '{uid}'")
+        side.database.run("UPDATE hm.item SET state = 2, content = NULL, content_sha = NULL")
         send(*args)  # type: ignore[arg-type]
 
     filling._send = late  # type: ignore[assignment]
@@ -210,7 +255,7 @@ def test_facts_somebody_is_writing_to_are_passed_over_and_come_later(side: Side)
     side.embed()
     filling = side.filling()
     with psycopg.connect(side.database.admin) as conn:
-        conn.execute("UPDATE hm.fact SET attrs = attrs WHERE id = %s", (uids[1],))
+        conn.execute("UPDATE hm.item SET attrs = attrs WHERE id = %s", (uids[1],))
         filling._round()
         assert side.database.one(COUNT) == 2
         conn.rollback()
@@ -242,9 +287,9 @@ def test_a_restricted_role_fills_its_own_themes_alone(side: Side) -> None:
     side.write("a fact")
     side.fill()
     side.database.run(
-        "WITH f AS (INSERT INTO hm.fact (theme, id, content, content_sha, hlc, node, seq)"
+        "WITH f AS (INSERT INTO hm.item (theme, id, content, content_sha, hlc, node, seq)"
         " VALUES ('theirs', gen_random_uuid(), 'x', 'x', 1, gen_random_uuid(), 1) RETURNING theme, id, content_sha)"
-        f" INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, array_fill(1, ARRAY[{DIMENSIONS}]) FROM f"
+        f" INSERT INTO hm.vector SELECT theme, id, 'm', content_sha, array_fill(1, ARRAY[{DIMENSIONS}]), 'fact' FROM f"
     )
     restrict_role_to_themes(side.database.admin, f"{side.database.name}_runtime", [THEME])
 
@@ -291,7 +336,7 @@ def test_what_the_database_cannot_take_is_said_and_blocks_no_facts(
         filling.stop()
 
     assert words in filling.status()["words"]
-    assert side.database.one("SELECT count(*) FROM hm.fact") == 1
+    assert side.database.one("SELECT count(*) FROM hm.item") == 1
 
 
 @pytest.mark.slow

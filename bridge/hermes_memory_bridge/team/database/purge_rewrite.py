@@ -18,10 +18,10 @@ from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from hermes_memory_bridge.team.database.team_schema import COLLECTED, KEEP_SETTING, LOCK_TIMEOUT
 from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 
-TABLES = ("hm.fact", "hm.turn", "hm.conflict", "hm.vector", "pg_catalog.pg_statistic")
+TABLES = ("hm.item", "hm.conflict", "hm.vector", "pg_catalog.pg_statistic")
 """Tables that held words, in the order in which they are rewritten: the statistics after those they are samples of."""
 
-PURGED_ROWS = "SELECT (SELECT count(*) FROM hm.fact WHERE state = 2) + (SELECT count(*) FROM hm.turn WHERE state = 2)"
+PURGED_ROWS = "SELECT count(*) FROM hm.item WHERE state = 2"
 """Rows that were purged are never removed: there are more of them when anything was purged since."""
 
 ERASED = "erased"
@@ -153,7 +153,7 @@ def release_canary(dsn: str, *, words: int = 100) -> CanaryResult:
             result = rewrite_purged(dsn, always=True)
             found = find_in_files(conn, canaries)
         finally:
-            for table in ("fact", "turn", "mark", "clock"):
+            for table in ("item", "mark", "clock"):
                 conn.execute(sql.SQL("DELETE FROM hm.{} WHERE theme = %s").format(sql.Identifier(table)), (theme,))
         if not result.left:
             conn.execute(KEEP_SETTING, (ERASED, str(count_purged(conn))))  # without the canaries
@@ -165,24 +165,15 @@ def write_canaries(conn: psycopg.Connection[Any], theme: str, canaries: list[str
     with conn.transaction():
         conn.execute("INSERT INTO hm.clock (theme, seq) VALUES (%s, %s)", (theme, 2 * len(canaries)))
         conn.execute(
-            "INSERT INTO hm.fact (theme, id, content, attrs, content_sha, hlc, node, seq)"
-            " SELECT %s, gen_random_uuid(), w, jsonb_build_object('target', w), sha256(convert_to(w, 'UTF8')), n, %s, n"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS u (w, n)",
+            "INSERT INTO hm.item (theme, id, kind, content, attrs, content_sha, hlc, node, seq)"
+            " SELECT %s, gen_random_uuid(), k, w, jsonb_build_object('target', w, 'session', w, 'role', 'user', 'said_at', n),"
+            " sha256(convert_to(w, 'UTF8')), 0, %s, row_number() OVER () FROM unnest(%s::text[]) WITH ORDINALITY AS u (w, n),"
+            " unnest(ARRAY['fact', 'turn']) AS k",
             (theme, uuid.UUID(int=0), canaries),
         )
-        conn.execute(
-            "INSERT INTO hm.turn (theme, id, session, role, content, said_at, node, seq)"
-            " SELECT %s, gen_random_uuid(), w, 'user', w, n, %s, n + %s FROM unnest(%s::text[]) WITH ORDINALITY AS u (w, n)",
-            (theme, uuid.UUID(int=0), len(canaries), canaries),
-        )
-    conn.execute("ANALYZE hm.fact")
-    conn.execute("ANALYZE hm.turn")
+    conn.execute("ANALYZE hm.item")
     conn.execute(
-        "UPDATE hm.fact SET state = 2, content = NULL, content_sha = NULL, attrs = '{}' WHERE theme = %s", (theme,)
-    )
-    conn.execute(
-        "UPDATE hm.turn SET state = 2, session = NULL, role = NULL, content = NULL, said_at = NULL WHERE theme = %s",
-        (theme,),
+        "UPDATE hm.item SET state = 2, content = NULL, content_sha = NULL, attrs = '{}' WHERE theme = %s", (theme,)
     )
 
 

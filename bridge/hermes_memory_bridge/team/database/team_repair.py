@@ -24,8 +24,7 @@ IS_TOO_LARGE = (
 
 STORED = """
 SELECT c.theme, c.seq, greatest(
-  (SELECT max(seq) FROM hm.fact f WHERE f.theme = c.theme), (SELECT max(seq) FROM hm.turn t WHERE t.theme = c.theme),
-  (SELECT max(seq) FROM hm.mark m WHERE m.theme = c.theme), 0
+  (SELECT max(seq) FROM hm.item i WHERE i.theme = c.theme), (SELECT max(seq) FROM hm.mark m WHERE m.theme = c.theme), 0
 ) FROM hm.clock c ORDER BY c.theme FOR UPDATE OF c
 """
 
@@ -34,19 +33,19 @@ SET_COUNTER = "UPDATE hm.clock SET seq = %(seq)s, gc_seq = least(gc_seq, %(seq)s
 # Under numbers of their own, so that every store sees them again.
 STAMP_AGAIN = f"""
 WITH late AS (
-  SELECT theme, id, row_number() OVER (ORDER BY hlc) AS n FROM hm.fact
+  SELECT theme, id, row_number() OVER (ORDER BY hlc) AS n FROM hm.item
   WHERE theme = %(theme)s AND NOT {IS_TOO_LARGE}
     AND hlc >> 16 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint + {SKEW_MS}
 ), c AS (
   UPDATE hm.clock SET seq = seq + (SELECT count(*) FROM late) WHERE theme = %(theme)s
   RETURNING seq - (SELECT count(*) FROM late) AS base
 )
-UPDATE hm.fact f SET hlc = ((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16) + late.n, seq = c.base + late.n
+UPDATE hm.item f SET hlc = ((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16) + late.n, seq = c.base + late.n
 FROM late, c WHERE f.theme = late.theme AND f.id = late.id RETURNING f.id::text
 """
 
 EMPTY_PURGED = """
-UPDATE hm.fact SET content = NULL, content_sha = NULL, attrs = '{}', origin = NULL, pushed_by = NULL
+UPDATE hm.item SET content = NULL, content_sha = NULL, attrs = '{}', origin = NULL, pushed_by = NULL
 WHERE state = 2 AND (content_sha IS NOT NULL OR attrs <> '{}' OR origin IS NOT NULL OR pushed_by IS NOT NULL)
 """
 
@@ -54,7 +53,7 @@ DROP_RIGHTS = (
     "DELETE FROM hm.member m WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = m.role) RETURNING role::text"
 )
 
-TOO_LARGE = f"SELECT id::text FROM hm.fact WHERE {IS_TOO_LARGE} ORDER BY id"
+TOO_LARGE = f"SELECT id::text FROM hm.item WHERE {IS_TOO_LARGE} ORDER BY id"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ EVERY_THEME = "*"
 
 LET_IN = """
 SELECT r.rolname FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
-WHERE c.oid = 'hm.fact'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
+WHERE c.oid = 'hm.item'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
 UNION
 SELECT r.rolname FROM pg_proc p, aclexplode(p.proacl) a JOIN pg_roles r ON r.oid = a.grantee
 WHERE p.pronamespace = 'hm'::regnamespace AND p.proname = 'push' AND a.grantee <> p.proowner

@@ -55,13 +55,14 @@ CREATE TABLE hm.vector (
   model text NOT NULL,
   content_sha bytea NOT NULL,
   embedding {type}({dimension}) NOT NULL,
+  kind text NOT NULL,
   PRIMARY KEY (theme, id),
-  FOREIGN KEY (theme, id) REFERENCES hm.fact (theme, id) ON DELETE CASCADE
+  FOREIGN KEY (theme, id) REFERENCES hm.item (theme, id) ON DELETE CASCADE
 );
 """
 
 VECTOR_FUNCTIONS = """
-CREATE OR REPLACE FUNCTION hm.find_nearest(asked text, maker text, meant text, most int)
+CREATE OR REPLACE FUNCTION hm.find_nearest(asked text, of_kind text, maker text, meant text, most int)
 RETURNS TABLE (id text, similarity float8)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -69,7 +70,7 @@ BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT v.id::text, 1 - (v.embedding::{place}.vector OPERATOR({place}.<=>) meant::{place}.vector)
       FROM (
-        SELECT id, embedding FROM hm.vector WHERE theme = asked AND model = maker
+        SELECT id, embedding FROM hm.vector WHERE theme = asked AND kind = of_kind AND model = maker
         ORDER BY embedding OPERATOR({place}.<=>) meant::{place}.halfvec LIMIT most
       ) v;
   END IF;
@@ -86,8 +87,8 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION hm.find_nearest, hm.compare_vectors FROM PUBLIC;
 """
-"""A theme with an index of its own is looked through by it, any other is compared whole: no index spans several themes. What is
-nearest is compared once more in full precision, as a store does."""
+"""The facts or the turns of a theme that have an index of their own are looked through by it, any other are compared whole: no
+index spans several themes. What is nearest is compared once more in full precision, as a store does."""
 
 VECTOR_SCHEMA = """
 SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
@@ -115,24 +116,20 @@ SELECT c.relname, i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.inde
 WHERE i.indrelid = 'hm.vector'::regclass AND c.relname LIKE 'vector\\_of\\_%'
 """
 
-PARTITIONED = ("fact", "turn")
-"""Tables that may be in partitions: those that grow with what is written. No statement here names a partition."""
-
 MOST_PARTITIONS = 1_000
 
 IN_PARTITIONS = """
-ALTER TABLE hm.{table} RENAME TO {plain};
-CREATE TABLE hm.{table} (LIKE hm.{plain} INCLUDING ALL) PARTITION BY HASH (theme);
-DROP TABLE hm.{plain};
+ALTER TABLE hm.item RENAME TO item_plain;
+CREATE TABLE hm.item (LIKE hm.item_plain INCLUDING ALL) PARTITION BY HASH (theme);
+DROP TABLE hm.item_plain;
 """
+"""The table that grows with what is written. No statement here names a partition."""
 
-PARTITION = "CREATE TABLE hm.{name} PARTITION OF hm.{table} FOR VALUES WITH (MODULUS {count}, REMAINDER {place})"
+PARTITION = "CREATE TABLE hm.{name} PARTITION OF hm.item FOR VALUES WITH (MODULUS {count}, REMAINDER {place})"
 
-IS_EMPTY = (
-    "SELECT NOT EXISTS (SELECT FROM hm.fact) AND NOT EXISTS (SELECT FROM hm.turn) AND to_regclass('hm.vector') IS NULL"
-)
+IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM hm.item) AND to_regclass('hm.vector') IS NULL"
 
-COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'hm.fact'::regclass"
+COUNT_PARTITIONS = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'hm.item'::regclass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +183,7 @@ def migrate_team_schema(
     :param runtime_role: the role that stores connect as; no theme is open to it yet, see `team_rights.py`
     :param model: the model of the vectors from now on; those of another are replaced
     :param replace_vectors: vectors of another dimension may be dropped: stores make them again
-    :param partitions: into how many parts the tables of an empty database are divided, by a hash of the theme
+    :param partitions: into how many parts the items of an empty database are divided, by a hash of the theme
     :raises TeamError: the database is newer than this program, has another dimension, or cannot be reached
     """
     if dimension is not None and not 1 <= dimension <= WIDEST:
@@ -205,7 +202,7 @@ def migrate_team_schema(
                 conn.execute(text)
                 conn.execute("INSERT INTO hm.migration (version, name) VALUES (%s, %s)", (version, name))
         if partitions is not None:
-            divide_tables(conn, partitions)
+            divide_items(conn, partitions)
         if dimension is not None:
             add_vector_table(conn, dimension, replace=replace_vectors)
         if model is not None:
@@ -280,8 +277,8 @@ def renew_vector_functions(conn: psycopg.Connection[Any]) -> None:
         conn.execute(sql.SQL(VECTOR_FUNCTIONS).format(place=sql.SQL(schema.place)))
 
 
-def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
-    """Divide the tables that grow into partitions, by a hash of the theme.
+def divide_items(conn: psycopg.Connection[Any], count: int) -> None:
+    """Divide the table of items into partitions, by a hash of the theme.
 
     :raises ArgumentError: the database has rows or vectors already, or another number of partitions
     """
@@ -291,16 +288,14 @@ def divide_tables(conn: psycopg.Connection[Any], count: int) -> None:
     if there or conn.execute(IS_EMPTY).fetchone() != (True,):
         found = f"{there} partitions" if there else "rows or vectors"
         raise ArgumentError(f"only an empty database is divided into partitions, and this one has {found}", count)
-    for table in PARTITIONED:
-        names = {"table": sql.Identifier(table), "plain": sql.Identifier(f"{table}_plain")}
-        conn.execute(sql.SQL(IN_PARTITIONS).format(**names))
-        for place in range(count):
-            numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
-            conn.execute(sql.SQL(PARTITION).format(**names, **numbers, name=sql.Identifier(f"{table}_{place}")))
+    conn.execute(IN_PARTITIONS)
+    for place in range(count):
+        numbers = {"count": sql.Literal(count), "place": sql.Literal(place)}
+        conn.execute(sql.SQL(PARTITION).format(name=sql.Identifier(f"item_{place}"), **numbers))
 
 
 def index_large_themes(dsn: str) -> list[str]:
-    """Give each large theme an index over its own vectors and drop those of themes no longer large, as the owner.
+    """Give the facts or turns of each large theme an index over their vectors, and drop what is no longer needed, as the owner.
 
     An index over all themes would find the nearest of everybody first, and hardly one of the requested theme. Writers
     continue meanwhile. Returns the themes that now have an index.
@@ -311,20 +306,23 @@ def index_large_themes(dsn: str) -> list[str]:
             raise ArgumentError("this database keeps no vectors: run `team migrate` with --dimension first")
         there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
         wanted = {
-            to_vector_index_name(theme): theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE
+            to_vector_index_name(theme, kind): (theme, kind)
+            for theme, kind, count in conn.execute(THEMES_OF_VECTORS)
+            if count > LARGE
         }
         for name, whole in there.items():
             if name not in wanted or not whole:  # one whose making was cut off is of no use
                 conn.execute(sql.SQL("DROP INDEX CONCURRENTLY hm.{}").format(sql.Identifier(name)))
-        for name, theme in wanted.items():
+        for name, of in wanted.items():
             if not there.get(name):
                 conn.execute(
                     sql.SQL(
-                        "CREATE INDEX CONCURRENTLY {} ON hm.vector USING hnsw (embedding {}.halfvec_cosine_ops) WHERE theme = {}"
-                    ).format(sql.Identifier(name), sql.SQL(schema.place), sql.Literal(theme))
+                        "CREATE INDEX CONCURRENTLY {} ON hm.vector USING hnsw (embedding {}.halfvec_cosine_ops)"
+                        " WHERE theme = {} AND kind = {}"
+                    ).format(sql.Identifier(name), sql.SQL(schema.place), *map(sql.Literal, of))
                 )
         conn.execute("ANALYZE hm.vector")
-        return sorted(wanted.values())
+        return sorted({theme for theme, _ in wanted.values()})
 
 
 def find_unindexed_themes(conn: psycopg.Connection[Any]) -> list[str]:
@@ -332,10 +330,10 @@ def find_unindexed_themes(conn: psycopg.Connection[Any]) -> list[str]:
     if read_team_schema(conn).dimension is None:
         return []
     there: dict[str, bool] = dict(conn.execute(INDEXES).fetchall())
-    large = [theme for theme, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]
-    return [theme for theme in large if not there.get(to_vector_index_name(theme))]
+    large = [(theme, kind) for theme, kind, count in conn.execute(THEMES_OF_VECTORS) if count > LARGE]
+    return sorted({theme for theme, kind in large if not there.get(to_vector_index_name(theme, kind))})
 
 
-def to_vector_index_name(theme: str) -> str:
-    """Return the name of a theme's index."""
-    return "vector_of_" + hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:16]
+def to_vector_index_name(theme: str, kind: str) -> str:
+    """Return the name of the index over the vectors of a theme's facts, or of its turns."""
+    return "vector_of_" + hashlib.md5(f"{kind} {theme}".encode(), usedforsecurity=False).hexdigest()[:16]

@@ -44,6 +44,8 @@ from hermes_memory_bridge.team.database.team_states import (
     to_wrong_version_state,
 )
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.model import Uid
+from hermes_memory_store.sync.shared_turns import MOST_CHARS
 from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 
@@ -60,6 +62,9 @@ PAGE = 2_000
 """Rows of one pull, of `PAGE_BYTES` in all, or one."""
 
 PAGE_BYTES = 4 * 2**20
+
+TURN_PAGE, TURN_PAGE_BYTES = 500, MOST_CHARS
+"""Turns of one pull and their bytes, or one: who takes them in must not keep others waiting."""
 
 ANSWER_S = 15.0
 """How long one answer may take; that to a push of more than `BATCH` rows may take `LOAD_S`."""
@@ -111,7 +116,10 @@ SELECT * FROM hm.push(
 
 WINNERS = "SELECT * FROM hm.pull_winners(%(theme)s, %(ids)s::uuid[], %(hlcs)s::bigint[], %(nodes)s::uuid[])"
 
-PULL = "SELECT * FROM hm.pull(%(theme)s, %(after)s, %(limit)s, %(bytes)s)"
+PULL = "SELECT * FROM hm.pull(%(theme)s, %(turns)s, %(live)s, %(after)s, %(upto)s, %(limit)s, %(bytes)s)"
+
+UNKNOWN = -1
+"""Clock of a row that a store does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,13 +335,24 @@ class TeamServer:
         return to_push_result(rows, row[0], row[1], row[2], token)
 
     def pull(self, theme: str, after: int, limit: int = PAGE) -> RowPage:
-        """Return the rows after a position in a theme, in order.
+        """Return the rows after a position in a theme, in order, but for captured turns.
 
         :raises TeamError: the database cannot be used now
         """
-        with self.limit_answer_time(ANSWER_S):
-            named = {"theme": theme, "after": after, "limit": limit, "bytes": PAGE_BYTES}
-            found = self.conn.execute(PULL, named).fetchall()
+        bounds = {"after": after, "upto": None, "limit": limit, "bytes": PAGE_BYTES}
+        return self._fetch_page(theme, after, {"turns": False, "live": True, **bounds})
+
+    def pull_turns(self, theme: str, after: int, upto: int, *, live: bool = True) -> RowPage:
+        """Return the captured turns between two positions in a theme, in order.
+
+        :param live: not only erased ones
+        :raises TeamError: the database cannot be used now
+        """
+        bounds = {"after": after, "upto": upto, "limit": TURN_PAGE, "bytes": TURN_PAGE_BYTES}
+        return self._fetch_page(theme, after, {"turns": True, "live": live, **bounds})
+
+    def _fetch_page(self, theme: str, after: int, named: Mapping[str, Any]) -> RowPage:
+        found = self.rows(PULL, {"theme": theme, **named})
         if not found:
             return RowPage([], PullCursor(after), more=False)
         end, gc_seq, mark_seq, mark_token = found[0][:4]
@@ -352,6 +371,14 @@ class TeamServer:
             "nodes": [one.node for one in lost],
         }
         return [(row[0], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
+
+    def fetch_rows(self, theme: str, wanted: Sequence[Uid]) -> list[SyncRow]:
+        """Return these rows, as far as they exist, in order.
+
+        :raises TeamError: the database cannot be used now
+        """
+        named = {"theme": theme, "ids": list(wanted), "hlcs": [UNKNOWN] * len(wanted), "nodes": list(wanted)}
+        return [parse_pulled_row(theme, row) for row in self.rows(WINNERS, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of one statement.

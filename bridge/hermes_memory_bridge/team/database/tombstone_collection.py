@@ -26,10 +26,10 @@ HORIZON = """
 SELECT max(seq) FROM hm.mark WHERE theme = %(theme)s AND at < now() - make_interval(days => %(days)s)
 """
 
-DELETED = "DELETE FROM hm.fact WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
+DELETED = "DELETE FROM hm.item WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
 
 ORPHANS = """
-DELETE FROM hm.conflict c WHERE theme = %(theme)s AND NOT EXISTS (SELECT FROM hm.fact f WHERE f.theme = c.theme AND f.id = c.id)
+DELETE FROM hm.conflict c WHERE theme = %(theme)s AND NOT EXISTS (SELECT FROM hm.item f WHERE f.theme = c.theme AND f.id = c.id)
 """
 
 # The mark at the horizon stays, since whoever has seen all before it may stand on it; and each node's last one, by which a

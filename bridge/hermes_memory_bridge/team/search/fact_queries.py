@@ -45,17 +45,17 @@ SHORTEST_STEM = 3
 SETTINGS = ("SET LOCAL hnsw.iterative_scan = relaxed_order", "SET LOCAL hnsw.ef_search = 100")
 """For this transaction alone. Only the index of a large theme heeds them."""
 
-NEAREST = "SELECT * FROM hm.find_nearest(%(theme)s, %(model)s, %(asked)s, %(limit)s)"
+NEAREST = "SELECT * FROM hm.find_nearest(%(theme)s, %(kind)s, %(model)s, %(asked)s, %(limit)s)"
 
 SIMILARITY_SQL = "SELECT * FROM hm.compare_vectors(%(theme)s, %(model)s, %(asked)s, %(ids)s::uuid[])"
 
 MATCHING_SQL = """
-SELECT n, array_agg(id::text) FROM hm.worded(
-  %(theme)s, %(queries)s::text[], %(types)s::text[], %(tiers)s::text[], %(scopes)s::text[], %(newest)s, %(most)s
+SELECT n, array_agg(id::text), array_agg(bytes) FROM hm.worded(
+  %(theme)s, %(kind)s, %(queries)s::text[], %(types)s::text[], %(tiers)s::text[], %(scopes)s::text[], %(newest)s, %(most)s
 ) GROUP BY n
 """
 
-TOTAL = "SELECT hm.count_facts(%s, %s)"
+TOTAL = "SELECT hm.count_items(%s, %s, %s)"
 
 FACTS = "SELECT * FROM hm.find_facts(%(theme)s, %(ids)s::uuid[])"
 
@@ -105,44 +105,46 @@ def find_fact_answers(
     :raises QueryError: as `parse_query`
     """
     taken = parse_query(line, theme=theme, now=clock())
-    total = min(MOST_COUNTED, server.value(TOTAL, (theme, MOST_COUNTED)) or 0)
-    near = find_nearest_facts(server, theme, meant, limit, floor) if meant is not None else []
+    total = min(MOST_COUNTED, server.value(TOTAL, (theme, "fact", MOST_COUNTED)) or 0)
+    near = find_nearest_items(server, theme, "fact", meant, limit, floor)
     hits = find_matching_facts(server, theme, taken)
-    best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near])
+    best = select_rarest_facts(hits, total, keep=[uid for uid, _ in near or ()])
     rows = server.rows(FACTS, {"theme": theme, "ids": best}) if best else []
-    close = {uid for uid, _ in near}
-    others = (
-        compute_similarities(server, theme, meant, [uid for uid in best if uid not in close]) if meant and near else {}
-    )
+    others = compute_other_similarities(server, theme, meant, best, near)
     facts = [RemoteFact(Uid(uid), content, json.loads(attrs), between) for uid, content, attrs, between in rows]
     labels = [label for label in taken.filter.scopes if label]
     named = server.rows(SCOPES, (theme, [scope_sync_uid(theme, label) for label in labels])) if labels else []
-    return FactAnswers(theme, facts, near, others, total, [label for (label,) in named])
+    return FactAnswers(theme, facts, near or [], others, total, [label for (label,) in named])
 
 
-def find_nearest_facts(
-    server: TeamServer, theme: str, meant: QueryEmbedding, limit: int, floor: float
-) -> list[tuple[Uid, float]]:
-    """Find the nearest facts, none below the floor; nothing where there are no vectors of that model."""
-    if server.schema.dimension != len(meant.vector):
-        return []
+def find_nearest_items(
+    server: TeamServer, theme: str, kind: str, meant: QueryEmbedding | None, limit: int, floor: float
+) -> list[tuple[Uid, float]] | None:
+    """Find the nearest facts or turns, none below the floor; None where vectors cannot be compared."""
+    if meant is None or server.schema.dimension != len(meant.vector):
+        return None
     asked = format_pgvector(meant.vector)
-    told = {"theme": theme, "model": meant.model, "asked": asked, "limit": limit + EXTRA_NEAREST}
+    told = {"theme": theme, "kind": kind, "model": meant.model, "asked": asked, "limit": limit + EXTRA_NEAREST}
     try:
         found = server.set_up(SETTINGS, NEAREST, told)
     except TeamError as error:
         if error.state.name != DENIED.name:
             raise
-        return []  # words answer without
+        return None  # words answer without
     close = [(Uid(uid), near) for uid, near in found if near >= floor]
     return sorted(close, key=lambda one: (-one[1], tuple(-byte for byte in uids.parse_uid(one[0]))))[:limit]
 
 
-def compute_similarities(
-    server: TeamServer, theme: str, meant: QueryEmbedding, wanted: Sequence[Uid]
+def compute_other_similarities(
+    server: TeamServer,
+    theme: str,
+    meant: QueryEmbedding | None,
+    found: Sequence[Uid],
+    near: Sequence[tuple[Uid, float]] | None,
 ) -> dict[Uid, float]:
-    """Return the similarity of these facts, as far as they have vectors of that model."""
-    if not wanted:
+    """Return the similarity of those that were found beside the nearest, as far as they have vectors of that model."""
+    wanted = set(found) - {uid for uid, _ in near or ()}
+    if meant is None or near is None or not wanted:
         return {}
     told = {"theme": theme, "model": meant.model, "asked": format_pgvector(meant.vector), "ids": list(wanted)}
     return {Uid(uid): near for uid, near in server.rows(SIMILARITY_SQL, told)}
@@ -155,11 +157,12 @@ def format_pgvector(vector: Sequence[float]) -> str:
 
 def find_matching_facts(server: TeamServer, theme: str, taken: Query) -> list[list[Uid]]:
     """Find the newest facts that have each word, then those that have all."""
-    queries = to_tsqueries(taken, theme)
+    queries = to_tsqueries(taken, theme, "fact")
     wanted = taken.filter
     usual = wanted.tiers >= LIVE_TIERS and not wanted.types and not wanted.scopes
     told = {
         "theme": theme,
+        "kind": "fact",
         "queries": queries,
         "types": sorted(wanted.types) or None,
         # A store counts how often a word is over all tiers, unless a line asks for some.
@@ -168,7 +171,7 @@ def find_matching_facts(server: TeamServer, theme: str, taken: Query) -> list[li
         "newest": NEWEST,
         "most": MOST,
     }
-    found = dict(server.rows(MATCHING_SQL, told))
+    found = {n: ids for n, ids, _ in server.rows(MATCHING_SQL, told)}
     return [found.get(n, []) for n in range(1, len(queries) + 1)]
 
 
@@ -186,7 +189,7 @@ def select_rarest_facts(hits: Sequence[Sequence[Uid]], total: int, keep: Sequenc
     return list(dict.fromkeys([*best, *keep]))
 
 
-def to_tsqueries(taken: Query, theme: str) -> list[str]:
+def to_tsqueries(taken: Query, theme: str, kind: str) -> list[str]:
     """Return one tsquery for each word of a line and one for all of them; an empty one when it has no text."""
     look = to_query_terms(taken.words, taken.phrases, taken.excluded)
     add_synonyms(look)
@@ -196,12 +199,12 @@ def to_tsqueries(taken: Query, theme: str) -> list[str]:
         return [""] if not taken.has_text or look.excluded else []
     together = [" & ".join(f"({one})" for one in [*words, *phrases])] if len(words) + len(phrases) > 1 else []
     said = [*words, *phrases, *together]
-    return [f"({one}) & {to_theme_lexeme(theme)}" for one in said]
+    return [f"({one}) & {to_theme_lexeme(theme, kind)}" for one in said]
 
 
-def to_theme_lexeme(theme: str) -> str:
-    """Return the lexeme that every fact of a theme has."""
-    return f"'@{hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()}'"
+def to_theme_lexeme(theme: str, kind: str) -> str:
+    """Return the lexeme that every fact of a theme has, or every turn."""
+    return f"'@{'turn' if kind == 'turn' else ''}{hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()}'"
 
 
 def to_word_tsquery(word: QueryTerm) -> str:

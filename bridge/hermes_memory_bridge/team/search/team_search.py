@@ -40,6 +40,7 @@ from hermes_memory_store.sync.row_validation import MAX_CONTENT
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.team.database.team_server import TeamServer
+    from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ IDLE_S = 30.0
 """How long a connection is kept for the next question."""
 
 NEAR = 60
-"""Facts near in meaning that are looked at, as of a store's own."""
+"""Facts or turns near in meaning that are looked at, as of a store's own."""
 
 MOST_THEMES = 20
 """Themes of one question."""
@@ -207,29 +208,24 @@ class TeamSearch:
             return TeamFallback(state.words, themes_requested=named)
 
     def _facts(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
-        from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding, find_fact_answers
+        from hermes_memory_bridge.team.search.fact_queries import find_fact_answers
 
         store = self.worker.store
-        meant = QueryEmbedding(f"{asked.model}:{len(asked.vector)}", asked.vector) if asked and asked.vector else None
-        said = find_fact_answers(server, theme, query, meant, NEAR, asked.floor if asked else 0.0, store.clock)
+        said = find_fact_answers(server, theme, query, *to_meaning(asked), store.clock)
         facts = [one for one in said.facts if is_fact_presentable(store, theme, one)]
         made = build_remote_fact_store(
             theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock
         )
-        return RemoteMatches(
-            made, None if asked is None else to_local_neighbours(asked, made, said.near, said.compared)
-        )
+        return RemoteMatches(made, to_local_neighbours(asked, made, "fact", said.near, said.compared))
 
     def _turns(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.turn_queries import find_turn_answers
 
         store = self.worker.store
-        said = find_turn_answers(server, theme, query, store.clock)
+        said = find_turn_answers(server, theme, query, *to_meaning(asked), store.clock)
         turns = [one for one in said.turns if is_turn_presentable(store, theme, one)]
-        # Their meaning is compared by no machine but those that have them: words answer.
-        return RemoteMatches(
-            build_remote_turn_store(theme, turns, total=said.total, policies=store.policies, clock=store.clock), None
-        )
+        made = build_remote_turn_store(theme, turns, total=said.total, policies=store.policies, clock=store.clock)
+        return RemoteMatches(made, to_local_neighbours(asked, made, "turn", said.near, said.compared))
 
     def _disconnect(self) -> None:
         server, self._server = self._server, None
@@ -264,17 +260,28 @@ def is_turn_presentable(store: Store, theme: str, one: RemoteTurn) -> bool:
     return not policy.quarantine or find_turn_rule(one.said.content) is None
 
 
+def to_meaning(asked: QueryVector | None) -> tuple[QueryEmbedding | None, int, float]:
+    """Return the vector of a query, how many of its neighbours are looked at, and how near they must be."""
+    from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
+
+    if asked is None or not asked.vector:
+        return None, NEAR, 0.0
+    return QueryEmbedding(f"{asked.model}:{len(asked.vector)}", asked.vector), NEAR, asked.floor
+
+
 def to_local_neighbours(
-    asked: QueryVector, made: Store, near: list[tuple[Uid, float]], compared: Mapping[Uid, float]
-) -> QueryVector:
+    asked: QueryVector | None, made: Store, of: Kind, near: list[tuple[Uid, float]], compared: Mapping[Uid, float]
+) -> QueryVector | None:
     """Return the semantic neighbours in the form recall expects: by the ids of that store."""
+    if asked is None:
+        return None
 
     def nearest(_store: Store, kind: str, _theme: str, limit: int, besides: Collection[int]) -> list[tuple[int, float]]:
-        if kind != "fact":
+        if kind != of:
             return []
         measured = {**compared, **dict(near)}
         asked_for = set(besides)
-        ids = {fact.uid: fact.id for fact in made.facts.by_uids(measured).values()}
+        ids = made.embedding_inputs.find_ids(of, measured)
         wanted = {uid for uid, _ in near[:limit]} | {uid for uid, key in ids.items() if key in asked_for}
         found = [(ids[uid], measured[uid]) for uid in wanted if uid in ids]
         return sorted(found, key=lambda one: (-one[1], -one[0]))

@@ -60,26 +60,66 @@ $$;
 -- Digests of contents are keyed: a plain one, wherever it is kept on, tells whoever guesses a text that he was right.
 INSERT INTO hm.setting (name, value)
 SELECT 'hash_key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-UPDATE hm.fact f SET content_sha = k.sha, curated = hm.to_curated(k.sha, f.attrs), curated_pin = coalesce(f.attrs -> 'pinned' = 'true', false)
+
+-- Facts, scopes and captured turns are items of one table: one push, one pull, one set of sizes and one purge hold for all of them.
+ALTER TABLE hm.fact RENAME TO item;
+ALTER TABLE hm.item RENAME CONSTRAINT fact_pkey TO item_pkey;
+ALTER TABLE hm.item DROP COLUMN words;
+DROP INDEX hm.fact_theme_seq;
+UPDATE hm.item SET kind = 'forged' WHERE kind = 'turn';  -- no program wrote that, nor a fact under the uid of a turn
+INSERT INTO hm.item (theme, id, kind, content, attrs, state, hlc, node, seq, origin, pushed_by)
+SELECT theme, id, 'turn', content,
+       CASE state WHEN 0 THEN jsonb_build_object('session', session, 'role', role, 'said_at', said_at) ELSE '{}' END,
+       state, 0, node, seq, origin, pushed_by
+FROM hm.turn ON CONFLICT (theme, id) DO NOTHING;
+DROP TABLE hm.turn;
+UPDATE hm.item i SET content_sha = k.sha, curated = hm.to_curated(k.sha, i.attrs), curated_pin = coalesce(i.attrs -> 'pinned' = 'true', false)
 FROM (
   SELECT r.theme, r.id, sha256(convert_to(s.value || r.content, 'UTF8')) AS sha
-  FROM hm.fact r, hm.setting s WHERE s.name = 'hash_key' AND r.content IS NOT NULL
-) k WHERE f.theme = k.theme AND f.id = k.id;
+  FROM hm.item r, hm.setting s WHERE s.name = 'hash_key' AND r.content IS NOT NULL
+) k WHERE i.theme = k.theme AND i.id = k.id;
 DO $$
 BEGIN
   IF to_regclass('hm.vector') IS NOT NULL THEN
-    UPDATE hm.vector v SET content_sha = f.content_sha FROM hm.fact f WHERE f.theme = v.theme AND f.id = v.id;
+    UPDATE hm.vector v SET content_sha = i.content_sha FROM hm.item i WHERE i.theme = v.theme AND i.id = v.id;
+    ALTER TABLE hm.vector ADD COLUMN kind text NOT NULL DEFAULT 'fact';
+    ALTER TABLE hm.vector ALTER COLUMN kind DROP DEFAULT;
   END IF;
 END $$;
 
+-- Turns are exchanged apart from all else, since facts do not wait for them: neither steps over the other's rows. The words are as in
+-- 013, and more of a turn, which has at most 100,000 characters. The word of a theme is another one for its turns: whoever looks for
+-- facts does not read what was said.
+ALTER TABLE hm.item ADD COLUMN is_turn boolean GENERATED ALWAYS AS (kind = 'turn') STORED,
+ADD COLUMN words tsvector GENERATED ALWAYS AS (
+  strip(to_tsvector('simple', replace(replace(replace(replace(replace(replace(
+    CASE WHEN (octet_length(content) = length(content)
+               AND octet_length(attrs ->> 'target') = length(attrs ->> 'target')) IS NOT FALSE
+    THEN left(coalesce(attrs ->> 'target', ''), 400) || ' '
+      || left(coalesce(content, ''), CASE kind WHEN 'turn' THEN 100000 ELSE 8000 END)
+    ELSE hm.folded(left(coalesce(attrs ->> 'target', ''), 400) || ' '
+      || left(coalesce(content, ''), CASE kind WHEN 'turn' THEN 100000 ELSE 8000 END)) END,
+    '.', ' '), '/', ' '), '-', ' '), '@', ' '), '<', ' '), '+', ' ')))
+  || array_to_tsvector(ARRAY[CASE kind WHEN 'turn' THEN '@turn' ELSE '@' END || md5(theme)])
+) STORED;
+CREATE INDEX item_words ON hm.item USING gin (words);
+CREATE UNIQUE INDEX item_theme_seq ON hm.item (theme, is_turn, seq);
+CREATE INDEX item_fact ON hm.item (theme, id) WHERE kind = 'fact';
+CREATE INDEX item_said ON hm.item (theme, seq) WHERE kind = 'turn' AND state = 0;
+
 -- Sizes: no store takes more than 100,000 characters. What is there already stays as it is.
-ALTER TABLE hm.fact ADD CONSTRAINT fact_sizes CHECK (
+ALTER TABLE hm.item ADD CONSTRAINT item_sizes CHECK (
   octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND pg_column_size(origin) <= 65536
   AND cardinality(anc) <= 256 AND octet_length(theme) <= 1024 AND octet_length(kind) <= 64
 ) NOT VALID;
-ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
-  pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
-) NOT VALID;
+
+-- A turn never changes, so it has no clock: it is there (0), or was erased for ever (2).
+ALTER TABLE hm.item ADD CONSTRAINT item_turn CHECK (
+  kind <> 'turn' OR state = 2 OR (
+    state = 0 AND hlc = 0 AND content IS NOT NULL AND jsonb_typeof(attrs -> 'role') = 'string'
+    AND jsonb_typeof(attrs -> 'said_at') = 'number' AND jsonb_typeof(attrs -> 'session') IN ('string', 'null')
+  ) IS TRUE
+);
 
 -- Versions that lost against one that did not know of them, until a person decides; whoever has the winner alone would never hear of them.
 CREATE TABLE hm.conflict (
@@ -121,7 +161,8 @@ BEGIN
   INSERT INTO hm.clock AS c (theme, seq) VALUES (asked, rows)
   ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq RETURNING c.seq - rows INTO base;
   taken := greatest(
-    (SELECT max(f.seq) FROM hm.fact f WHERE f.theme = asked), (SELECT max(t.seq) FROM hm.turn t WHERE t.theme = asked),
+    (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
+    (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND i.is_turn),
     (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked)
   );
   IF taken > base THEN
@@ -135,10 +176,10 @@ BEGIN
 END $$;
 
 -- Takes versions of rows. Of two versions the purged one wins, then the one of the higher clock, then of the higher node; what is
--- stamped more than five minutes ahead is left out, and one that was taken when a clock was wrong loses against any other. A purge
--- empties its row. The first origin of a row stands, and who brought it is who is connected. What a curator made hot stays his
--- choice while its text does. Returns the number before the first row, the time, and the numbers of the rows that are the database's
--- version now.
+-- stamped more than five minutes ahead is left out, and one that was taken when a clock was wrong loses against any other. A turn is
+-- only ever erased, and nothing else becomes a turn. A purge empties its row. The first origin of a row stands, and who brought it is
+-- who is connected. What a curator made hot stays his choice while its text does. Returns the number before the first row, the time,
+-- and the numbers of the rows that are the database's version now.
 CREATE FUNCTION hm.push(
   asked text, by uuid, token uuid, own_ms bigint, uids uuid[], kinds text[], texts text[], about text[], replaced uuid[],
   states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[],
@@ -160,7 +201,7 @@ BEGIN
       AS r (id, kind, said, described, replaced_id, state, stamp, store, before, source, n)
     WHERE stamp >> 16 <= ms + 300000
   ), w AS (
-    INSERT INTO hm.fact AS f (
+    INSERT INTO hm.item AS f (
       theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by, worded_by, changed_by,
       curated, curated_pin
     )
@@ -181,17 +222,18 @@ BEGIN
         changed_by = excluded.changed_by,
         curated = CASE WHEN excluded.state < 2 THEN CASE WHEN is_curator THEN excluded.curated ELSE f.curated END END,
         curated_pin = excluded.state < 2 AND CASE WHEN is_curator THEN excluded.curated_pin ELSE f.curated_pin END
-      WHERE (excluded.state = 2, excluded.hlc, excluded.node)
-          > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest(ms, own_ms) + 300000 THEN 0 ELSE f.hlc END, f.node)
+      WHERE CASE WHEN 'turn' IN (f.kind, excluded.kind) THEN f.kind = excluded.kind AND f.state = 0 AND excluded.state = 2
+            ELSE (excluded.state = 2, excluded.hlc, excluded.node)
+               > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest(ms, own_ms) + 300000 THEN 0 ELSE f.hlc END, f.node) END
     RETURNING f.seq
   )
   SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
-  DELETE FROM hm.conflict c USING hm.fact f
-  WHERE c.theme = asked AND f.theme = asked AND f.id = c.id AND f.seq > base AND (f.state = 2 OR c.hlc = ANY (f.anc));
+  DELETE FROM hm.conflict c USING hm.item f
+  WHERE c.theme = asked AND c.id = ANY (uids) AND f.theme = asked AND f.id = c.id AND (f.state = 2 OR c.hlc = ANY (f.anc));
   -- A vector belongs to one text, and does not outlive it.
   IF to_regclass('hm.vector') IS NOT NULL THEN
-    DELETE FROM hm.vector v USING hm.fact f
-    WHERE f.theme = asked AND f.seq > base AND v.theme = asked AND v.id = f.id
+    DELETE FROM hm.vector v USING hm.item f
+    WHERE v.theme = asked AND v.id = ANY (uids) AND f.theme = asked AND f.id = v.id
       AND (f.state <> 0 OR f.content_sha IS DISTINCT FROM v.content_sha);
   END IF;
 END $$;
@@ -213,8 +255,8 @@ BEGIN
          session_user || '/' || left(u.store::text, 8)
   FROM unnest(uids, kinds, texts, about, states, stamps, stores, befores)
     AS u (id, kind, said, described, state, stamp, store, before)
-  JOIN hm.fact f ON f.theme = asked AND f.id = u.id
-  WHERE f.state < 2 AND u.stamp <> f.hlc AND u.stamp <> ALL (f.anc)
+  JOIN hm.item f ON f.theme = asked AND f.id = u.id
+  WHERE f.kind <> 'turn' AND f.state < 2 AND u.stamp <> f.hlc AND u.stamp <> ALL (f.anc)
     AND u.stamp >> 16 <= (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 300000
     AND (SELECT count(*) FROM hm.conflict o WHERE o.theme = asked AND o.id = u.id) < 16
   ON CONFLICT DO NOTHING;
@@ -226,27 +268,7 @@ BEGIN
   RETURN kept;
 END $$;
 
--- Takes captured turns, and erases those that are pushed as erased; a turn never changes. Returns the number before the first.
-CREATE FUNCTION hm.push_turns(
-  asked text, by uuid, token uuid, uids uuid[], stores uuid[], sessions text[], roles text[], texts text[], times bigint[],
-  states smallint[], sources text[], OUT base bigint
-) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  base := hm.tick(asked, by, token, cardinality(uids), greatest(
-    (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(sessions || sources) AS t)
-  ));
-  INSERT INTO hm.turn AS h (theme, id, session, role, content, said_at, state, node, seq, origin, pushed_by)
-  SELECT asked, u.id, u.session, u.role, u.content, u.said_at, u.state, u.store, base + u.n,
-         CASE WHEN u.state = 0 THEN u.source::jsonb END,
-         CASE WHEN u.state = 0 THEN session_user || '/' || left(u.store::text, 8) END
-  FROM unnest(uids, stores, sessions, roles, texts, times, states, sources) WITH ORDINALITY
-    AS u (id, store, session, role, content, said_at, state, source, n)
-  ON CONFLICT (theme, id) DO UPDATE SET session = NULL, role = NULL, content = NULL, said_at = NULL, state = 2,
-      seq = excluded.seq, origin = NULL, pushed_by = NULL
-    WHERE excluded.state = 2 AND h.state = 0;
-END $$;
-
--- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: the facts are held as they are until the vectors
+-- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: the items are held as they are until the vectors
 -- stand, and those that somebody is writing to are passed over, since waiting for two of them could be waiting for each other.
 -- Returns how many were not passed over.
 CREATE FUNCTION hm.keep_vectors(asked text, maker text, uids uuid[], shas bytea[], numbers text[]) RETURNS bigint
@@ -258,11 +280,11 @@ BEGIN
   WITH u AS (
     SELECT * FROM unnest(uids, shas, numbers) AS u (id, sha, many)
   ), f AS MATERIALIZED (
-    SELECT f.id FROM hm.fact f JOIN u ON u.id = f.id AND u.sha = f.content_sha
-    WHERE f.theme = asked AND f.state = 0 FOR SHARE OF f SKIP LOCKED
+    SELECT f.id, f.kind FROM hm.item f JOIN u ON u.id = f.id AND u.sha = f.content_sha
+    WHERE f.theme = asked AND f.state = 0 AND f.kind IN ('fact', 'turn') FOR SHARE OF f SKIP LOCKED
   ), w AS (
-    INSERT INTO hm.vector AS v (theme, id, model, content_sha, embedding)
-    SELECT asked, u.id, maker, u.sha, u.many::real[] FROM u JOIN f ON f.id = u.id
+    INSERT INTO hm.vector AS v (theme, id, kind, model, content_sha, embedding)
+    SELECT asked, u.id, f.kind, maker, u.sha, u.many::real[] FROM u JOIN f ON f.id = u.id
     ON CONFLICT (theme, id) DO UPDATE
       SET model = excluded.model, content_sha = excluded.content_sha, embedding = excluded.embedding
       WHERE (v.model, v.content_sha) <> (excluded.model, excluded.content_sha)
@@ -271,10 +293,11 @@ BEGIN
   RETURN held;
 END $$;
 
--- As before, and by the roles that one is a member of, too.
-CREATE OR REPLACE FUNCTION hm.worded(
-  asked text, queries text[], types text[], tiers text[], scopes text[], newest int, most int
-) RETURNS TABLE (n int, id uuid)
+-- As before, and by the roles that one is a member of, too; of turns as of facts, with their bytes.
+DROP FUNCTION hm.worded(text, text[], text[], text[], text[], int, int), hm.turns_worded(text, text[], int, int);
+CREATE FUNCTION hm.worded(
+  asked text, of_kind text, queries text[], types text[], tiers text[], scopes text[], newest int, most int
+) RETURNS TABLE (n int, id uuid, bytes int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
   IF asked <> ALL (hm.allowed_themes()) THEN
@@ -282,35 +305,20 @@ BEGIN
   END IF;
   FOR n IN 1 .. cardinality(queries) LOOP
     IF queries[n] = '' THEN
-      RETURN QUERY SELECT n, f.id FROM hm.fact f
-        WHERE f.theme = asked AND f.kind = 'fact' AND f.state = 0
+      RETURN QUERY SELECT n, f.id, octet_length(f.content) FROM hm.item f
+        WHERE f.theme = asked AND f.kind = of_kind AND f.state = 0
           AND (types IS NULL OR f.attrs ->> 'type' = ANY (types)) AND (tiers IS NULL OR f.attrs ->> 'tier' = ANY (tiers))
           AND (scopes IS NULL OR coalesce(f.attrs ->> 'scope', '') = ANY (scopes))
         ORDER BY f.id DESC LIMIT newest;
     ELSE
-      RETURN QUERY SELECT n, w.id FROM (
-        SELECT f.id FROM hm.fact f
-        WHERE f.words @@ queries[n]::tsquery AND f.theme = asked AND f.kind = 'fact' AND f.state = 0
+      RETURN QUERY SELECT n, w.id, w.bytes FROM (
+        SELECT f.id, octet_length(f.content) AS bytes FROM hm.item f
+        WHERE f.words @@ queries[n]::tsquery AND f.theme = asked AND f.kind = of_kind AND f.state = 0
           AND (types IS NULL OR f.attrs ->> 'type' = ANY (types)) AND (tiers IS NULL OR f.attrs ->> 'tier' = ANY (tiers))
           AND (scopes IS NULL OR coalesce(f.attrs ->> 'scope', '') = ANY (scopes))
         LIMIT most
       ) w ORDER BY w.id DESC LIMIT newest;
     END IF;
-  END LOOP;
-END $$;
-
-CREATE OR REPLACE FUNCTION hm.turns_worded(asked text, queries text[], newest int, most int)
-RETURNS TABLE (n int, id uuid, bytes int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-BEGIN
-  IF asked <> ALL (hm.allowed_themes()) THEN
-    RETURN;
-  END IF;
-  FOR n IN 1 .. cardinality(queries) LOOP
-    RETURN QUERY SELECT n, w.id, w.bytes FROM (
-      SELECT t.id, octet_length(t.content) AS bytes FROM hm.turn t
-      WHERE t.words @@ queries[n]::tsquery AND t.theme = asked AND t.state = 0 LIMIT most
-    ) w ORDER BY w.id DESC LIMIT newest;
   END LOOP;
 END $$;
 

@@ -52,10 +52,14 @@ LANGUAGE sql STABLE AS $$
   SELECT coalesce(changed_by = session_user OR curated = hm.to_curated(sha, attrs) AND (curated_pin OR attrs -> 'pinned' = 'false'), false)
 $$;
 
--- A page of the rows after a position, at most so many and so many bytes, or one row; and the position after it.
-CREATE FUNCTION hm.pull(asked text, after bigint, most int, most_bytes bigint) RETURNS TABLE (
+-- A page of the rows after a position, of turns or of all else, at most so many and so many bytes, or one row; and the position after
+-- it, which lies at `last` at most. What is not `live` are purges alone.
+CREATE FUNCTION hm.pull(
+  asked text, turns boolean, live boolean, after bigint, last bigint, most int, most_bytes bigint
+) RETURNS TABLE (
   upto bigint, gc_seq bigint, mark_seq bigint, mark_token text, seq bigint, id text, kind text, content text, attrs text,
-  supersedes text, state smallint, hlc bigint, node text, anc bigint[], origin text, pushed_by text, worded_by text, changed_by text, trusted boolean, more boolean
+  supersedes text, state smallint, hlc bigint, node text, anc bigint[], origin text, pushed_by text, worded_by text, changed_by text,
+  trusted boolean, more boolean
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -70,12 +74,15 @@ BEGIN
       FROM (
         SELECT id, kind, content, attrs::text AS attrs, supersedes, state, hlc, node, anc, seq, origin::text AS origin, pushed_by,
                worded_by, changed_by, hm.is_trusted(changed_by, curated, curated_pin, content_sha, attrs) AS trusted
-        FROM hm.fact WHERE theme = asked AND seq > after ORDER BY seq LIMIT most
+        FROM hm.item
+        WHERE theme = asked AND is_turn = turns AND (live OR state = 2)
+          AND seq > after AND seq <= coalesce(last, 9223372036854775807)
+        ORDER BY seq LIMIT most
       ) r
     ) s
   ), p AS MATERIALIZED (SELECT * FROM q WHERE before < most_bytes),
   e AS MATERIALIZED (
-    SELECT l.more, CASE WHEN l.more THEN (SELECT max(seq) FROM p) ELSE c.seq END AS seq, c.gc_seq
+    SELECT l.more, CASE WHEN l.more THEN (SELECT max(seq) FROM p) ELSE least(c.seq, last) END AS seq, c.gc_seq
     FROM c, (SELECT count(*) = most OR count(*) > (SELECT count(*) FROM p) AS more FROM q) l
   ), m AS (
     SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = asked AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
@@ -85,7 +92,7 @@ BEGIN
   FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq;
 END $$;
 
--- The database's versions of rows, where they are others than these.
+-- The database's versions of rows, where they are others than these; -1 is the clock of one that is not known.
 CREATE FUNCTION hm.pull_winners(asked text, ids uuid[], hlcs bigint[], nodes uuid[]) RETURNS TABLE (
   seq bigint, id text, kind text, content text, attrs text, supersedes text, state smallint, hlc bigint, node text, anc bigint[],
   origin text, pushed_by text, worded_by text, changed_by text, trusted boolean
@@ -94,8 +101,9 @@ CREATE FUNCTION hm.pull_winners(asked text, ids uuid[], hlcs bigint[], nodes uui
 BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc, f.node::text, f.anc,
-        f.origin::text, f.pushed_by, f.worded_by, f.changed_by, hm.is_trusted(f.changed_by, f.curated, f.curated_pin, f.content_sha, f.attrs)
-      FROM unnest(ids, hlcs, nodes) AS u (id, hlc, node) JOIN hm.fact f ON f.theme = asked AND f.id = u.id
+        f.origin::text, f.pushed_by, f.worded_by, f.changed_by,
+        hm.is_trusted(f.changed_by, f.curated, f.curated_pin, f.content_sha, f.attrs)
+      FROM unnest(ids, hlcs, nodes) AS u (id, hlc, node) JOIN hm.item f ON f.theme = asked AND f.id = u.id
       WHERE (f.hlc, f.node) <> (u.hlc, u.node) ORDER BY f.seq;
   END IF;
 END $$;
@@ -108,41 +116,8 @@ CREATE FUNCTION hm.list_conflicts(asked text) RETURNS TABLE (
 BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT c.id::text, c.kind, c.content, c.attrs::text, c.state, c.hlc, c.node::text, c.anc, c.pushed_by
-      FROM hm.conflict c JOIN hm.fact f ON f.theme = c.theme AND f.id = c.id
+      FROM hm.conflict c JOIN hm.item f ON f.theme = c.theme AND f.id = c.id
       WHERE c.theme = asked AND f.state < 2 AND c.hlc <> ALL (f.anc) ORDER BY c.id, c.hlc, c.node LIMIT 2000;
-  END IF;
-END $$;
-
--- A page of the turns between two positions, at most so many and so many characters, or one turn.
-CREATE FUNCTION hm.pull_turns(asked text, after bigint, upto bigint, live boolean, most int, most_chars bigint) RETURNS TABLE (
-  id text, node text, session text, role text, content text, said_at bigint, state smallint, origin text, pushed_by text,
-  seq bigint, found bigint
-) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-  IF hm.may_read(asked) THEN
-    RETURN QUERY WITH p AS MATERIALIZED (
-      SELECT *, sum(coalesce(length(content), 0)) OVER (ORDER BY seq) - coalesce(length(content), 0) AS before
-      FROM (
-        SELECT id, node, session, role, content, said_at, state, seq, origin, pushed_by FROM hm.turn
-        WHERE theme = asked AND seq > after AND seq <= upto AND (state = 2 OR live) ORDER BY seq LIMIT most
-      ) q
-    )
-    SELECT p.id::text, p.node::text, p.session, p.role, p.content, p.said_at, p.state, p.origin::text, p.pushed_by, p.seq,
-           (SELECT count(*) FROM p)
-    FROM p WHERE before <= most_chars ORDER BY seq;
-  END IF;
-END $$;
-
--- These turns, as far as they are there.
-CREATE FUNCTION hm.find_turns(asked text, wanted uuid[]) RETURNS TABLE (
-  id text, node text, session text, role text, content text, said_at bigint, state smallint, origin text, pushed_by text
-) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-BEGIN
-  IF hm.may_read(asked) THEN
-    RETURN QUERY SELECT t.id::text, t.node::text, t.session, t.role, t.content, t.said_at, t.state, t.origin::text, t.pushed_by
-      FROM hm.turn t WHERE t.theme = asked AND t.id = ANY (wanted) ORDER BY t.seq;
   END IF;
 END $$;
 
@@ -151,27 +126,20 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 #variable_conflict use_column
 BEGIN
   IF hm.may_read(asked) THEN
-    RETURN QUERY SELECT t.id::text, t.state FROM hm.turn t WHERE t.theme = asked;
+    RETURN QUERY SELECT i.id::text, i.state FROM hm.item i WHERE i.theme = asked AND i.is_turn;
   END IF;
 END $$;
 
--- How many facts a theme has, counted so far, by the key's index alone: scopes are known by the version of their uids, which are
--- made of their labels.
-CREATE FUNCTION hm.count_facts(asked text, most int) RETURNS bigint
+-- How many facts or turns a theme has, counted so far, by an index alone.
+CREATE FUNCTION hm.count_items(asked text, of_kind text, most int) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN (
-    SELECT count(*) FROM (SELECT f.id FROM hm.fact f WHERE f.theme = asked ORDER BY f.id LIMIT most) f
-    WHERE get_byte(uuid_send(f.id), 6) >> 4 <> 5 AND hm.may_read(asked)
-  );
-END $$;
-
-CREATE FUNCTION hm.count_turns(asked text, most int) RETURNS bigint
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  RETURN (
-    SELECT count(*) FROM (SELECT t.id FROM hm.turn t WHERE t.theme = asked ORDER BY t.id LIMIT most) t WHERE hm.may_read(asked)
-  );
+  IF NOT hm.may_read(asked) THEN
+    RETURN 0;
+  ELSIF of_kind = 'turn' THEN
+    RETURN (SELECT count(*) FROM (SELECT FROM hm.item i WHERE i.theme = asked AND i.is_turn LIMIT most) t);
+  END IF;
+  RETURN (SELECT count(*) FROM (SELECT FROM hm.item i WHERE i.theme = asked AND i.kind = 'fact' LIMIT most) f);
 END $$;
 
 -- These facts in order, and for each how many lie between it and the one before, up to two.
@@ -183,10 +151,10 @@ BEGIN
     RETURN QUERY WITH c AS (SELECT id, lag(id) OVER (ORDER BY id) AS before FROM unnest(wanted) AS u (id))
       SELECT f.id::text, f.content, f.attrs::text, (
         SELECT count(*) FROM (
-          SELECT 1 FROM hm.fact n WHERE n.theme = asked AND n.id > c.before AND n.id < c.id AND n.kind = 'fact' LIMIT 2
+          SELECT 1 FROM hm.item n WHERE n.theme = asked AND n.id > c.before AND n.id < c.id AND n.kind = 'fact' LIMIT 2
         ) t
       )
-      FROM c JOIN hm.fact f ON f.theme = asked AND f.id = c.id
+      FROM c JOIN hm.item f ON f.theme = asked AND f.id = c.id
       WHERE f.kind = 'fact' AND f.state = 0 ORDER BY f.id;
   END IF;
 END $$;
@@ -195,47 +163,49 @@ CREATE FUNCTION hm.find_scopes(asked text, wanted uuid[]) RETURNS SETOF text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF hm.may_read(asked) THEN
-    RETURN QUERY SELECT f.content FROM hm.fact f
+    RETURN QUERY SELECT f.content FROM hm.item f
       WHERE f.theme = asked AND f.id = ANY (wanted) AND f.kind = 'scope' AND f.state = 0;
   END IF;
 END $$;
 
--- These turns and those around them, in the order of the theme's clock, and for each how many lie between it and the one before.
-CREATE FUNCTION hm.find_turns_around(asked text, wanted uuid[], far int, chars int, chars_beside int) RETURNS TABLE (
-  id text, session text, role text, content text, said_at bigint, between_them bigint
+-- These turns with those around them, and others that are near in meaning, in the order of the theme's clock, and for each how many
+-- lie between it and the one before.
+CREATE FUNCTION hm.find_turns_around(asked text, wanted uuid[], near uuid[], far int, chars int, chars_beside int) RETURNS TABLE (
+  id text, content text, attrs text, between_them bigint
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 BEGIN
   IF NOT hm.may_read(asked) THEN
     RETURN;
   END IF;
-  RETURN QUERY WITH u AS (SELECT t.seq FROM hm.turn t WHERE t.theme = asked AND t.id = ANY (wanted) AND t.state = 0),
+  RETURN QUERY WITH t AS NOT MATERIALIZED (
+    SELECT * FROM hm.item WHERE theme = asked AND kind = 'turn' AND state = 0
+  ), u AS (SELECT t.seq FROM t WHERE t.id = ANY (wanted)),
   a AS (
     SELECT DISTINCT b.seq FROM u, LATERAL (
-      (SELECT t.seq FROM hm.turn t WHERE t.theme = asked AND t.seq >= u.seq AND t.state = 0 ORDER BY t.seq LIMIT far + 1)
+      (SELECT t.seq FROM t WHERE t.seq >= u.seq ORDER BY t.seq LIMIT far + 1)
       UNION ALL
-      (SELECT t.seq FROM hm.turn t WHERE t.theme = asked AND t.seq < u.seq AND t.state = 0 ORDER BY t.seq DESC LIMIT far)
+      (SELECT t.seq FROM t WHERE t.seq < u.seq ORDER BY t.seq DESC LIMIT far)
     ) b
+    UNION SELECT t.seq FROM t WHERE t.id = ANY (near)
   ), c AS (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM a)
-  SELECT t.id::text, t.session, t.role,
-    left(t.content, CASE WHEN t.id = ANY (wanted) THEN chars ELSE chars_beside END), t.said_at, (
-      SELECT count(*) FROM (
-        SELECT 1 FROM hm.turn n WHERE n.theme = asked AND n.seq > c.before AND n.seq < c.seq AND n.state = 0 LIMIT 2
-      ) s
+  SELECT t.id::text, left(t.content, CASE WHEN t.id = ANY (wanted) THEN chars ELSE chars_beside END), t.attrs::text, (
+      SELECT count(*) FROM (SELECT 1 FROM t n WHERE n.seq > c.before AND n.seq < c.seq LIMIT 2) s
     )
-  FROM c JOIN hm.turn t ON t.theme = asked AND t.seq = c.seq WHERE t.state = 0 ORDER BY t.seq;
+  FROM c JOIN t ON t.seq = c.seq ORDER BY t.seq;
 END $$;
 
--- Facts after a position that have no vector of this model, and the digests of their contents.
-CREATE FUNCTION hm.list_missing_vectors(asked text, maker text, after bigint, most int) RETURNS TABLE (seq bigint, id text, sha bytea)
+-- Facts or turns after a position that have no vector of this model, and the digests of their contents.
+CREATE FUNCTION hm.list_missing_vectors(asked text, of_kind text, maker text, after bigint, most int)
+RETURNS TABLE (seq bigint, id text, sha bytea)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
   IF hm.may_read(asked) THEN
-    RETURN QUERY SELECT f.seq, f.id::text, f.content_sha FROM hm.fact f
+    RETURN QUERY SELECT f.seq, f.id::text, f.content_sha FROM hm.item f
       LEFT JOIN hm.vector v ON v.theme = f.theme AND v.id = f.id AND v.model = maker AND v.content_sha = f.content_sha
-      WHERE f.theme = asked AND f.seq > after AND f.kind = 'fact' AND f.state = 0
-        AND f.attrs ->> 'tier' IN ('hot', 'cold') AND v.id IS NULL
+      WHERE f.theme = asked AND f.is_turn = (of_kind = 'turn') AND f.seq > after AND f.kind = of_kind AND f.state = 0
+        AND (f.is_turn OR f.attrs ->> 'tier' IN ('hot', 'cold')) AND v.id IS NULL
       ORDER BY f.seq LIMIT most;
   END IF;
 END $$;
@@ -246,21 +216,21 @@ BEGIN
   RETURN (SELECT v.model FROM hm.vector v WHERE v.theme = asked AND hm.may_read(asked) ORDER BY v.id LIMIT 1);
 END $$;
 
-CREATE FUNCTION hm.count_vectors() RETURNS TABLE (theme text, vectors bigint)
+CREATE FUNCTION hm.count_vectors() RETURNS TABLE (theme text, kind text, vectors bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   readable text[] := hm.allowed_themes();
 BEGIN
-  RETURN QUERY SELECT v.theme, count(*) FROM hm.vector v
-    WHERE readable IS NULL OR v.theme = ANY (readable) GROUP BY v.theme ORDER BY v.theme;
+  RETURN QUERY SELECT v.theme, v.kind, count(*) FROM hm.vector v
+    WHERE readable IS NULL OR v.theme = ANY (readable) GROUP BY 1, 2 ORDER BY 1, 2;
 END $$;
 
 -- No policy is needed where no table is read.
 DO $$
 DECLARE t text;
 BEGIN
-  FOREACH t IN ARRAY ARRAY['clock', 'mark', 'fact', 'turn', 'vector'] LOOP
+  FOREACH t IN ARRAY ARRAY['clock', 'mark', 'item', 'vector'] LOOP
     IF to_regclass('hm.' || t) IS NOT NULL THEN
       EXECUTE format('DROP POLICY IF EXISTS own_themes ON hm.%I', t);
       EXECUTE format('ALTER TABLE hm.%I DISABLE ROW LEVEL SECURITY', t);
