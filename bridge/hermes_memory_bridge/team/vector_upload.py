@@ -174,6 +174,8 @@ class VectorUpload:
             return LOOK_S
         self._connect(model)
         with Store.open(self.path, read_only=True) as store:
+            assert self._server is not None
+            self._server.names = store.sync.team_names()
             done = [self._upload_page(theme, heads[theme], model, store, made) for theme in due]
         self._disconnect()
         if all(done):
@@ -238,7 +240,7 @@ class VectorUpload:
         """Upload what one theme lacks; return whether all that is missing was looked up."""
         server, known = self._server, self._themes[theme]
         assert server is not None
-        other = server.schema.model or server.value(MODEL, (theme,))
+        other = server.schema.model or server.value(MODEL, (server.to_name(theme),))
         if other is not None and other != model:
             self._others[theme] = other
             known.restart()
@@ -248,7 +250,7 @@ class VectorUpload:
             known.restart()
         page: Sequence[Sequence[Any]] = ()
         while known.head != head:
-            parameters = {"theme": theme, "model": model, "after": known.after, "limit": PAGE}
+            parameters = {"theme": server.to_name(theme), "model": model, "after": known.after, "limit": PAGE}
             page = server.rows(MISSING_VECTORS_SQL, parameters)
             known.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
             known.after = page[-1][0] if page else known.after
@@ -275,7 +277,7 @@ class VectorUpload:
         found = made.by_uids(model, says)
         if found:
             answers = {
-                "theme": theme,
+                "theme": server.to_name(theme),
                 "model": model,
                 "ids": list(found),
                 "shas": [wanted[uid] for uid in found],

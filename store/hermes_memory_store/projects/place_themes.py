@@ -7,9 +7,8 @@ A store that was there before keeps `default` until its person chooses; a new on
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
@@ -43,7 +42,10 @@ WRITTEN_IN = """
 COUNT_OF_THEME = "SELECT count(*) FROM facts WHERE theme_id = ? AND tier <> 'withdrawn'"
 
 
-PORTABLE_IDENTITIES = "SELECT kind, value FROM project_aliases WHERE project_id = ? AND kind IN ('remote', 'root')"
+PORTABLE_IDENTITIES = """
+    SELECT kind, value FROM project_aliases
+    WHERE project_id = ? AND kind IN ('remote', 'root') AND value NOT LIKE 'file:%' ORDER BY seen_at, kind, value LIMIT 100
+"""
 
 
 class Places(StrEnum):
@@ -213,35 +215,16 @@ class PlaceThemes:
             found.append(ReadableTheme(PERSONAL, Relation.PERSONAL, own))
         return tuple(found)
 
-    def find_other_project(self, theme: str, projects: Iterable[dict[str, Any]]) -> str | None:
-        """Find the project of a team's theme where it is another than the one this theme is of here; None where it is not.
+    def list_identities(self, theme: str) -> list[str] | None:
+        """Return what the project of a theme is recognised by on every machine, each as its kind and value.
 
-        Two are one by a remote, or by their first commit where one of them has no remote. Nothing is known where neither the
-        team's facts nor this machine have any of these.
-
-        :param projects: in portable words, of facts that the team has
+        Empty for one that only this machine can recognise, by its path; None for a theme of no project, and for that of a
+        project which has joined another one: of two themes of one project, the first stands for it.
         """
         key = self._db.value(PROJECT_OF_THEME, (theme,))
-        if key is None:
+        if key is None or self._db.value(THEME_OF_PROJECT, (key,)) != theme:
             return None
-        own: dict[str, set[str]] = {"remote": set(), "root": set()}
-        for kind, value in self._db.rows(PORTABLE_IDENTITIES, (key,)):
-            own[kind].add(value)
-        other = None
-        for words in projects:
-            remotes, roots = set(words.get("remotes", ())), set(words.get("roots", ()))
-            if remotes and own["remote"]:
-                is_same = bool(remotes & own["remote"])
-            elif roots and own["root"]:
-                is_same = bool(roots & own["root"])
-            elif remotes or roots:
-                is_same = False
-            else:
-                continue
-            if is_same:
-                return None
-            other = other or next(iter(sorted(remotes) or sorted(roots)))
-        return other
+        return [f"{kind} {value}" for kind, value in self._db.rows(PORTABLE_IDENTITIES, (key,))]
 
     def is_seen(self, fact: Fact, own: str) -> bool:
         """Check whether a fact of another theme was written where the project of a theme is, or in no known place."""

@@ -77,6 +77,13 @@ ATTACKS = {
     "locks everybody out": ["LOCK TABLE hm.fact IN ACCESS EXCLUSIVE MODE"],
     "holds a counter": ["SELECT * FROM hm.clock FOR UPDATE"],
     "holds the rows": ["SELECT * FROM hm.fact FOR SHARE"],
+    "reads whose project a theme is": ["SELECT * FROM hm.identity"],
+    "looks for a project among closed themes": [
+        "SELECT hm.find_name('mine', '{remote example.com/shop}', false, NULL)"
+    ],
+    "says whose project a theme is without a push": [
+        "SELECT hm.claim('ours', gen_random_uuid(), '{remote example.com/shop}')"
+    ],
     "ticks a counter by itself": ["SELECT hm.tick('ours', gen_random_uuid(), gen_random_uuid(), 1, 0)"],
     "has a function look at a table of his own": [
         "CREATE TEMPORARY TABLE clock (LIKE hm.clock)",
@@ -177,7 +184,7 @@ READING = {
     "compare_vectors": "SELECT * FROM hm.compare_vectors('{theme}', 'm', '[1,1,1]', ARRAY['{uid}']::uuid[])",
     "worded": "SELECT * FROM hm.worded('{theme}', ARRAY[''], NULL, NULL, NULL, 10, 10)",
     "turns_worded": "SELECT * FROM hm.turns_worded('{theme}', ARRAY['said'], 10, 10)",
-    "list_themes": "SELECT * FROM hm.list_themes(NULL) t WHERE t = '{theme}'",
+    "list_themes": "SELECT * FROM hm.list_themes(NULL) WHERE theme = '{theme}'",
     "greet": "SELECT 1 FROM hm.greet('{uid}', ARRAY['{theme}'], '{{0}}', '{{NULL}}', '{{NULL}}') WHERE news::text <> '[]'",
     "is_changed": "SELECT 1 WHERE hm.is_changed(ARRAY['{theme}'], '{{0}}')",
 }
@@ -193,6 +200,9 @@ CHECKED_ELSEWHERE = {
     "folded",
     "allowed_themes",
     "may_read",
+    "list_identities",
+    "find_name",
+    "claim",
 }
 
 

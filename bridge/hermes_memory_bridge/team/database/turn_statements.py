@@ -25,7 +25,7 @@ PAGE = 500
 PUSH = """
 SELECT hm.push_turns(
   %(theme)s, %(by)s, %(token)s, %(ids)s::uuid[], %(nodes)s::uuid[], %(sessions)s::text[], %(roles)s::text[], %(contents)s::text[],
-  %(times)s::bigint[], %(states)s::smallint[], %(origins)s::text[]
+  %(times)s::bigint[], %(states)s::smallint[], %(origins)s::text[], %(claims)s::text[]
 )
 """
 
@@ -55,7 +55,7 @@ def push_turns(server: TeamServer, theme: str, node: str, rows: Sequence[SharedT
         found = server.conn.execute(
             PUSH,
             {
-                "theme": theme,
+                "theme": server.to_name(theme),
                 "by": node,
                 "token": token,
                 "ids": [one.uid for one in rows],
@@ -66,6 +66,7 @@ def push_turns(server: TeamServer, theme: str, node: str, rows: Sequence[SharedT
                 "times": [None if one.erased else one.at for one in rows],
                 "states": [2 if one.erased else 0 for one in rows],
                 "origins": [None if one.erased else format_origin_column(one.origin) for one in rows],
+                "claims": server.list_claims(theme),
             },
         ).fetchone()
     assert found is not None
@@ -78,7 +79,8 @@ def pull_turns(server: TeamServer, theme: str, after: int, upto: int, *, live: b
     :param live: not only erased ones
     :raises TeamError: the database cannot be used now
     """
-    asked = {"theme": theme, "after": after, "upto": upto, "live": live, "limit": PAGE, "chars": MOST_CHARS}
+    named = server.to_name(theme)
+    asked = {"theme": named, "after": after, "upto": upto, "live": live, "limit": PAGE, "chars": MOST_CHARS}
     found = server.rows(PULL, asked)
     rows = [to_turn_row(row) for row in found]
     if not rows or len(rows) == found[0][10] < PAGE:
@@ -91,7 +93,7 @@ def fetch_turns(server: TeamServer, theme: str, wanted: Sequence[Uid]) -> list[S
 
     :raises TeamError: the database cannot be used now
     """
-    return [to_turn_row(row) for row in server.rows(NAMED, (theme, list(wanted)))]
+    return [to_turn_row(row) for row in server.rows(NAMED, (server.to_name(theme), list(wanted)))]
 
 
 def fetch_turn_states(server: TeamServer, theme: str) -> dict[Uid, bool]:
@@ -99,7 +101,7 @@ def fetch_turn_states(server: TeamServer, theme: str) -> dict[Uid, bool]:
 
     :raises TeamError: the database cannot be used now
     """
-    return {Uid(uid): state == 2 for uid, state in server.rows(STATES, (theme,))}
+    return {Uid(uid): state == 2 for uid, state in server.rows(STATES, (server.to_name(theme),))}
 
 
 def to_turn_row(row: Sequence[object]) -> SharedTurnRow:

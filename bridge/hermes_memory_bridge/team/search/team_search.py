@@ -189,10 +189,11 @@ class TeamSearch:
                     return TeamFallback(NOT_NAMED, themes_requested=named)
                 self._server = TeamServer(dsn, listen=False)
             server = self._server
-            there = fact_queries.find_remote_themes(server, wanted.themes)
+            server.names = wanted.names
+            there = fact_queries.find_remote_themes(server, wanted.themes, wanted.claims)
             ask_one = self._facts if kind == "fact" else self._turns
             missing = [theme for theme in there if theme not in wanted.complete][:MOST_THEMES]
-            found = {theme: ask_one(server, theme, query, asked) for theme in missing}
+            found = {theme: ask_one(server, theme, there[theme], query, asked) for theme in missing}
             return TeamFallback(ANSWERED, found, named)
         except Exception as error:
             self._disconnect()
@@ -206,12 +207,12 @@ class TeamSearch:
                 self._back_off(state)
             return TeamFallback(state.words, themes_requested=named)
 
-    def _facts(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+    def _facts(self, server: TeamServer, theme: str, name: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding, find_fact_answers
 
         store = self.worker.store
         meant = QueryEmbedding(f"{asked.model}:{len(asked.vector)}", asked.vector) if asked and asked.vector else None
-        said = find_fact_answers(server, theme, query, meant, NEAR, asked.floor if asked else 0.0, store.clock)
+        said = find_fact_answers(server, name, query, meant, NEAR, asked.floor if asked else 0.0, store.clock)
         facts = [one for one in said.facts if is_fact_presentable(store, theme, one)]
         made = build_remote_fact_store(
             theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock
@@ -220,11 +221,11 @@ class TeamSearch:
             made, None if asked is None else to_local_neighbours(asked, made, said.near, said.compared)
         )
 
-    def _turns(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+    def _turns(self, server: TeamServer, theme: str, name: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.turn_queries import find_turn_answers
 
         store = self.worker.store
-        said = find_turn_answers(server, theme, query, store.clock)
+        said = find_turn_answers(server, name, query, store.clock)
         turns = [one for one in said.turns if is_turn_presentable(store, theme, one)]
         # Their meaning is compared by no machine but those that have them: words answer.
         return RemoteMatches(
