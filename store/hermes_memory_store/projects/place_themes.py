@@ -33,6 +33,15 @@ IS_TAKEN = """
     UNION ALL SELECT 1 FROM credentials WHERE theme = ?1 LIMIT 1
 """
 
+CAME_FROM_TEAM = """
+    SELECT 1 FROM themes t JOIN sync_themes y ON y.theme_id = t.id
+    WHERE t.name = ?1 AND y.seq > 0 AND t.name NOT IN (SELECT theme FROM place_themes) AND EXISTS (
+      SELECT 1 FROM facts f JOIN origins o ON o.id = f.origin_id JOIN projects p ON p.id = o.project_id
+      WHERE f.theme_id = t.id AND o.way = 'team' AND coalesce(p.joined_id, p.id) = ?2
+    )
+"""
+"""Finds an exchanged theme of no project with facts that others wrote in this one."""
+
 WRITTEN_IN = """
     SELECT coalesce(p.joined_id, p.id), count(*) FROM facts f JOIN origins o ON o.id = f.origin_id
       JOIN projects p ON p.id = o.project_id
@@ -179,7 +188,7 @@ class PlaceThemes:
             themes = find_project_themes(conn, key)
             if themes:
                 return themes[0]
-            theme = find_free_theme(conn, project)
+            theme = find_team_theme(conn, key, project) or find_free_theme(conn, project)
             conn.execute("INSERT INTO place_themes VALUES (?, ?, ?)", (key, theme, self._clock()))
         return theme
 
@@ -187,7 +196,7 @@ class PlaceThemes:
         """Return the theme that the project with a key has, or would have beside others that are planned."""
         known = find_project_themes(conn, key)
         (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()
-        return known[0] if known else find_free_theme(conn, name, besides)
+        return known[0] if known else find_team_theme(conn, key, name) or find_free_theme(conn, name, besides)
 
     def project_of(self, theme: str) -> str | None:
         """Return the name of the project whose theme this is; None where it is none of a project."""
@@ -283,6 +292,13 @@ class PlaceThemes:
 def find_project_themes(conn: sqlite3.Connection, key: int) -> list[ThemeName]:
     """Return the themes of a project: its own first, then those of projects that have joined it."""
     return [ThemeName(name) for (name,) in conn.execute(THEME_OF_PROJECT, (key,))]
+
+
+def find_team_theme(conn: sqlite3.Connection, key: int, project: str) -> ThemeName | None:
+    """Return the theme of a new project's name where it came from the team before the project was seen here; else None."""
+    theme = make_theme_name(project)
+    is_common = theme in (DEFAULT, PERSONAL)
+    return None if is_common or conn.execute(CAME_FROM_TEAM, (theme, key)).fetchone() is None else theme
 
 
 def find_free_theme(conn: sqlite3.Connection, project: str, besides: list[ThemeName] | None = None) -> ThemeName:

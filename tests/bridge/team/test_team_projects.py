@@ -25,6 +25,7 @@ from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import scope_sync_uid
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import Database, made_database, migrate_openly
 from tests.bridge.team.machines import Machine
@@ -84,13 +85,15 @@ class Project:
 class Clone(Project):
     """A machine with a clone of a repository, whose theme syncs; with further projects in it."""
 
-    def __init__(self, home: Path, remote: str | None, *, is_repository: bool = True, more: str = "") -> None:
+    def __init__(
+        self, home: Path, remote: str | None, *, is_repository: bool = True, folder: str = "shop", more: str = ""
+    ) -> None:
         policy = f"[defaults]\nsync = true\nsync_turns = true\n{more}"
         (home / "memory-themes.toml").write_text(policy, encoding="utf-8")
         policies = Policies.load(home / "memory-themes.toml")
         self.home = home
         super().__init__(
-            Store.open(home / "memory.db", policies=policies), home / "shop", remote, is_repository=is_repository
+            Store.open(home / "memory.db", policies=policies), home / folder, remote, is_repository=is_repository
         )
         self.run = SyncRun(Store.open(home / "memory.db", policies=policies))  # as a bridge has a store of its own
 
@@ -125,14 +128,14 @@ def member(tmp_path: Path) -> Iterator[Member]:
     made: list[Clone] = []
 
     def make(
-        name: str, remote: str | None, *, before: str | None = None, is_repository: bool = True, more: str = ""
+        name: str, remote: str | None, *, before: str | None = None, is_repository: bool = True, **given: str
     ) -> Clone:
         """:param before: the remote of another project of the same name, which the machine saw first"""
         (tmp_path / name).mkdir()
         if before is None:
-            made.append(Clone(tmp_path / name, remote, is_repository=is_repository))
+            made.append(Clone(tmp_path / name, remote, is_repository=is_repository, **given))
         else:
-            first = Clone(tmp_path / name, before, more=more)
+            first = Clone(tmp_path / name, before, **given)
             second = Clone.__new__(Clone)
             second.home, second.run = first.home, first.run
             Project.__init__(second, first.store, first.home / "work" / "shop", remote, is_repository=is_repository)
@@ -272,6 +275,23 @@ def test_clones_of_one_project_share_their_theme(database: Database, member: Mem
     assert ben.exchange(database).state.name == "idle"
     ann.exchange(database)
     assert ann.contents() == ben.contents() == {"Postgres", "5432"}
+
+
+def test_a_theme_that_came_from_the_team_is_that_of_the_project_once_it_is_seen_here(
+    database: Database, member: Member
+) -> None:
+    ann = member("ann", ACME)
+    ann.write("D[db]: Postgres")
+    ann.exchange(database)
+    ben = member("ben", None, is_repository=False, folder="notes", more="\n[themes.shop]\nsync = true\n")
+    ben.exchange(database)
+    shop = ben.another("shop", "https://github.com/acme/shop.git")
+    fork = ben.another("fork/shop", "https://github.com/fork/shop.git")
+    assert (shop.theme, fork.theme) == ("shop", "shop-2")
+    assert shop.contents() == {"Postgres"}
+    shop.write("V[port]: 5432")
+    settle(database, ben, ann)
+    assert ann.contents() == shop.contents() == {"Postgres", "5432"}
 
 
 @pytest.mark.parametrize("first", ["ann", "ben"])
@@ -587,6 +607,27 @@ def test_the_identities_of_a_theme_are_bounded(database: Database) -> None:
     push_as_member(database, "shop", ["root 0", "remote " + "x" * 5_000])
     assert 100 <= len(identities(database)["shop"]) < 200
     assert max(map(len, identities(database)["shop"])) < 1_100
+
+
+def test_a_scope_that_claims_the_uid_it_has_under_the_name_of_here_is_not_taken_for_it(
+    database: Database, member: Member
+) -> None:
+    ann, ben = member("ann", ACME), member("ben", ACME, before=OTHER)
+    ann.write("D[db]: Postgres", scope="storage")
+    ann.exchange(database)
+    ben.write("V[port]: 5432", scope="storage")
+    settle(database, ben)
+    forged = scope_sync_uid("shop-2", "storage")
+    database.run(
+        "WITH c AS (UPDATE hm.clock SET seq = seq + 1 WHERE theme = 'shop' RETURNING seq) INSERT INTO hm.fact"
+        " (theme, id, kind, content, attrs, hlc, node, seq) SELECT 'shop', '" + forged + "', 'scope', 'storage',"
+        ' \'{"status": "closed", "opened_at": 1, "closed_at": 2, "closed_by": null}\', hlc + 1, node, c.seq'
+        " FROM hm.fact, c WHERE kind = 'scope'"
+    )
+    settle(database, ben, ann)
+    assert str(ben.store.scopes.get("shop-2", "storage").status) == "open"
+    assert [one.kind for one in ben.store.sync.hidden_versions()] == ["scope"]
+    assert [one.kind for one in ann.store.sync.hidden_versions()] == ["scope"]
 
 
 # What else names a theme.

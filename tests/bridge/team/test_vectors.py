@@ -91,6 +91,14 @@ def test_every_fact_of_a_shared_theme_gets_its_vector(side: Side) -> None:
     assert {(theme, uid, model) for theme, uid, model in rows} == {(THEME, uid, MODEL) for uid in uids}
 
 
+def test_vectors_go_where_the_team_has_the_theme_under_another_name(side: Side) -> None:
+    uid = side.write("the car is in the garage")
+    side.store.sync.rename_in_team(THEME, "theirs")
+    assert side.fill().status()["state"] == "filled"
+    with psycopg.connect(side.database.admin) as conn:
+        assert conn.execute("SELECT theme, id::text FROM hm.vector").fetchall() == [("theirs", uid)]
+
+
 def test_the_team_has_the_same_angle_as_the_store(side: Side) -> None:
     uid = side.write("the car is in the garage")
     side.fill()
