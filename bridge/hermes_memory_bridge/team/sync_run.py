@@ -173,6 +173,10 @@ class SyncRun:
         self._refused.hurry()
         self._said = None
 
+    def is_kept_apart(self, theme: str) -> bool:
+        """Check whether the team's theme of this name is another one, of which nothing may come here."""
+        return theme in self._apart
+
     def _try_refused_again(self) -> None:
         """Queue rows that the database refused for another attempt, when that is due."""
         if not self._refused.is_due:

@@ -227,13 +227,14 @@ class PlaceThemes:
     def list_identities(self, theme: str) -> list[str] | None:
         """Return what the project of a theme is recognised by on every machine, each as its kind and value.
 
-        Empty for one that only this machine can recognise, by its path; None for a theme of no project, and for that of a
+        None for a theme of no project. Empty for one that only this machine can recognise, by its path, and for that of a
         project which has joined another one: of two themes of one project, the first stands for it.
         """
         key = self._db.value(PROJECT_OF_THEME, (theme,))
-        if key is None or self._db.value(THEME_OF_PROJECT, (key,)) != theme:
+        if key is None:
             return None
-        return [f"{kind} {value}" for kind, value in self._db.rows(PORTABLE_IDENTITIES, (key,))]
+        is_first = self._db.value(THEME_OF_PROJECT, (key,)) == theme
+        return [f"{kind} {value}" for kind, value in self._db.rows(PORTABLE_IDENTITIES, (key,))] if is_first else []
 
     def is_seen(self, fact: Fact, own: str) -> bool:
         """Check whether a fact of another theme was written where the project of a theme is, or in no known place."""

@@ -100,6 +100,12 @@ class Clone(Project):
     def another(self, folder: str, remote: str | None) -> Project:
         return Project(self.store, self.home / folder, remote)
 
+    def write_elsewhere(self, line: str) -> None:
+        """Write in the project of the same name that the machine saw first."""
+        with self.store.attribute(self.store.projects.locate(Origin(way=Way.TOOL), self.home / "shop")):
+            self.store.facts.write("shop", line)
+            self.store.turns.add("shop", "user", f"please note {line}")
+
     def exchange(self, database: Database, dsn: str | None = None) -> SyncOutcome:
         with TeamServer(dsn or database.runtime) as server:
             self.run.expire_backoffs()
@@ -333,8 +339,7 @@ def test_the_other_project_of_a_machine_keeps_apart_while_its_namesake_meets(
 ) -> None:
     ann, ben = member("ann", ACME), member("ben", ACME, before=OTHER)
     own = ben.store
-    with own.attribute(own.projects.locate(Origin(way=Way.TOOL), ben.home / "shop")):
-        own.facts.write("shop", "D[db]: SQLite")
+    ben.write_elsewhere("D[db]: SQLite")
     ann.write("D[db]: Postgres")
     ben.write("V[port]: 5432")
     settle(database, ann, ben)
@@ -505,7 +510,7 @@ def test_of_two_themes_of_one_project_the_first_stands_for_it(member: Member) ->
     assert second.theme == "copy"
     second.change_remote(ACME)
     assert ann.store.place_themes.list_identities("shop") == [IDENTITY]
-    assert ann.store.place_themes.list_identities("copy") is None
+    assert ann.store.place_themes.list_identities("copy") == []
     assert ann.store.place_themes.list_identities("default") is None
 
 
@@ -538,6 +543,26 @@ def test_who_was_exchanged_under_a_name_goes_on_under_it(database: Database, mem
     assert ben.contents() == {"5432", "db1"}
     assert ben.store.sync.team_names() == {}
     assert identities(database) == {"shop": {IDENTITY}, "shop-2": {IDENTITY}}
+
+
+def test_a_push_that_is_refused_again_and_again_is_not_tried_without_end(database: Database, member: Member) -> None:
+    ann, ben = member("ann", ACME), member("ben", OTHER)
+    ann.store.facts.write("shop", "D[db]: Postgres")
+    ann.exchange(database)
+    database.run("DELETE FROM hm.identity")  # as programs of before left it, who took each other for one project
+    ben.write("V[port]: 5432")
+    database.run("UPDATE hm.member SET themes = '{}', reads = '{shop}'")
+    ben.exchange(database)
+    database.run("UPDATE hm.member SET themes = '{*}'")
+    ann.write("V[host]: db1")
+    ann.exchange(database)
+    with TeamServer(database.runtime) as server:
+        ben.run.expire_backoffs()
+        assert [ben.run.run(server).more for _ in range(3)] == [True, False, False]
+        assert ben.run.outcome.state.name == "other project"
+        assert "takes nothing of this theme" in ben.run.outcome.state.words
+    assert ben.contents() == {"5432", "Postgres", "db1"}
+    assert ann.contents() == {"Postgres", "db1"}
 
 
 def test_another_database_has_names_of_its_own(
@@ -652,6 +677,7 @@ def test_verify_and_status_name_the_theme_as_here_and_the_name_of_the_team(datab
     ann.write("D[db]: Postgres", scope="storage")
     ann.exchange(database)
     ben.write("V[port]: 5432", scope="storage")
+    ben.write_elsewhere("D[db]: SQLite")
     policies = Policies.load(ben.home / "memory-themes.toml")
     syncer = Syncer(
         ben.home / "memory.db", lambda: database.runtime, open_store=lambda path: Store.open(path, policies=policies)
@@ -664,9 +690,31 @@ def test_verify_and_status_name_the_theme_as_here_and_the_name_of_the_team(datab
         syncer.stop()
     assert found["shop-2"].same, found["shop-2"]
     assert found["shop-2"].rows == 4 + 1
+    assert (found["shop"].rows, found["shop"].waiting, found["shop"].differs) == (0, 1 + 1, False)
     rows = {one["theme"]: one for one in syncer.report["themes"]}
     assert rows["shop-2"]["team_name"] == "shop"
     assert rows["shop-2"]["state"] == "idle"
+
+
+def test_changes_and_closed_themes_are_told_by_the_name_of_the_team(database: Database, member: Member) -> None:
+    ann, ben = member("ann", ACME), member("ben", ACME, before=OTHER)
+    ann.write("D[db]: Postgres")
+    ann.exchange(database)
+    ben.write("V[port]: 5432")
+    with TeamServer(database.runtime) as server:
+        for _ in range(2):
+            ben.run.run(server)
+        assert server.listening
+        assert server.is_unchanged([KnownTheme("shop-2", ben.run.store.sync.cursor("shop-2"))])
+        ann.write("V[host]: db1")
+        ann.exchange(database)
+        assert server.wait_for_notification(["shop-2"], 20)
+        ben.run.run(server)
+    assert ben.contents() == {"Postgres", "5432", "db1"}
+    restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["shop-2"])
+    said = ben.exchange(database)
+    assert ben.state() == "closed"
+    assert "not open to this role in the team database: shop;" in said.state.words
 
 
 def test_the_command_gives_a_theme_another_name_in_the_team(database: Database, member: Member) -> None:

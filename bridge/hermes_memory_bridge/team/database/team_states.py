@@ -61,7 +61,7 @@ NOT_A_WRITER = TeamState(
 )
 OTHER_PROJECT = TeamState(
     "other project",
-    "the team has another project under this name; nothing of this theme is exchanged",
+    "the team database takes nothing of this theme, which is another project's there; what is written waits",
 )
 DISK = TeamState("disk full", "the team database has no space left; what is written here waits")
 FAULT = TeamState("fault", "the team database answered with an error")
