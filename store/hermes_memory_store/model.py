@@ -658,6 +658,8 @@ class FactFilter:
     pinned: bool | None = None
     read: bool | None = None
     """Whether a session was ever given it, or found it by a search."""
+    cooled_by: str | None = None
+    """What made it cold: `scope` (it was closed), `pressure`, or `uncurated` (no curator of the team made it hot)."""
     ways: frozenset[Way] = frozenset()
     """By which they came in."""
     projects: frozenset[str] = frozenset()

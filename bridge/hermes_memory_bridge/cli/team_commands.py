@@ -91,26 +91,40 @@ def owner_option(command: F) -> F:
 
 
 def rights_options(command: F) -> F:
-    """Add `--read` and `--until`."""
+    """Add `--read`, `--curate` and `--until`."""
     command = click.option("--until", metavar="DATE", type=click.DateTime(), help="When the rights end (local time).")(
         command
     )
-    return read_option(command)
+    return level_options(command)
 
 
-def read_option(command: F) -> F:
-    """Add `--read`."""
+def level_options(command: F) -> F:
+    """Add `--read` and `--curate`."""
+    command = click.option(
+        "--curate",
+        "curates",
+        metavar="THEME",
+        multiple=True,
+        help="A theme in which it may also make facts hot and pinned for everybody.",
+    )(command)
     return click.option("--read", "reads", metavar="THEME", multiple=True, help="A theme that it may only read.")(
         command
     )
 
 
-def format_rights(themes: Sequence[str], reads: Sequence[str] = (), until: object = None) -> str:
+def format_rights(
+    themes: Sequence[str], reads: Sequence[str] = (), curates: Sequence[str] = (), until: object = None
+) -> str:
     """Return what a role may, in words."""
     from hermes_memory_bridge.team.database.team_rights import EVERY_THEME
 
-    parts = ["every theme" if EVERY_THEME in themes else ", ".join(themes)] if themes else []
-    parts += [f"{', '.join(reads)} (only reading)"] if reads else []
+    def to_words(named: Sequence[str]) -> str:
+        return "every theme" if EVERY_THEME in named else ", ".join(named)
+
+    writes = [theme for theme in themes if theme not in curates]
+    parts = [to_words(writes)] if writes else []
+    parts += [f"{to_words(curates)} (as a curator)"] if curates else []
+    parts += [f"{to_words(reads)} (only reading)"] if reads else []
     return ("; ".join(parts) or "no theme") + (f", until {until}" if until else "")
 
 
@@ -161,7 +175,7 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
 def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **rights: Any) -> None:
     """Set the themes that are open to a role, as the owner.
 
-    Without THEME and --read: every theme, new ones too.
+    Without THEME, --read and --curate: every theme, new ones too.
     """
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     import_team_driver()
@@ -175,22 +189,22 @@ def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tupl
 @unused_store_option
 @json_option
 @owner_option
-@read_option
+@level_options
 @click.argument("role")
 @click.argument("themes", metavar="[THEME]...", nargs=-1)
 def team_open_command(
-    as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], reads: tuple[str, ...]
+    as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **levels: tuple[str, ...]
 ) -> None:
     """Open more themes to a role, as the owner; a new theme is open to nobody."""
-    if not (themes or reads):
+    if not (themes or any(levels.values())):
         raise ArgumentError(f"name the themes that are opened; `team restrict {role}` alone opens every theme", role)
     import_team_driver()
     from hermes_memory_bridge.team.database import team_rights
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    run_with_driver_errors(lambda: team_rights.open_themes(dsn, role, themes, reads=reads))
-    document = {"role": role, "themes": list(themes), "reads": list(reads)}
-    print_answer(as_json, document, f"{role} sees {format_rights(themes, reads)} from now on")
+    run_with_driver_errors(lambda: team_rights.open_themes(dsn, role, themes, **levels))
+    document = {"role": role, "themes": list(themes), **{name: list(named) for name, named in levels.items()}}
+    print_answer(as_json, document, f"{role} sees {format_rights(themes, **levels)} from now on")
 
 
 @team_group.command("invite")
@@ -204,7 +218,7 @@ def team_open_command(
 def team_invite_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[str, ...], **settings: Any) -> None:
     """Make a role for a person, as the owner, and print the code for `team connect`, which works once.
 
-    Without THEME and --read it may read and write every theme.
+    Without THEME, --read and --curate it may read and write every theme.
     """
     import_team_driver()
     from hermes_memory_bridge.team.database import team_members
@@ -231,7 +245,7 @@ def team_members_command(as_json: bool, admin_dsn: str) -> None:
 def format_members(found: Sequence[Member]) -> str:
     """Return a line for each role that exchanges rows."""
     lines = [
-        f"{one.role}{'' if one.logs_in else ' (a group)'}: {format_rights(one.themes, one.reads, one.until)}"
+        f"{one.role}{'' if one.logs_in else ' (a group)'}: {format_rights(one.themes, one.reads, one.curates, one.until)}"
         for one in found
     ]
     return "\n".join(lines) or "nobody was let in"
@@ -692,6 +706,11 @@ def format_sync_status(status: dict[str, Any]) -> str:
         lines.append(f"{status['conflicts']} said differently on two machines at once; see `sync conflicts`")
     if status.get("review"):
         lines.append(f"{status['review']} from the team wait for you; see `hermes-memory-tui review`")
+    if status.get("uncurated"):
+        lines.append(
+            f"{status['uncurated']} are hot in the team and kept cold here, since no curator made them hot; see"
+            " `hermes-memory-tui facts cooled:uncurated`, and pin or restore what you agree to"
+        )
     if status.get("vectors") and status["themes"]:
         lines.append(status["vectors"]["words"])
     lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]

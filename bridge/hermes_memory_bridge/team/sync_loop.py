@@ -507,6 +507,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             "refused_count": len(refused),
             "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
             "review": sync.quarantined_count(),
+            "uncurated": sync.uncurated_count(),
             "aside_count": len(aside),
             "aside": [
                 {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]

@@ -43,6 +43,7 @@ from hermes_memory_bridge.team.database.team_states import (
     to_other_project_state,
     to_taken_name_state,
 )
+from hermes_memory_bridge.team.shared_conflicts import SharedConflicts
 from hermes_memory_bridge.team.sync_outcome import (
     ProgressCallback,
     SyncOutcome,
@@ -120,6 +121,7 @@ class SyncRun:
         self._left = False
         self._sharing: list[ThemeSharing] | None = None
         """Themes whose captured turns were exchanged last."""
+        self._conflicts = SharedConflicts(store)
         self._sent_at: int | None = None
         """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
 
@@ -146,6 +148,7 @@ class SyncRun:
             self._pull(server, news.theme)
             self._forget_deleted(news)
         outcome.admitted = sync.admit_held()
+        changed = {news.theme for news in greeting.news}
         self._note_fetched()
         shared = self._with_turns()
         version = self.store.data_version()
@@ -161,6 +164,7 @@ class SyncRun:
                 continue
             with self._tolerate_denial(theme, theme):
                 self._left = self._push(server, theme) or self._left
+                self._exchange_conflicts(server, theme, is_changed=theme in changed)
         self._note_fetched()
         outcome.more = self._sync_turns(server, shared, read_only=greeting.read_only) or outcome.more
         if not self._left and not outcome.more and outcome.state.name in (*COMPLETE_STATES, CLOSED, OTHER_PROJECT.name):
@@ -341,6 +345,10 @@ class SyncRun:
         count.conflicts += applied.conflicts
         count.unreached.update(applied.unreached)
         self.on_progress()
+
+    def _exchange_conflicts(self, server: TeamServer, theme: str, *, is_changed: bool) -> None:
+        """Share what lost here, and list what lost elsewhere: nobody decides about another list than the others."""
+        self.outcome.themes[theme].conflicts += self._conflicts.exchange(server, theme, is_changed=is_changed)
 
     def _list(self, server: TeamServer, theme: str, cursor: PullCursor) -> None:
         """Pull everything the database has, from the start.

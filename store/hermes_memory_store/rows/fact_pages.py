@@ -164,6 +164,9 @@ def filter_conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list
         where.append("pinned = 1" if wanted.pinned else "pinned = 0")
     if wanted.read is not None:
         where.append(f"f.id {'' if wanted.read else 'NOT '}IN (SELECT fact_id FROM reads)")
+    if wanted.cooled_by is not None:
+        where += ["tier = 'cold'", "cooled_by = ?"]
+        args.append(wanted.cooled_by)
     if wanted.seen_from is not None and wanted.theme is not None:
         where.append(names.seen_from_condition([wanted.theme], wanted.seen_from))
     if wanted.theme is not None and names.known_theme_keys(wanted.also):  # a condition makes a search check every hit

@@ -1,7 +1,7 @@
 """The search language: parse one line into words, phrases and filters.
 
     deploy "blue green" -staging type:decision,value scope:"Release 2"
-    tier:cold target:srv before:2026-03-01 after:7d by:person from:import in:shop read:never
+    tier:cold target:srv before:2026-03-01 after:7d by:person from:import in:shop read:never cooled:scope
 
 Everything that is not a known filter is words: no line a person or an agent can type is a syntax error. Only the
 value of a filter can be wrong; the error then names it together with the values that would be right.
@@ -44,10 +44,14 @@ TIERS: dict[str, frozenset[Tier]] = {
 READS = {"never": False, "ever": True}
 """What may stand after `read:`."""
 
+COOLERS = ("scope", "pressure", "uncurated")
+"""What may stand after `cooled:`: the scope was closed, room was needed, or no curator of the team made it hot."""
+
 _PIECE = re.compile(
     r"""
     (?P<minus>-(?=[^\s-]))?
-    (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch|read):(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
+    (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch|read|cooled)
+        :(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
       | "(?P<phrase>[^"]*)"
       | (?P<word>\S+) )
     """,
@@ -97,7 +101,7 @@ def clean_query(line: str) -> str:
 
 def split_filter_values(name: str, text: str) -> list[str]:
     """Split the values after a filter's colon: separated by commas, quoted where they hold a comma or a space."""
-    if name in ("target", "before", "after", "by", "read"):
+    if name in ("target", "before", "after", "by", "read", "cooled"):
         return [text.replace('"', "").strip()]
     return [(quoted if bare == "" else bare).strip() for quoted, bare in _VALUE.findall(text)]
 
@@ -119,6 +123,7 @@ def to_fact_filter(given: dict[str, list[str]], theme: str | None, now: Millis) 
         ways=frozenset(parse_way_filter(value) for value in given.get("from", ())),
         projects=frozenset(value for value in given.get("in", ()) if value),
         read=parse_read_filter(single_filter_value("read", given)),
+        cooled_by=parse_cooled_filter(single_filter_value("cooled", given)),
         branches=frozenset(value for value in given.get("branch", ()) if value),
     )
 
@@ -152,6 +157,13 @@ def parse_read_filter(text: str | None) -> bool | None:
     if text is not None and text.lower() not in READS:
         raise unknown_filter_value("read", text, READS)
     return None if text is None else READS[text.lower()]
+
+
+def parse_cooled_filter(text: str | None) -> str | None:
+    """Parse what made a fact cold."""
+    if text is not None and text.lower() not in COOLERS:
+        raise unknown_filter_value("cooled", text, COOLERS)
+    return None if text is None else text.lower()
 
 
 def parse_time_filter(name: str, text: str, now: Millis) -> Millis:

@@ -29,7 +29,8 @@ from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
 from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_known_uids
-from hermes_memory_store.sync.content_checks import SOURCE, UNCHANGED
+from hermes_memory_store.sync.content_checks import SOURCE
+from hermes_memory_store.sync.curation import to_kept_cold
 from hermes_memory_store.sync.held_versions import hold_version, release_held_version
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
 from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
@@ -56,11 +57,15 @@ from hermes_memory_store.sync.wire_format import (
     LIVE,
     MAX_ANCESTORS,
     PURGED,
+    UNCHANGED,
     CheckedVersion,
     ReceivedVersion,
     SyncRow,
     VersionPayload,
 )
+
+BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
+"""What content checks may have found in a fact that is taken in with many others."""
 
 SYNC = Actor("sync")
 
@@ -154,7 +159,7 @@ class VersionApplier:
                 continue
             if uid in self._here:
                 remember_masked(self._conn, self._theme_id, self._here[uid])
-            elif row.kind == "fact" and row.state == LIVE and checked == UNCHANGED and self._times[uid] == 1:
+            elif row.kind == "fact" and row.state == LIVE and checked in BULK_CHECKS and self._times[uid] == 1:
                 fresh[uid] = row
             won[uid] = one
             if self._times[uid] > 1:
@@ -362,12 +367,12 @@ class ShadowSettler:
         self._absent: set[bytes] = set()
         self._bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
 
-    def settle(self, touched: Collection[bytes], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
+    def settle(self, touched: set[bytes], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
         """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
 
         :param bulk: facts that are shown as their versions say
         """
-        concerned = find_shadowed_versions(self._conn, self._theme_id, touched)
+        concerned = find_shadowed_versions(self._conn, self._theme_id, touched - bulk.keys())
         self._coming |= bulk.keys()
         while concerned or bulk:
             waiting = [(version, load_shadow(version)) for version in concerned]
@@ -428,6 +433,23 @@ class ShadowSettler:
             origin=self._origins.find(one.uid),
             **one.columns,
         )
+        self._attribute(one.uid)
+
+    def _attribute(self, uid: bytes) -> None:
+        """Note in the journal whose words a fact came with."""
+        row = self._origins.find_row(uid)
+        if row is not None and row.worded_by is not None:
+            self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(row.worded_by))
+
+    def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
+        """Change a fact, and note whose words it has now and who has moved it."""
+        came = self._origins.find_row(uid)
+        worded, moved = (to_teammate(came.worded_by), to_teammate(came.changed_by)) if came else (None, None)
+        words = {"content": columns.pop("content")} if "content" in columns and worded != moved else {}
+        if words:
+            row = self._change.update_fact(row, "sync", by=worded, keep_time=True, **words)
+        if columns:
+            self._change.update_fact(row, "sync", by=moved, keep_time=True, **columns)
 
     def _hide(self, version: Version) -> None:
         """Hide a version, also in its former wording, which the team no longer has."""
@@ -487,7 +509,7 @@ class ShadowSettler:
             raise ValueError("a fact of another theme has this uid here")
         if payload.state == DELETED:
             if row is not None and row.tier != Tier.WITHDRAWN:
-                self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value)
+                self._update(version.uid, row, {"tier": Tier.WITHDRAWN.value})
             return
         if payload.checked.quarantine_rule is not None and payload.attrs["tier"] not in STANDING_TIERS:
             # Letting it in would put it in the place of what replaced it.
@@ -501,8 +523,7 @@ class ShadowSettler:
             new = {name: value for name, value in wanted.items() if is_column_different(row, name, value)}
             if "content" in new:
                 new["content"] = repeat_fact(Notation(FactType(row.type), row.target, new["content"]))
-            if new:
-                self._change.update_fact(row, "sync", keep_time=True, **new)
+            self._update(version.uid, row, new)
             return
         self._absent.discard(version.uid)
         kind, _, name = str(payload.attrs["by"]).partition(":")
@@ -522,6 +543,7 @@ class ShadowSettler:
             origin=origin,
             **wanted,
         )
+        self._attribute(version.uid)
 
     def _columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
         """Return the columns to show a fact, once whatever is in its place has made room."""
@@ -538,6 +560,12 @@ class ShadowSettler:
         ):
             # Unless a person here has approved this content.
             tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{payload.checked.quarantine_rule}"
+        elif payload.checked.uncurated and not (row is not None and row.tier == Tier.HOT and row.content == content):
+            # Unless a person here has agreed to it.
+            kept = to_kept_cold(attrs)
+            tier, pinned, cooled_by = kept["tier"], 0, kept["cooled_by"]
+        elif payload.checked.uncurated and row is not None:
+            pinned &= row.pinned
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
@@ -627,6 +655,11 @@ class ShadowSettler:
             if version.shadow is None and version.content_digest != present[names[version.uid]].content_digest
         }
         self._conn.executemany(DELETE_NOTED_CHANGE, [(self._theme_id, thing) for thing in noted if thing not in differ])
+
+
+def to_teammate(role: str | None) -> Actor | None:
+    """Return the actor of the journal for a role of the team; None where the server does not say who it was."""
+    return None if role is None else Actor(SYNC.kind, role)
 
 
 def is_to_be_shown(payload: VersionPayload) -> bool:

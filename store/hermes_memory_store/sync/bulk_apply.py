@@ -21,6 +21,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation
 from hermes_memory_store.rows.mutation import STANDS
 from hermes_memory_store.rows.name_keys import UNSCOPED
+from hermes_memory_store.sync.curation import is_uncurated, to_kept_cold
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 
 ATTRS = frozenset(
@@ -119,8 +120,14 @@ def to_bulk_fact(uid: bytes, row: SyncRow) -> BulkFact | None:
         link is not None and (place is not None or link == uid or uids.format_uid(link) != attrs["superseded_by"])
     ):
         return None
-    columns = {"tier": tier, "pinned": int(pinned), "created_at": created_at, "updated_at": updated_at}
-    columns |= {"superseded_by": link, "cooled_by": attrs["cooled_by"]}
+    shown = to_kept_cold(attrs) if is_uncurated(row) else attrs
+    columns = {
+        "tier": shown["tier"],
+        "pinned": int(shown["pinned"]),
+        "created_at": created_at,
+        "updated_at": updated_at,
+    }
+    columns |= {"superseded_by": link, "cooled_by": shown["cooled_by"]}
     return BulkFact(uid, label, Notation(FactType(kind), target, content), place, link, author, columns)
 
 

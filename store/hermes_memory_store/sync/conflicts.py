@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from hermes_memory_store import uids
 from hermes_memory_store.content_checks.intake import repeat_fact
@@ -18,7 +18,7 @@ from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Origin
 from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
 from hermes_memory_store.sync.apply import mask_version
 from hermes_memory_store.sync.row_validation import validate_row_content
-from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_node_name
+from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
 from hermes_memory_store.sync.versions import (
     Version,
     ensure_node,
@@ -47,17 +47,30 @@ LOST_VERSIONS = """
 """
 
 
+def find_lost_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncRow]:
+    """Find the versions that lost and that wait for a decision; not facts that lost their place to another, which all know."""
+    lost = conn.execute(LOST_VERSIONS, (theme_id,)).fetchall()
+    return [to_lost_row(conn, theme, row) for row in lost if row[3] == "concurrent"]
+
+
+def to_lost_row(conn: sqlite3.Connection, theme: str, row: Sequence[Any]) -> SyncRow:
+    """Return a row of `LOST_VERSIONS` in its wire format."""
+    uid, hlc, node, _, _, _, ancestors, text = row
+    payload = VersionPayload.from_json(text)
+    label = payload.content if payload.kind == "scope" else None
+    lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
+    return to_version_row(conn, theme, lost, payload)
+
+
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
     """Find the undecided conflicts of one theme, oldest first."""
     found = []
-    for uid, hlc, node, why, at, other, ancestors, text in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+    for row in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+        uid, _, _, why, at, other, *_ = row
         winner = find_version(conn, theme_id, uid if other is None else other)
         if winner is None:
             continue
-        payload = VersionPayload.from_json(text)
-        label = payload.content if payload.kind == "scope" else None
-        lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
-        theirs = to_version_row(conn, theme, lost, payload)
+        theirs = to_lost_row(conn, theme, row)
         (mine,) = load_sync_rows(conn, theme_id, theme, [winner])
         mine = mask_version(mine, shown_content(winner))
         if is_hidden_version(winner):
@@ -133,7 +146,7 @@ class ConflictResolver:
             origin = origins.by_key(row.origin_id, row.origin_detail)
         if uids.parse_uid(lost.node) == ensure_node(self._conn):
             return self._change.origin if origin.way is Way.TEAM else origin
-        return origin if origin.way is Way.TEAM else replace(TEAM_ORIGIN, teammate=to_node_name(lost.node))
+        return origin if origin.way is Way.TEAM else replace(TEAM_ORIGIN, teammate=to_unknown_teammate(lost.node))
 
     def _replace(self, name: str, by: bytes) -> None:
         row = self._change.fact_row(uids.parse_uid(name))

@@ -6,6 +6,7 @@ The findings are kept with the version, so that any program that shows the versi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from hermes_memory_store import errors, uids
@@ -14,8 +15,9 @@ from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import ScopeStatus
 from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.sync.curation import is_uncurated
 from hermes_memory_store.sync.row_validation import UNIDENTIFIED, find_row_faults
-from hermes_memory_store.sync.wire_format import LIVE, CheckedVersion, ReceivedVersion, SyncRow
+from hermes_memory_store.sync.wire_format import LIVE, UNCHANGED, CheckedVersion, ReceivedVersion, SyncRow
 
 SOURCE = "team"
 """The source of what comes from other machines: what a person rules about it holds for all of them."""
@@ -59,9 +61,6 @@ class IntakeCheck:
         """Return a captured turn as it may be kept. :raises InputError: VaultError; it is not kept"""
         return admit_turn(self._intake, theme, turn)
 
-
-UNCHANGED = CheckedVersion()
-"""A version that is shown as it says."""
 
 FACT_IS_STANDING = "SELECT 1 FROM facts WHERE uid = ? AND theme_id = ? AND tier NOT IN ('withdrawn', 'quarantined')"
 
@@ -111,7 +110,10 @@ def check_versions(
             return CheckedVersion(hidden_because=why)
         return check_fact_version(check, row, refusal(row.attrs["scope"]), db, theme_id)
 
-    return [check_one(*pair) for pair in zip(rows, find_row_faults(rows), strict=True)]
+    return [
+        replace(check_one(row, fault), uncurated=is_uncurated(row))
+        for row, fault in zip(rows, find_row_faults(rows), strict=True)
+    ]
 
 
 def check_fact_version(

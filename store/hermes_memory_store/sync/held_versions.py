@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hermes_memory_store import uids
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Uid
-from hermes_memory_store.sync.wire_format import COUNTER_BITS, HiddenVersion, SyncRow, VersionPayload
+from hermes_memory_store.sync.wire_format import COUNTER_BITS, CheckedVersion, HiddenVersion, SyncRow, VersionPayload
 
 INSERT_HELD = "INSERT OR REPLACE INTO sync_conflicts VALUES (?, ?, ?, ?, 'ahead', ?, ?, ?, ?)"
 """`ahead` tells a version that is held back from one that lost; the server's sequence number stands in `other`."""
@@ -63,6 +63,7 @@ def find_held_versions(conn: sqlite3.Connection, theme: str | None = None) -> li
             hlc=hlc,
             node=Uid(uids.format_uid(node)),
             ancestors=tuple(json.loads(ancestors)),
+            trusted=not payload.checked.uncurated,
         )
         found.append(HeldVersion(row, int.from_bytes(seq, "big")))
     return found
@@ -78,7 +79,8 @@ def hold_version(
     uid = uids.parse_uid(row.uid)
     if is_alone:
         conn.execute(DELETE_HELD, (theme_id, uid))
-    payload = VersionPayload(row.kind, row.content, row.attrs, row.state).to_json()
+    checked = CheckedVersion(uncurated=not row.trusted)
+    payload = VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
     name = (theme_id, uid, row.hlc, uids.parse_uid(row.node))
     conn.execute(INSERT_HELD, (*name, now, seq.to_bytes(8, "big"), json.dumps(row.ancestors), payload))
 

@@ -92,6 +92,10 @@ class ReceivedOrigins:
         }
         self._shown: set[bytes] = set()
 
+    def find_row(self, uid: bytes) -> SyncRow | None:
+        """Return what has just come of a fact."""
+        return self._arrived.get(uid)
+
     def find(self, uid: bytes) -> Origin:
         """Return the origin of a fact that is about to be shown."""
         row = self._arrived.get(uid)
@@ -209,6 +213,6 @@ def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
     return PortableOrigin(claimed, project if are_project_words(project) else None)
 
 
-def to_node_name(node: str) -> str:
-    """Return the short name of a store: who wrote a row, where nobody can say who brought it."""
-    return node[:8]
+def to_unknown_teammate(node: str) -> str:
+    """Return who brought a row where nobody can say: an unknown role, and the beginning of the store's name."""
+    return f"unknown/{node[:8]}"

@@ -21,7 +21,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.memory.tiers import Tiers, present_gauge
-from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid
+from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid, UndoResult
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
@@ -38,12 +38,14 @@ from hermes_memory_store.sync.apply import (
     shadow_versions,
 )
 from hermes_memory_store.sync.bulk_apply import BulkFact
-from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts
+from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts, find_lost_versions
 from hermes_memory_store.sync.content_checks import ContentCheck, IntakeCheck, check_received, check_versions
+from hermes_memory_store.sync.curation import UNCURATED
 from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
 from hermes_memory_store.sync.team_origins import FORGET_LOST_ORIGINS, attach_origins
+from hermes_memory_store.sync.teammate_undo import TeammateUndo
 from hermes_memory_store.sync.versions import (
     SELECT_VERSIONS,
     Version,
@@ -88,6 +90,9 @@ CLOCK_STEP_BACK_MS = 60_000
 
 ENROLLED_AT_ONCE = 2_000
 """Facts that get their first version in one transaction, so that others get their turn."""
+
+LEFT_SHOWN = 5
+"""Reasons that one refusal repeats."""
 
 HAS_SHADOW = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND shadow IS NOT NULL LIMIT 1"
 
@@ -148,6 +153,11 @@ HIDDEN_ROWS = """
 COUNT_QUARANTINED = """
     SELECT count(*) FROM sync_rows r JOIN facts f ON f.uid = r.uid
     WHERE shadow IS NOT NULL AND shadow ->> '$[4][1]' IS NOT NULL AND f.tier = 'quarantined'
+"""
+
+COUNT_UNCURATED = """
+    SELECT count(*) FROM sync_rows r JOIN facts f ON f.uid = r.uid
+    WHERE shadow IS NOT NULL AND f.tier = 'cold' AND f.cooled_by = ?
 """
 
 
@@ -397,6 +407,10 @@ class Sync:
         """Count the team's facts that are quarantined here."""
         return int(self._db.value(COUNT_QUARANTINED))
 
+    def uncurated_count(self) -> int:
+        """Count the facts that are hot for others and kept cold here, since no curator made them hot."""
+        return int(self._db.value(COUNT_UNCURATED, (UNCURATED,)))
+
     def cursor(self, theme: str) -> PullCursor:
         """Return how far the theme was pulled."""
         sql = "SELECT seq, mark_seq, mark_token FROM sync_themes WHERE theme_id = ?"
@@ -427,14 +441,16 @@ class Sync:
         *,
         cursor: PullCursor,
         listing: PullListing | None = None,
+        is_history: bool = False,
     ) -> ApplyResult:
         """Apply rows with their server sequence, and move the cursor, in one journaled transaction.
 
         :param listing: note the rows as listed, so far
+        :param is_history: they are not what the server has now
         """
         theme_id = self._track_theme(theme)
-        # A folder keeps old versions, too; what comes from a database is what it has now.
-        is_history = self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
+        # A folder keeps old versions, too; what is pulled from a database is what it has now.
+        is_history = is_history or self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
         received = check_received(self._db, self._names, self.content_check, theme_id, theme, rows)
         held = self._load_held(theme_id, theme, {one.row.uid for one in received})
         with self._db.write_transaction() as conn:
@@ -459,6 +475,20 @@ class Sync:
         unreached = self._purge.finish(applier.purged) if applier.purged else ()
         ignored = len(rows) - len(received) + applier.ignored
         return ApplyResult(applier.changed, conflicts, ignored, applier.hidden, unreached)
+
+    def lost_versions(self, theme: str) -> list[SyncRow]:
+        """Return the versions that lost against one that did not know of them, and that nobody has decided about."""
+        with self._db.snapshot() as conn:
+            return find_lost_versions(conn, self._names.theme_or_none(theme) or 0, theme)
+
+    def apply_lost(self, theme: str, rows: Sequence[SyncRow]) -> int:
+        """Keep versions that lost on other machines for a decision here; return how many wait now that did not before."""
+        cursor = self.cursor(theme)
+        with self._db.snapshot() as conn:
+            named = {uids.parse_uid(row.uid) for row in rows}
+            here = versions.load_versions(conn, self._names.theme_or_none(theme) or 0, named)
+        lost = [row for row in rows if (won := here.get(uids.parse_uid(row.uid))) is not None and won.rank > row.rank]
+        return self.apply(theme, [(cursor.seq, row) for row in lost], cursor=cursor, is_history=True).conflicts
 
     def mark_all_unsent(self, theme: str) -> int:
         """Mark everything as pending, and pull the theme from the start; return how many are pending.
@@ -595,6 +625,28 @@ class Sync:
                 ConflictResolver(change, theme_id).resolve(unresolved, keep)
                 return record_change(change)
         raise errors.UnknownFact(uid, hint="it has no conflict; list them with: conflicts")
+
+    @retry_without_index
+    def undo_teammate(self, role: str, *, theme: str | None = None, actor: Actor = PERSON) -> UndoResult:
+        """Take back all that a teammate wrote, in one theme or in all, as one change; what others changed since stays.
+
+        :param role: of the team database, as `by:ROLE` finds it
+        :raises UnknownTheme: NothingToUndo; nothing was changed then
+        """
+        theme_id = None if theme is None else self._names.theme(theme)
+        with self._db.write_transaction() as conn:
+            mutation = Mutation(conn, self._names, self._journal, actor)
+            undo = TeammateUndo(mutation, role)
+            undo.take_back(theme_id)
+            seqs = mutation.record()
+            if not seqs:
+                why = "; ".join(undo.left[:LEFT_SHOWN])
+                nothing = (
+                    f"nothing that is here was written by {errors.shorten_value(role)!r}, a role of the team database"
+                )
+                raise errors.NothingToUndo(why or nothing, role)
+        touched = tuple(uids.format_uid(uid) for uid in undo.touched)
+        return UndoResult(tuple(sorted(undo.undone, reverse=True)), seqs, touched, tuple(undo.left))
 
     def digest(self, theme: str) -> str:
         """Return the digest of all versions of a theme: equal on stores with the same versions."""

@@ -11,13 +11,14 @@ import json
 import sqlite3
 import uuid
 from collections.abc import Collection, Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
 from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
 from hermes_memory_store.rows.name_keys import UNSCOPED
+from hermes_memory_store.sync.curation import to_kept_cold
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, next_own_tick
 from hermes_memory_store.sync.row_validation import validate_row_content
 from hermes_memory_store.sync.wire_format import (
@@ -161,11 +162,11 @@ def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version
 def to_put_columns(theme_id: int, received: Iterable[ReceivedVersion], bulk: Container[bytes]) -> list[tuple[Any, ...]]:
     """Return the columns of `UPSERT_VERSION` by which received versions replace the previous ones, in shadow.
 
-    :param bulk: those that will be shown as they are, and need no shadow
+    :param bulk: those that meet nothing here; one that is shown as it is needs no shadow
     """
     columns = []
     for seq, uid, row, checked in received:
-        shadow = None if uid in bulk else to_shadow(row, checked)
+        shadow = None if uid in bulk and not checked else to_shadow(row, checked)
         # A shadow without results of a content check is the content in its canonical form: encoding it once is enough.
         digest = row.content_digest if shadow is None or checked else canonical_text_digest(shadow)
         name = (theme_id, uid, to_scope_label(row), row.state, row.hlc, uids.parse_uid(row.node))
@@ -274,8 +275,8 @@ def to_outgoing_payload(
 ) -> VersionPayload | None:
     """Return the content that a change here sends about a checked fact; None for nothing.
 
-    Quarantining or hiding is no deletion, an approval here is no edit, and what is masked here stays in clear
-    elsewhere.
+    Quarantining or hiding is no deletion, an approval here is no edit, what is masked here stays in clear elsewhere, and
+    what is kept cold here stays hot elsewhere; that a person agrees to it is a version, since he may be a curator.
     """
     checked = payload.checked
     if now.state == DELETED and (checked.hidden_because is not None or is_fact_quarantined(conn, old.uid)):
@@ -286,7 +287,10 @@ def to_outgoing_payload(
         now = VersionPayload(
             now.kind, payload.content, now.attrs, LIVE, CheckedVersion(masked_content=checked.masked_content)
         )
-    return None if payload_without_times(now) == payload_without_times(payload) else now
+    if checked.uncurated and now.attrs["tier"] == Tier.HOT:
+        return now
+    shown = replace(payload, attrs=to_kept_cold(payload.attrs)) if checked.uncurated else payload
+    return None if payload_without_times(now) == payload_without_times(shown) else now
 
 
 def is_fact_quarantined(conn: sqlite3.Connection, uid: bytes) -> bool:
@@ -415,4 +419,5 @@ def to_version_row(conn: sqlite3.Connection, theme: str, version: Version, paylo
         node=Uid(uids.format_uid(version.node)),
         ancestors=version.ancestors,
         supersedes=None if replaced is None else uids.format_uid(replaced),
+        trusted=not payload.checked.uncurated,
     )

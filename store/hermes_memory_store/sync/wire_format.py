@@ -50,6 +50,12 @@ class SyncRow:
     """Where a fact came from, as the machine says that wrote it; beside the version, which does not cover it."""
     teammate: str | None = field(default=None, compare=False)
     """Who brought it, as the server says."""
+    worded_by: str | None = field(default=None, compare=False)
+    """The role whose words these are, as the server says."""
+    changed_by: str | None = field(default=None, compare=False)
+    """The role that made it what it is now, as the server says."""
+    trusted: bool = field(default=True, compare=False)
+    """Whether it may be hot and pinned here: a curator or this machine's own role made it so, as the server says."""
 
     @property
     def at(self) -> Millis:
@@ -151,9 +157,15 @@ class CheckedVersion:
     """The rule by which it is quarantined until a person decides."""
     hidden_because: str | None = None
     """Why it is not shown at all."""
+    uncurated: bool = False
+    """Whether it is kept cold and not pinned, since no curator made it hot, until a person here agrees."""
 
     def __bool__(self) -> bool:
-        return (self.masked_content, self.quarantine_rule, self.hidden_because) != (None, None, None)
+        return self != UNCHANGED
+
+
+UNCHANGED = CheckedVersion()
+"""A version that is shown as it says."""
 
 
 class ReceivedVersion(NamedTuple):
@@ -182,7 +194,7 @@ class VersionPayload:
 
     def to_json(self) -> str:
         one = self.checked
-        checked = [[one.masked_content, one.quarantine_rule, one.hidden_because]] if one else []
+        checked = [[one.masked_content, one.quarantine_rule, one.hidden_because, one.uncurated]] if one else []
         return to_canonical_json([self.kind, self.content, self.attrs, self.state, *checked])
 
     @classmethod

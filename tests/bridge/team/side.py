@@ -71,11 +71,20 @@ class Side:
     def quarantined_count(self) -> int:
         return 0
 
+    def uncurated_count(self) -> int:
+        return 0
+
     def recheck_hidden(self) -> int:
         return 0
 
     def conflicts(self, theme: str | None = None) -> list[Any]:
         return []
+
+    def lost_versions(self, theme: str) -> list[SyncRow]:
+        return []
+
+    def apply_lost(self, theme: str, rows: Sequence[SyncRow]) -> int:
+        return 0
 
     def cursor(self, theme: str) -> PullCursor:
         return self.cursors.get(theme, PullCursor())

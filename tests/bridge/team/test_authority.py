@@ -186,6 +186,7 @@ READING = {
     "turns_worded": "SELECT * FROM hm.turns_worded('{theme}', ARRAY['said'], 10, 10)",
     "list_themes": "SELECT * FROM hm.list_themes(NULL) WHERE theme = '{theme}'",
     "greet": "SELECT 1 FROM hm.greet('{uid}', ARRAY['{theme}'], '{{0}}', '{{NULL}}', '{{NULL}}') WHERE news::text <> '[]'",
+    "list_conflicts": "SELECT * FROM hm.list_conflicts('{theme}')",
     "is_changed": "SELECT 1 WHERE hm.is_changed(ARRAY['{theme}'], '{{0}}')",
 }
 """A statement for each function that reads; each finds something in a theme that is open."""
@@ -194,6 +195,7 @@ CHECKED_ELSEWHERE = {
     "hello",
     "push",
     "push_turns",
+    "push_conflicts",
     "keep_vectors",
     "tick",
     "refuse_reader",
@@ -203,6 +205,8 @@ CHECKED_ELSEWHERE = {
     "list_identities",
     "find_name",
     "claim",
+    "to_curated",
+    "is_trusted",
 }
 
 
@@ -216,6 +220,9 @@ def theirs(empty: Database) -> Iterator[tuple[Database, str, str]]:
     row = """('theirs', '{uid}', '{kind}', 'said', '{{"tier": "cold"}}', 'x', 5, '{uid}', {seq})"""
     values = ", ".join([row.format(uid=uid, kind="fact", seq=1), row.format(uid=scope, kind="scope", seq=2)])
     empty.run(f"INSERT INTO hm.fact {columns} VALUES {values}")
+    empty.run(
+        f"INSERT INTO hm.conflict VALUES ('theirs', '{uid}', 4, '{uid}', 'fact', 'lost', '{{}}', 0, '{{}}', 'ann/1')"
+    )
     empty.run(f"INSERT INTO hm.vector VALUES ('theirs', '{uid}', 'm', 'x', '[1,1,1]')")
     empty.run(
         "INSERT INTO hm.turn (theme, id, role, content, said_at, node, seq)"
@@ -365,8 +372,12 @@ def test_a_purge_says_nothing_whatever_its_push_carries(database: Database) -> N
     empty = {
         "anc": [],
         "attrs": {},
+        "changed_by": f"{database.name}_runtime",
         "content": None,
         "content_sha": None,
+        "curated": None,
+        "curated_pin": False,
+        "worded_by": None,
         "origin": None,
         "pushed_by": None,
         "state": 2,

@@ -20,7 +20,9 @@ def test_every_owner_command_answers(empty: Database, tmp_path: Path) -> None:
 
     with team(tmp_path, None) as (here,):
         migrated = answer(here, "migrate", "--runtime-role", role, "--dimension", "32", given=empty.admin)
-        assert migrated["members"] == [{"role": role, "logs_in": True, "themes": [], "reads": [], "until": None}]
+        assert migrated["members"] == [
+            {"role": role, "logs_in": True, "themes": [], "reads": [], "curates": [], "until": None}
+        ]
         assert answer(here, "open", role, "sales", "--read", "law", given=empty.admin)["reads"] == ["law"]
         assert answer(here, "open", role, "support", given=empty.admin)["themes"] == ["support"]
         members = answer(here, "members", given=empty.admin)["members"]

@@ -347,7 +347,7 @@ def test_both_of_an_edit_made_twice_come_from_who_made_them(database: Database, 
     other, name = (there, "from there") if decider is here else (here, "from here")
     said = found[name]
     if said.way is Way.TEAM:
-        assert said.teammate == str(other.store.sync.node)[:8] or said.team_way == "tool"
+        assert said.teammate == f"unknown/{str(other.store.sync.node)[:8]}" or said.team_way == "tool"
     else:
         assert decider is here
         assert said == TOOL

@@ -325,8 +325,13 @@ def test_a_project_meets_under_the_name_of_who_comes_first(database: Database, m
     settle(database, ann, ben)
     assert "Postgres" not in ann.contents() | ben.contents()
     assert ann.contents() == ben.contents()
-    (conflict,) = (ann.store.sync.conflicts() + ben.store.sync.conflicts())[:1]
-    assert conflict.theme in ("shop", "shop-2")
+    (here,), (there,) = ann.store.sync.conflicts(), ben.store.sync.conflicts()
+    assert (here.theme, there.theme) == ("shop", "shop-2")
+    assert here.theirs.content == there.theirs.content
+    ann.store.sync.resolve(here.uid, "theirs")
+    settle(database, ann, ben)
+    assert ann.contents() == ben.contents()
+    assert not ann.store.sync.conflicts() + ben.store.sync.conflicts()
     digests = [
         {uid: row for uid, row in one.store.sync.digests(one.theme).items() if one.store.facts.by_uids([uid])}
         for one in (ann, ben)

@@ -710,6 +710,13 @@ class Memory:
         """
         return self._store.undo.preview(lambda: self._store.undo.session(name, theme=theme, leaving=True))
 
+    def preview_undo_teammate(self, role: str) -> UndoResult:
+        """Return what taking back all that a teammate wrote would do, without doing it.
+
+        :raises NothingToUndo: he wrote nothing that is here
+        """
+        return self._store.undo.preview(lambda: self._store.sync.undo_teammate(role))
+
     def undo_session(self, theme: str, name: str) -> ActionResult:
         """Undo every change by a session that is still in effect.
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.model import FactType, Way
-from hermes_memory_store.search.query_syntax import READS, TIERS
+from hermes_memory_store.search.query_syntax import COOLERS, READS, TIERS
 
-FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "branch", "after", "before", "read")
+FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "branch", "after", "before", "read", "cooled")
 """Names of filters, in the order they are offered."""
 
 AGES = ("1h", "24h", "7d", "30d")
@@ -106,4 +106,6 @@ def fixed_filter_values(name: str) -> Sequence[str]:
             return AGES
         case "read":
             return list(READS)
+        case "cooled":
+            return list(COOLERS)
     return ()

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from hermes_memory_store.model import ThemeSummary, format_notation
+from hermes_memory_store.model import ThemeSummary, UndoResult, format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.wire_format import SyncConflict, SyncRow
@@ -19,6 +19,7 @@ from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
+from hermes_memory_tui.views.session_actions import left_lines
 from hermes_memory_tui.widgets.fact_detail import marked_difference
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.line_list import LineList
@@ -59,7 +60,7 @@ class TeamView(BaseView[TeamData]):
     NAME = "team"
     TITLE_OF_LIST = "shared with a team"
     BINDING_GROUP_TITLE = "Team"
-    WRITES = BaseView.WRITES | {"sync_now", "pause", "keep"}
+    WRITES = BaseView.WRITES | {"sync_now", "pause", "keep", "take_back"}
     TICK_S = 2.0
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
@@ -81,6 +82,7 @@ class TeamView(BaseView[TeamData]):
         Binding("m", "keep('mine')", "Keep mine", id="team.mine", tooltip="Resolve: keep the current version"),
         Binding("T", "keep('theirs')", "Theirs", id="team.theirs", tooltip="Resolve: use the overridden version"),
         Binding("b", "keep('both')", "Both", id="team.both", tooltip="Resolve: keep both as separate facts"),
+        Binding("U", "take_back", "Take back", id="team.take_back", tooltip="Take back all that a teammate wrote"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -198,6 +200,31 @@ class TeamView(BaseView[TeamData]):
             ),
         )
 
+    def action_take_back(self) -> None:
+        lines: list[Line] = [
+            Content("Take back all that a role of the team wrote, in every theme: its words, moves and pins."),
+            Content.styled("What others have changed since stays. What would happen is shown first.", "$dim"),
+        ]
+        self.ask_then(Question("take back a teammate's facts", lines, type_in="role"), self._preview_taking_back)
+
+    def _preview_taking_back(self, role: str) -> None:
+        def ask(found: UndoResult) -> None:
+            facts = display_formats.pluralise(len(found.uids), "fact")
+            lines: list[Line] = [
+                Content(f"{facts} of {to_printable(role)} would be taken back."),
+                *left_lines(found.left),
+            ]
+            self.ask_then(
+                Question(f"take back {facts}", lines),
+                lambda _: self.write(
+                    lambda: self.memory.run_write(
+                        lambda store: store.sync.undo_teammate(role), f"{facts} of {to_printable(role)} taken back"
+                    )
+                ),
+            )
+
+        self.look_then(lambda: self.memory.preview_undo_teammate(role), ask)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "keep" and not self.memory.read_only and not (self.data and self.data.conflicts):
             return None
@@ -302,6 +329,9 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
         lines.append(labelled_value("erased", f"purged words, from the database's files: {said}"))
     if sync.get("warning"):
         lines += [Content(""), Content.styled(to_printable(str(sync["warning"])), "$warning")]
+    if sync.get("uncurated"):
+        said = f"{sync['uncurated']} facts that no curator made hot; in Facts: cooled:uncurated"
+        lines.append(labelled_value("kept cold", said))
     if sync.get("aside_count"):
         lines.append(labelled_value("held back", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
     if told.get("words"):

@@ -18,7 +18,7 @@ from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 from hermes_memory_bridge.team.database.team_schema import COLLECTED, KEEP_SETTING, LOCK_TIMEOUT
 from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 
-TABLES = ("hm.fact", "hm.turn", "hm.vector", "pg_catalog.pg_statistic")
+TABLES = ("hm.fact", "hm.turn", "hm.conflict", "hm.vector", "pg_catalog.pg_statistic")
 """Tables that held words, in the order in which they are rewritten: the statistics after those they are samples of."""
 
 PURGED_ROWS = "SELECT (SELECT count(*) FROM hm.fact WHERE state = 2) + (SELECT count(*) FROM hm.turn WHERE state = 2)"

@@ -31,7 +31,7 @@ OWNERS_ALONE = ("user", "password", "passfile", "sslkey", "sslcert", "sslpasswor
 """Parts of the owner's DSN that no member is given."""
 
 MEMBERS = f"""
-SELECT l.rolname::text, r.rolcanlogin, coalesce(m.themes, '{{}}'), coalesce(m.reads, '{{}}'), m.until
+SELECT l.rolname::text, r.rolcanlogin, coalesce(m.themes, '{{}}'), coalesce(m.reads, '{{}}'), coalesce(m.curates, '{{}}'), m.until
 FROM ({LET_IN}) l JOIN pg_roles r ON r.rolname = l.rolname LEFT JOIN hm.member m ON m.role = l.rolname ORDER BY 1
 """
 
@@ -47,6 +47,8 @@ class Member:
     """Themes that it reads and writes; `*` for every theme."""
     reads: list[str]
     """Themes that it only reads."""
+    curates: list[str]
+    """Themes in which it also makes facts hot and pinned for everybody."""
     until: str | None
     """When its rights end, as ISO 8601."""
 
@@ -61,13 +63,15 @@ def invite_member(
     *,
     themes: Sequence[str] = (),
     reads: Sequence[str] = (),
+    curates: Sequence[str] = (),
     until: datetime | None = None,
     reach: str | None = None,
 ) -> str:
     """Make a role for a person, and return the code by which one machine of his connects, as the owner.
 
-    :param themes: themes that it may read and write; with `reads` empty, too: every theme
+    :param themes: themes that it may read and write; with the other two empty, too: every theme
     :param reads: themes that it may only read
+    :param curates: themes in which it may also make facts hot and pinned for everybody
     :param reach: a DSN that says where members reach the database, when that is not where the owner does
     :raises ArgumentError: a name that no role can have, or that one has
     """
@@ -89,7 +93,7 @@ def invite_member(
             )
         )
         grant_functions(conn, role)
-        set_member_rights(conn, role, themes, reads=reads, until=until)
+        set_member_rights(conn, role, themes, reads=reads, curates=curates, until=until)
     place = conninfo.conninfo_to_dict(reach or dsn)
     given = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
     document = json.dumps({**given, "user": role, "password": password})
@@ -127,8 +131,8 @@ def list_members(dsn: str) -> list[Member]:
         verify_team_schema(conn)
         rows = conn.execute(MEMBERS).fetchall()
     return [
-        Member(role, logs_in, list(themes), list(reads), None if until is None else until.isoformat())
-        for role, logs_in, themes, reads, until in rows
+        Member(role, logs_in, list(themes), list(reads), list(curates), None if until is None else until.isoformat())
+        for role, logs_in, themes, reads, curates, until in rows
     ]
 
 

@@ -38,10 +38,11 @@ ORDER BY 1
 """
 
 OPEN = """
-INSERT INTO hm.member AS m (role, themes, reads) VALUES (%s, %s, %s)
+INSERT INTO hm.member AS m (role, themes, reads, curates) VALUES (%s, %s, %s, %s)
 ON CONFLICT (role) DO UPDATE SET
   themes = ARRAY(SELECT DISTINCT t FROM unnest(m.themes || excluded.themes) AS t ORDER BY t),
-  reads = ARRAY(SELECT DISTINCT t FROM unnest(m.reads || excluded.reads) AS t ORDER BY t)
+  reads = ARRAY(SELECT DISTINCT t FROM unnest(m.reads || excluded.reads) AS t ORDER BY t),
+  curates = ARRAY(SELECT DISTINCT t FROM unnest(m.curates || excluded.curates) AS t ORDER BY t)
 """
 
 
@@ -63,7 +64,13 @@ def refuse_unknown_role(conn: psycopg.Connection[Any], role: str) -> None:
 
 
 def restrict_role_to_themes(
-    dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = (), until: datetime | None = None
+    dsn: str,
+    role: str,
+    themes: Sequence[str],
+    *,
+    reads: Sequence[str] = (),
+    curates: Sequence[str] = (),
+    until: datetime | None = None,
 ) -> list[str]:
     """Set what is open to a role, and to who is a member of it, in place of what was; see `set_member_rights`.
 
@@ -71,7 +78,7 @@ def restrict_role_to_themes(
     """
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
         refuse_unknown_role(conn, role)
-        return set_member_rights(conn, role, themes, reads=reads, until=until)
+        return set_member_rights(conn, role, themes, reads=reads, curates=curates, until=until)
 
 
 def set_member_rights(
@@ -80,6 +87,7 @@ def set_member_rights(
     themes: Sequence[str],
     *,
     reads: Sequence[str] = (),
+    curates: Sequence[str] = (),
     until: datetime | None = None,
 ) -> list[str]:
     """Set the themes that a role may read and write; every theme, those of the future too, where nothing is said.
@@ -87,21 +95,25 @@ def set_member_rights(
     Returns those that it may read and write now.
 
     :param reads: themes that it may only read
+    :param curates: themes in which it may also make facts hot and pinned for everybody
     :param until: when its rights end; local time where it names no zone
     """
-    given = list(themes) if themes or reads else [EVERY_THEME]
+    given = list(themes) if themes or reads or curates else [EVERY_THEME]
     conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
     conn.execute(
-        "INSERT INTO hm.member (role, themes, reads, until) VALUES (%s, %s, %s, %s)",
-        (role, given, list(reads), None if until is None else until.astimezone()),
+        "INSERT INTO hm.member (role, themes, reads, curates, until) VALUES (%s, %s, %s, %s, %s)",
+        (role, given, list(reads), list(curates), None if until is None else until.astimezone()),
     )
     return given
 
 
-def open_themes(dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = ()) -> None:
+def open_themes(
+    dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[str] = (), curates: Sequence[str] = ()
+) -> None:
     """Open more themes to a role, and to who is a member of it, as the owner.
 
     :param reads: themes that it may only read
+    :param curates: themes in which it may also make facts hot and pinned for everybody
     :raises ArgumentError: there is no such role, or it has its rights by another that it is a member of
     """
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
@@ -113,4 +125,4 @@ def open_themes(dsn: str, role: str, themes: Sequence[str], *, reads: Sequence[s
                 " rights of its own with `team restrict`",
                 role,
             )
-        conn.execute(OPEN, (role, list(themes), list(reads)))
+        conn.execute(OPEN, (role, list(themes), list(reads), list(curates)))

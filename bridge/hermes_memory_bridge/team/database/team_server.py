@@ -45,7 +45,7 @@ from hermes_memory_bridge.team.database.team_states import (
 )
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.model import Uid
-from hermes_memory_store.sync.team_origins import to_node_name
+from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 from hermes_memory_store.sync.wire_format import rename_theme_of_row
 
@@ -338,7 +338,7 @@ class TeamServer:
                     "by": node,
                     "token": token,
                     "own_ms": clock(),
-                    "ids": to_postgres_array(self._list_uids(theme, rows)),
+                    "ids": to_postgres_array(self.list_uids(theme, rows)),
                     "kinds": to_postgres_array([one.kind for one in rows]),
                     "contents": to_postgres_array([one.content for one in rows]),
                     "attrs": to_postgres_array([json.dumps(one.attrs, ensure_ascii=False) for one in rows]),
@@ -375,13 +375,13 @@ class TeamServer:
         """
         named = {
             "theme": self.to_name(theme),
-            "ids": self._list_uids(theme, lost),
+            "ids": self.list_uids(theme, lost),
             "hlcs": [one.hlc for one in lost],
             "nodes": [one.node for one in lost],
         }
         return [(row[0], self._parse_row(theme, row)) for row in self.rows(WINNERS, named)]
 
-    def _list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
+    def list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
         """Return the uids that rows of a theme have in the database."""
         name = self.to_name(theme)
         return [one.uid for one in (rows if name == theme else (rename_theme_of_row(one, name) for one in rows))]
@@ -527,7 +527,7 @@ def format_origin_column(origin: Mapping[str, Any] | None) -> str | None:
 
 def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
     """Parse a row into the form the store takes."""
-    _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by = row
+    _, uid, kind, content, attrs, supersedes, state, hlc, node, ancestors, origin, pushed_by, *says = row
     return SyncRow(
         theme=theme,
         uid=uid,
@@ -540,5 +540,8 @@ def parse_pulled_row(theme: str, row: Sequence[Any]) -> SyncRow:
         ancestors=tuple(ancestors),
         supersedes=supersedes,
         origin=None if origin is None else json.loads(origin),
-        teammate=pushed_by or to_node_name(node),
+        teammate=pushed_by or to_unknown_teammate(node),
+        worded_by=says[0],
+        changed_by=says[1],
+        trusted=says[2],
     )

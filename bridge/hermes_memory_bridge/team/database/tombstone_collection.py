@@ -28,6 +28,10 @@ SELECT max(seq) FROM hm.mark WHERE theme = %(theme)s AND at < now() - make_inter
 
 DELETED = "DELETE FROM hm.fact WHERE theme = %(theme)s AND state = 1 AND seq <= %(upto)s"
 
+ORPHANS = """
+DELETE FROM hm.conflict c WHERE theme = %(theme)s AND NOT EXISTS (SELECT FROM hm.fact f WHERE f.theme = c.theme AND f.id = c.id)
+"""
+
 # The mark at the horizon stays, since whoever has seen all before it may stand on it; and each node's last one, by which a
 # copy of its store is known.
 MARKS = """
@@ -75,6 +79,7 @@ def collect_theme_tombstones(conn: psycopg.Connection[Any], theme: str, days: in
             return CollectedTheme(theme, 0, 0)
         named |= {"upto": row[0], "token": uuid.uuid4(), "nobody": NOBODY}
         rows, marks = conn.execute(DELETED, named).rowcount, conn.execute(MARKS, named).rowcount
+        conn.execute(ORPHANS, named)
         if rows or marks:
             conn.execute(TICK, named)
         return CollectedTheme(theme, rows, marks)

@@ -17,7 +17,7 @@ from hermes_memory_bridge.team.database.team_server import (
 )
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import MOST_CHARS, SharedTurnRow
-from hermes_memory_store.sync.team_origins import to_node_name
+from hermes_memory_store.sync.team_origins import to_unknown_teammate
 
 PAGE = 500
 """Turns of one pull, of `MOST_CHARS` characters in all, or one: who takes them in must not keep others waiting."""
@@ -110,5 +110,5 @@ def to_turn_row(row: Sequence[object]) -> SharedTurnRow:
     if state == 2:
         return SharedTurnRow(Uid(str(uid)), Uid(str(node)), True)
     came = None if origin is None else json.loads(str(origin))
-    teammate = str(pushed_by or to_node_name(str(node)))
+    teammate = str(pushed_by or to_unknown_teammate(str(node)))
     return SharedTurnRow(Uid(str(uid)), Uid(str(node)), False, role, content, session, at, came, teammate)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_states import NO_CRYPTOGRAPHY
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import SharedTurnRow
-from hermes_memory_store.sync.team_origins import to_node_name
+from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow, scope_sync_uid
 
 MAGIC = b"HMSEG\r\n\x01"
@@ -249,7 +249,7 @@ def parse_segment_row(
     """Convert the columns of a row; a scope gets the uid that it has under the local name of its theme."""
     require_types((uid, str), (state, int), (hlc, int), (node, str), (content, (str, type(None))))
     require_types(*((clock, int) for clock in ancestors))
-    by = teammate if isinstance(teammate, str) else author if node == writer and author else to_node_name(node)
+    by = teammate if isinstance(teammate, str) else author if node == writer and author else to_unknown_teammate(node)
     own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
     return SyncRow(
         theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes, origin, by[:100]
@@ -271,7 +271,7 @@ def parse_segment_turn(
 ) -> SharedTurnRow:
     """Convert the columns of a turn."""
     require_types((uid, str), (node, str), (erased, bool), (role, str), (content, str), (at, int))
-    by = teammate if isinstance(teammate, str) else author if node == writer and author else to_node_name(node)
+    by = teammate if isinstance(teammate, str) else author if node == writer and author else to_unknown_teammate(node)
     return SharedTurnRow(Uid(uid), Uid(node), erased, role, content, session, at, origin, by[:100])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,34 @@ def test_how_the_exchange_of_a_theme_goes_is_told_in_numbers() -> None:
     told["turns"] = None  # type: ignore[assignment]
     text = plain(sync_detail("ops", state, 0))
     assert "local only (set sync_turns = true to share)" in text
+
+
+def contents(path: Path) -> set[str]:
+    with Store.open(path) as store:
+        return {fact.content for fact in store.facts.page(FactFilter()).facts}
+
+
+async def test_all_that_a_teammate_wrote_is_taken_back_with_a_key(path: Path, home: Path) -> None:
+    (home / "memory-themes.toml").write_text("[themes.ops]\nsync = true\n")
+    with Store.open(path) as mine, Store.open(path.with_name("theirs.db")) as theirs:
+        mine.facts.write("ops", "D[cache]: redis")
+        theirs.facts.write("ops", "D[queue]: files")
+        rows = theirs.sync.pending_rows("ops", limit=100)
+        by = {"teammate": "mallory/12345678", "worded_by": "mallory", "changed_by": "mallory"}
+        came = [(seq, replace(row, **by)) for seq, row in enumerate(rows, 1)]
+        mine.sync.apply("ops", came, cursor=mine.sync.cursor("ops"))
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "team")
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press(*"nobody", "enter")
+        await until(pilot, lambda: "nothing that is here was written by 'nobody'" in said(pilot))
+        await pilot.press("U")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press(*"mallory", "enter")
+        await until(pilot, lambda: getattr(pilot.app.screen, "_heading", "") == "take back 1 fact")
+        await pilot.press("enter")
+        await until(pilot, lambda: contents(path) == {"redis"})
+        assert pilot.app.screen is view
+        await pilot.press("u")
+        await until(pilot, lambda: contents(path) == {"redis", "files"})

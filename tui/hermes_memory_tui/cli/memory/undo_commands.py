@@ -21,6 +21,7 @@ SHOWN = 20
 @add_examples(
     ("undo", "the newest change"),
     ("undo --session claude-code --dry-run", "what undoing all writes of a session would do"),
+    ("undo --teammate mallory --dry-run", "what taking back all that a teammate wrote would do"),
     ("undo --last 3 --leave-conflicts", "the newest three, without those that others built on"),
 )
 @click.command("undo", short_help="Undo changes.")
@@ -32,6 +33,12 @@ SHOWN = 20
     metavar="NAME",
     callback=reject_blank,
     help="Undo all writes of this session: its name, title or client, or a beginning that only it has.",
+)
+@click.option(
+    "--teammate",
+    metavar="ROLE",
+    callback=reject_blank,
+    help="Take back all that this role of the team database wrote, as one change.",
 )
 @click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="Undo the newest N changes.  [default: 1]")
 @click.option(
@@ -46,6 +53,7 @@ def undo_command(
     settings: CommandSettings,
     seq: int | None,
     session: str | None,
+    teammate: str | None,
     last: int | None,
     leave_conflicts: bool,
     dry_run: bool,
@@ -55,8 +63,8 @@ def undo_command(
     An undo is a change itself: it is recorded in the log, and can be reverted by redo or by undoing it. What it leaves as it
     is, such as a fact that somebody else has pinned or moved since, is listed with the reason.
     """
-    if sum(given is not None for given in (seq, session, last)) > 1:
-        raise click.UsageError("choose one of --change, --session and --last")
+    if sum(given is not None for given in (seq, session, teammate, last)) > 1:
+        raise click.UsageError("choose one of --change, --session, --teammate and --last")
     if leave_conflicts and session is None and last is None:
         raise click.UsageError("--leave-conflicts requires --session or --last; a single change is undone as a whole")
     with settings.store(writing=True) as store:
@@ -67,6 +75,8 @@ def undo_command(
                 return store.undo.change(seq)
             if session is not None:
                 return store.undo.session(session, theme=theme, leaving=leave_conflicts)
+            if teammate is not None:
+                return store.sync.undo_teammate(teammate, theme=theme)
             return store.undo.last(last or 1, theme=theme, leaving=leave_conflicts)
 
         try:

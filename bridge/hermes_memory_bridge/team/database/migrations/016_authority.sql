@@ -1,19 +1,22 @@
 -- All that is written goes through the functions below, and no role of the stores has a right to write a table: the database decides
 -- what it takes, and not the program at the other end. Programs before this migration are told to be updated.
 
--- Themes that a role may read only, and when its rights end. `*` is every theme, those of the future too.
-ALTER TABLE hm.member ADD COLUMN reads text[] NOT NULL DEFAULT '{}', ADD COLUMN until timestamptz;
+-- Themes that a role may read only, those in which it may also make facts hot and pinned for everybody, and when its rights end. `*` is
+-- every theme, those of the future too.
+ALTER TABLE hm.member ADD COLUMN reads text[] NOT NULL DEFAULT '{}', ADD COLUMN curates text[] NOT NULL DEFAULT '{}',
+  ADD COLUMN until timestamptz;
 
--- A theme is open to nobody until its owner opens it; one that is there already stays open to whoever could reach it.
+-- A theme is open to nobody until its owner opens it; one that is there already stays open to whoever could reach it, with all rights.
 INSERT INTO hm.member (role, themes)
 SELECT DISTINCT r.rolname, ARRAY(SELECT c.theme FROM hm.clock c ORDER BY c.theme)
 FROM pg_class c, aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
 WHERE c.oid = 'hm.fact'::regclass AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner
 ON CONFLICT (role) DO NOTHING;
+UPDATE hm.member SET curates = themes;
 
--- The themes that are open to whoever is connected: by what his own role was given, or else by the roles he is a member of. NULL: all.
--- Nobody else can read who may what. Asked by every statement: in this language its plans are kept.
-CREATE FUNCTION hm.allowed_themes(writing boolean DEFAULT false) RETURNS text[]
+-- The themes that whoever is connected may read, write or curate: by what his own role was given, or else by the roles he is a member of.
+-- NULL: all. Nobody else can read who may what. Asked by every statement: in this language its plans are kept.
+CREATE FUNCTION hm.allowed_themes(what text DEFAULT 'read') RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   granted text[];
@@ -24,7 +27,12 @@ BEGIN
   SELECT coalesce(array_agg(DISTINCT t.theme), '{}') INTO granted
   FROM hm.member m
   JOIN pg_roles r ON r.rolname = m.role,
-  unnest(CASE WHEN m.until <= now() THEN '{}' WHEN writing THEN m.themes ELSE m.themes || m.reads END) AS t (theme)
+  unnest(CASE
+    WHEN m.until <= now() THEN '{}'
+    WHEN what = 'curate' THEN m.curates
+    WHEN what = 'write' THEN m.themes || m.curates
+    ELSE m.themes || m.curates || m.reads
+  END) AS t (theme)
   WHERE m.role = session_user
      OR pg_has_role(session_user, r.oid, 'MEMBER') AND NOT EXISTS (SELECT FROM hm.member o WHERE o.role = session_user);
   RETURN CASE WHEN '*' <> ALL (granted) THEN granted END;
@@ -40,11 +48,23 @@ DROP TRIGGER IF EXISTS origin_of_row ON hm.turn;
 DROP TRIGGER IF EXISTS vector_of_former_text ON hm.fact;
 DROP FUNCTION IF EXISTS hm.note_pusher(), hm.keep_origin(), hm.forget_vector();
 
+-- What a curator made hot, by the digests of its text and place, and whether he pinned it. Whose the words of a row are, and who made it
+-- what it is now.
+ALTER TABLE hm.fact ADD COLUMN curated bytea, ADD COLUMN curated_pin boolean NOT NULL DEFAULT false, ADD COLUMN worded_by text,
+  ADD COLUMN changed_by text;
+
+CREATE FUNCTION hm.to_curated(sha bytea, attrs jsonb) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$
+  SELECT sha256(sha || convert_to(attrs ->> 'type' || ' ' || (attrs ->> 'target'), 'UTF8'))
+$$;
+
 -- Digests of contents are keyed: a plain one, wherever it is kept on, tells whoever guesses a text that he was right.
 INSERT INTO hm.setting (name, value)
 SELECT 'hash_key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
-UPDATE hm.fact f SET content_sha = sha256(convert_to(s.value || f.content, 'UTF8'))
-FROM hm.setting s WHERE s.name = 'hash_key' AND f.content IS NOT NULL;
+UPDATE hm.fact f SET content_sha = k.sha, curated = hm.to_curated(k.sha, f.attrs), curated_pin = coalesce(f.attrs -> 'pinned' = 'true', false)
+FROM (
+  SELECT r.theme, r.id, sha256(convert_to(s.value || r.content, 'UTF8')) AS sha
+  FROM hm.fact r, hm.setting s WHERE s.name = 'hash_key' AND r.content IS NOT NULL
+) k WHERE f.theme = k.theme AND f.id = k.id;
 DO $$
 BEGIN
   IF to_regclass('hm.vector') IS NOT NULL THEN
@@ -61,9 +81,27 @@ ALTER TABLE hm.turn ADD CONSTRAINT turn_sizes CHECK (
   pg_column_size(origin) <= 65536 AND octet_length(theme) <= 1024
 ) NOT VALID;
 
+-- Versions that lost against one that did not know of them, until a person decides; whoever has the winner alone would never hear of them.
+CREATE TABLE hm.conflict (
+  theme     text NOT NULL,
+  id        uuid NOT NULL,
+  hlc       bigint NOT NULL,
+  node      uuid NOT NULL,
+  kind      text NOT NULL,
+  content   text,
+  attrs     jsonb NOT NULL,
+  state     smallint NOT NULL CHECK (state IN (0, 1)),
+  anc       bigint[] NOT NULL,
+  pushed_by text NOT NULL,
+  PRIMARY KEY (theme, id, hlc, node),
+  CONSTRAINT conflict_sizes CHECK (
+    octet_length(content) <= 409600 AND pg_column_size(attrs) <= 65536 AND cardinality(anc) <= 256 AND octet_length(kind) <= 64
+  )
+);
+
 CREATE FUNCTION hm.refuse_reader(asked text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF asked <> ALL (hm.allowed_themes(true)) THEN
+  IF asked <> ALL (hm.allowed_themes('write')) THEN
     RAISE insufficient_privilege USING MESSAGE = format('%s may not write to this theme', session_user);
   END IF;
 END $$;
@@ -175,8 +213,9 @@ END $$;
 
 -- Takes versions of rows. Of two versions the purged one wins, then the one of the higher clock, then of the higher node; what is
 -- stamped more than five minutes ahead is left out, and one that was taken when a clock was wrong loses against any other. A purge
--- empties its row. The first origin of a row stands, and who brought it is who is connected. Returns the number before the first
--- row, the time, and the numbers of the rows that are the database's version now.
+-- empties its row. The first origin of a row stands, and who brought it is who is connected. What a curator made hot stays his
+-- choice while its text does. Returns the number before the first row, the time, and the numbers of the rows that are the database's
+-- version now.
 CREATE FUNCTION hm.push(
   asked text, by uuid, token uuid, own_ms bigint, uids uuid[], kinds text[], texts text[], about text[], replaced uuid[],
   states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[], claims text[] DEFAULT NULL,
@@ -184,6 +223,7 @@ CREATE FUNCTION hm.push(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   hash_key text := (SELECT s.value FROM hm.setting s WHERE s.name = 'hash_key');
+  is_curator boolean := coalesce(asked = ANY (hm.allowed_themes('curate')), true);
 BEGIN
   base := hm.tick(asked, by, token, cardinality(uids), greatest(
     (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(about || sources) AS t)
@@ -191,35 +231,76 @@ BEGIN
   ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
   WITH u AS (
     SELECT n, id, kind, replaced_id, state, stamp, store, before,
-           CASE WHEN state < 2 THEN said END AS content, CASE WHEN state < 2 THEN described ELSE '{}' END AS attrs,
-           CASE WHEN state < 2 THEN source END AS origin
+           CASE WHEN state < 2 THEN said END AS content, CASE WHEN state < 2 THEN described ELSE '{}' END::jsonb AS attrs,
+           CASE WHEN state < 2 THEN source END AS origin, CASE WHEN state < 2 THEN sha256(convert_to(hash_key || said, 'UTF8')) END AS sha
     FROM unnest(uids, kinds, texts, about, replaced, states, stamps, stores, befores, sources) WITH ORDINALITY
       AS r (id, kind, said, described, replaced_id, state, stamp, store, before, source, n)
     WHERE stamp >> 16 <= ms + 300000
   ), w AS (
     INSERT INTO hm.fact AS f (
-      theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by
+      theme, id, kind, content, attrs, supersedes, content_sha, state, hlc, node, anc, seq, origin, pushed_by, worded_by, changed_by,
+      curated, curated_pin
     )
-    SELECT asked, u.id, u.kind, u.content, u.attrs::jsonb, u.replaced_id, sha256(convert_to(hash_key || u.content, 'UTF8')), u.state, u.stamp,
-           u.store, u.before::bigint[], base + u.n, u.origin::jsonb,
-           CASE WHEN u.state < 2 THEN session_user || '/' || left(u.store::text, 8) END
+    SELECT asked, u.id, u.kind, u.content, u.attrs, u.replaced_id, u.sha, u.state, u.stamp, u.store, u.before::bigint[], base + u.n,
+           u.origin::jsonb, CASE WHEN u.state < 2 THEN session_user || '/' || left(u.store::text, 8) END,
+           CASE WHEN u.state < 2 THEN session_user END, session_user,
+           CASE WHEN is_curator AND (u.attrs ->> 'tier' = 'hot' OR u.attrs ->> 'cooled_by' IN ('scope', 'pressure'))
+             THEN hm.to_curated(u.sha, u.attrs) END,
+           is_curator AND coalesce(u.attrs -> 'pinned' = 'true', false)
     FROM u
     ON CONFLICT (theme, id) DO UPDATE SET kind = excluded.kind, content = excluded.content, attrs = excluded.attrs,
         content_sha = excluded.content_sha, state = excluded.state, hlc = excluded.hlc, node = excluded.node,
         anc = excluded.anc, seq = excluded.seq,
         origin = CASE WHEN excluded.state < 2 THEN coalesce(f.origin, excluded.origin) END,
-        pushed_by = CASE WHEN excluded.state < 2 THEN f.pushed_by END
+        pushed_by = CASE WHEN excluded.state < 2 THEN f.pushed_by END,
+        worded_by = CASE WHEN excluded.state < 2 AND f.content IS NOT DISTINCT FROM excluded.content THEN f.worded_by
+                         ELSE excluded.worded_by END,
+        changed_by = excluded.changed_by,
+        curated = CASE WHEN excluded.state < 2 THEN CASE WHEN is_curator THEN excluded.curated ELSE f.curated END END,
+        curated_pin = excluded.state < 2 AND CASE WHEN is_curator THEN excluded.curated_pin ELSE f.curated_pin END
       WHERE (excluded.state = 2, excluded.hlc, excluded.node)
           > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest(ms, own_ms) + 300000 THEN 0 ELSE f.hlc END, f.node)
     RETURNING f.seq
   )
   SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
+  DELETE FROM hm.conflict c USING hm.fact f
+  WHERE c.theme = asked AND f.theme = asked AND f.id = c.id AND f.seq > base AND (f.state = 2 OR c.hlc = ANY (f.anc));
   -- A vector belongs to one text, and does not outlive it.
   IF to_regclass('hm.vector') IS NOT NULL THEN
     DELETE FROM hm.vector v USING hm.fact f
     WHERE f.theme = asked AND f.seq > base AND v.theme = asked AND v.id = f.id
       AND (f.state <> 0 OR f.content_sha IS DISTINCT FROM v.content_sha);
   END IF;
+END $$;
+
+-- Keeps versions that lost, unless what stands knows of them. Returns how many were not kept yet.
+CREATE FUNCTION hm.push_conflicts(
+  asked text, uids uuid[], kinds text[], texts text[], about text[], states smallint[], stamps bigint[], stores uuid[], befores text[]
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  kept bigint;
+BEGIN
+  PERFORM hm.refuse_reader(asked);
+  IF cardinality(uids) > 500 OR (SELECT sum(octet_length(t)) FROM unnest(texts || about) AS t) > 4194304 THEN
+    RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 500 conflicts or 4 MiB at once', session_user);
+  END IF;
+  PERFORM FROM hm.clock c WHERE c.theme = asked FOR UPDATE;  -- what stands stays so until these are kept
+  INSERT INTO hm.conflict AS c (theme, id, hlc, node, kind, content, attrs, state, anc, pushed_by)
+  SELECT asked, u.id, u.stamp, u.store, u.kind, u.said, u.described::jsonb, u.state, u.before::bigint[],
+         session_user || '/' || left(u.store::text, 8)
+  FROM unnest(uids, kinds, texts, about, states, stamps, stores, befores)
+    AS u (id, kind, said, described, state, stamp, store, before)
+  JOIN hm.fact f ON f.theme = asked AND f.id = u.id
+  WHERE f.state < 2 AND u.stamp <> f.hlc AND u.stamp <> ALL (f.anc)
+    AND u.stamp >> 16 <= (extract(epoch FROM clock_timestamp()) * 1000)::bigint + 300000
+    AND (SELECT count(*) FROM hm.conflict o WHERE o.theme = asked AND o.id = u.id) < 16
+  ON CONFLICT DO NOTHING;
+  GET DIAGNOSTICS kept = ROW_COUNT;
+  IF kept > 0 THEN
+    UPDATE hm.clock SET seq = seq + 1 WHERE theme = asked;
+    PERFORM pg_notify('hm', left(md5(asked), 8));
+  END IF;
+  RETURN kept;
 END $$;
 
 -- Takes captured turns, and erases those that are pushed as erased; a turn never changes. Returns the number before the first.

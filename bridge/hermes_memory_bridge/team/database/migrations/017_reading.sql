@@ -65,10 +65,16 @@ BEGIN
     WHERE (named IS NULL OR k.asked IS NOT NULL) AND (readable IS NULL OR c.theme = ANY (readable)) ORDER BY c.theme;
 END $$;
 
+-- Whether whoever is connected made a row what it is himself, or a curator made this text hot, and pinned it where it is pinned.
+CREATE FUNCTION hm.is_trusted(changed_by text, curated bytea, curated_pin boolean, sha bytea, attrs jsonb) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(changed_by = session_user OR curated = hm.to_curated(sha, attrs) AND (curated_pin OR attrs -> 'pinned' = 'false'), false)
+$$;
+
 -- A page of the rows after a position, at most so many and so many bytes, or one row; and the position after it.
 CREATE FUNCTION hm.pull(asked text, after bigint, most int, most_bytes bigint) RETURNS TABLE (
   upto bigint, gc_seq bigint, mark_seq bigint, mark_token text, seq bigint, id text, kind text, content text, attrs text,
-  supersedes text, state smallint, hlc bigint, node text, anc bigint[], origin text, pushed_by text, more boolean
+  supersedes text, state smallint, hlc bigint, node text, anc bigint[], origin text, pushed_by text, worded_by text, changed_by text, trusted boolean, more boolean
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
@@ -81,7 +87,8 @@ BEGIN
     FROM (
       SELECT *, octet_length(attrs) + coalesce(octet_length(content), 0) + coalesce(octet_length(origin), 0) AS bytes
       FROM (
-        SELECT id, kind, content, attrs::text AS attrs, supersedes, state, hlc, node, anc, seq, origin::text AS origin, pushed_by
+        SELECT id, kind, content, attrs::text AS attrs, supersedes, state, hlc, node, anc, seq, origin::text AS origin, pushed_by,
+               worded_by, changed_by, hm.is_trusted(changed_by, curated, curated_pin, content_sha, attrs) AS trusted
         FROM hm.fact WHERE theme = asked AND seq > after ORDER BY seq LIMIT most
       ) r
     ) s
@@ -93,22 +100,35 @@ BEGIN
     SELECT m.seq, m.token FROM hm.mark m, e WHERE m.theme = asked AND m.seq <= e.seq ORDER BY m.seq DESC LIMIT 1
   )
   SELECT e.seq, e.gc_seq, m.seq, m.token::text, p.seq, p.id::text, p.kind, p.content, p.attrs, p.supersedes::text, p.state,
-         p.hlc, p.node::text, p.anc, p.origin, p.pushed_by, e.more
+         p.hlc, p.node::text, p.anc, p.origin, p.pushed_by, p.worded_by, p.changed_by, p.trusted, e.more
   FROM e LEFT JOIN m ON true LEFT JOIN p ON true ORDER BY p.seq;
 END $$;
 
 -- The database's versions of rows, where they are others than these.
 CREATE FUNCTION hm.pull_winners(asked text, ids uuid[], hlcs bigint[], nodes uuid[]) RETURNS TABLE (
   seq bigint, id text, kind text, content text, attrs text, supersedes text, state smallint, hlc bigint, node text, anc bigint[],
-  origin text, pushed_by text
+  origin text, pushed_by text, worded_by text, changed_by text, trusted boolean
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
   IF hm.may_read(asked) THEN
     RETURN QUERY SELECT f.seq, f.id::text, f.kind, f.content, f.attrs::text, f.supersedes::text, f.state, f.hlc, f.node::text, f.anc,
-        f.origin::text, f.pushed_by
+        f.origin::text, f.pushed_by, f.worded_by, f.changed_by, hm.is_trusted(f.changed_by, f.curated, f.curated_pin, f.content_sha, f.attrs)
       FROM unnest(ids, hlcs, nodes) AS u (id, hlc, node) JOIN hm.fact f ON f.theme = asked AND f.id = u.id
       WHERE (f.hlc, f.node) <> (u.hlc, u.node) ORDER BY f.seq;
+  END IF;
+END $$;
+
+-- Versions that lost, and that nobody has decided about; a theme has hardly any.
+CREATE FUNCTION hm.list_conflicts(asked text) RETURNS TABLE (
+  id text, kind text, content text, attrs text, state smallint, hlc bigint, node text, anc bigint[], pushed_by text
+) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+  IF hm.may_read(asked) THEN
+    RETURN QUERY SELECT c.id::text, c.kind, c.content, c.attrs::text, c.state, c.hlc, c.node::text, c.anc, c.pushed_by
+      FROM hm.conflict c JOIN hm.fact f ON f.theme = c.theme AND f.id = c.id
+      WHERE c.theme = asked AND f.state < 2 AND c.hlc <> ALL (f.anc) ORDER BY c.id, c.hlc, c.node LIMIT 2000;
   END IF;
 END $$;
 

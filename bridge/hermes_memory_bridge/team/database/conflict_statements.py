@@ -1,0 +1,68 @@
+"""Statements to the team database for versions that lost against one that did not know of them.
+
+Each machine keeps those that it saw itself; the database keeps them for all, so that everybody decides about the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from hermes_memory_bridge.team.database.team_server import TeamServer, to_postgres_array
+from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import rename_theme_of_row
+
+MOST = 500
+"""Versions of one push."""
+
+PUSH = """
+SELECT hm.push_conflicts(
+  %(theme)s, %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[], %(states)s::smallint[],
+  %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::text[]
+)
+"""
+
+LIST = "SELECT * FROM hm.list_conflicts(%s)"
+
+
+def push_conflicts(server: TeamServer, theme: str, lost: Sequence[SyncRow]) -> int:
+    """Push versions that lost, at most `MOST`; return how many the database had not.
+
+    :raises TeamError: the database cannot be used now
+    """
+    named = {
+        "theme": server.to_name(theme),
+        "ids": server.list_uids(theme, lost),
+        "kinds": [one.kind for one in lost],
+        "contents": [one.content for one in lost],
+        "attrs": [json.dumps(one.attrs, ensure_ascii=False) for one in lost],
+        "states": [one.state for one in lost],
+        "hlcs": [one.hlc for one in lost],
+        "nodes": [one.node for one in lost],
+        "ancestors": [to_postgres_array(one.ancestors) for one in lost],
+    }
+    return int(server.value(PUSH, named))
+
+
+def list_conflicts(server: TeamServer, theme: str) -> list[SyncRow]:
+    """Return the versions that lost and that nobody has decided about.
+
+    :raises TeamError: the database cannot be used now
+    """
+    name = server.to_name(theme)
+    found = (
+        SyncRow(
+            theme=name,
+            uid=uid,
+            kind=kind,
+            content=content,
+            attrs=json.loads(attrs),
+            state=state,
+            hlc=hlc,
+            node=node,
+            ancestors=tuple(ancestors),
+            teammate=pushed_by,
+        )
+        for uid, kind, content, attrs, state, hlc, node, ancestors, pushed_by in server.rows(LIST, (name,))
+    )
+    return [rename_theme_of_row(one, theme) for one in found]

@@ -1,0 +1,135 @@
+"""Take back all that a teammate wrote: words, tiers, pins, scopes of facts, whatever others did in between.
+
+Each column of a fact that is as the teammate left it returns to what it was before him. A fact whose words are his and
+that had none before is withdrawn. What others have changed since stays theirs. It is one change, which can be undone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_memory_store.memory.reversal import format_fact_name
+from hermes_memory_store.model import STANDING_TIERS, Tier
+from hermes_memory_store.rows.mutation import FactRow, Mutation, find_standing_fact
+
+FACTS_OF_TEAMMATE = """
+    SELECT uid FROM journal WHERE entity = 'fact' AND (?2 IS NULL OR theme_id = ?2)
+      AND actor_id = (SELECT id FROM actors WHERE kind = 'sync' AND name = ?1)
+    UNION
+    SELECT uid FROM facts WHERE (?2 IS NULL OR theme_id = ?2)
+      AND origin_id IN (SELECT id FROM origins WHERE teammate >= ?1 || '/' AND teammate < ?1 || '0')
+"""
+
+IS_AUTHOR = """
+    SELECT 1 FROM facts JOIN origins o ON o.id = origin_id
+    WHERE facts.uid = ?2 AND teammate >= ?1 || '/' AND teammate < ?1 || '0'
+"""
+
+HISTORY = """
+    SELECT j.seq, j.before IS NULL, j.after, a.kind, a.name FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.uid = ? AND j.entity = 'fact' AND j.after IS NOT NULL ORDER BY j.seq
+"""
+
+MOVES = ("scope", "tier", "superseded_by", "pinned")
+"""What is moved of a fact whose words stay. What replaced it belongs to its tier."""
+
+
+@dataclass(slots=True)
+class ColumnHistory:
+    """What a column of a fact was before the teammate set it last, and whether it is as he left it."""
+
+    value: Any = None
+    is_his: bool = False
+    former: Any = None
+    has_former: bool = False
+    """Whether anybody else ever set it."""
+
+    def note(self, value: Any, is_his: bool) -> None:
+        """Note that somebody set it."""
+        if is_his and not self.is_his:
+            self.former = self.value
+        self.has_former = self.has_former or not is_his
+        self.value, self.is_his = value, is_his
+
+
+@dataclass(slots=True)
+class TeammateUndo:
+    """Take back what one teammate wrote, within a running change."""
+
+    change: Mutation
+    role: str
+    undone: list[int] = field(default_factory=list)
+    """Rows of the journal that are his and were taken back."""
+    touched: list[bytes] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    """What is left as it is, and why."""
+
+    def take_back(self, theme_id: int | None) -> None:
+        """Take back all of it, in one theme or in all."""
+        conn = self.change.conn
+        rows = [self.change.fact_row(uid) for (uid,) in conn.execute(FACTS_OF_TEAMMATE, (self.role, theme_id))]
+        standing = [row for row in rows if row is not None and row.tier != Tier.WITHDRAWN]
+        kept = [row for row in standing if not self._withdraw(row)]
+        for row in kept:  # places are free by now
+            self._restore(row)
+
+    def _withdraw(self, row: FactRow) -> bool:
+        """Withdraw a fact that has no words but his."""
+        history, numbers = self._load_history(row)
+        words = history["content"]
+        if not words.is_his or words.has_former:
+            return False
+        self.change.update_fact(row, "withdraw", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
+        self._note(row, numbers)
+        return True
+
+    def _restore(self, row: FactRow) -> None:
+        """Return the columns that are as he left them to what they were before him."""
+        history, numbers = self._load_history(row)
+        former = {name: one.former for name, one in history.items() if one.is_his and one.has_former}
+        if "tier" in former:
+            former["superseded_by"] = history["superseded_by"].former
+        else:
+            former.pop("superseded_by", None)
+        if "pinned" in former:
+            former["pinned"] = int(bool(former["pinned"]))
+        stands = {"content": row.content, "tier": row.tier, "pinned": row.pinned}
+        changed = {name: value for name, value in former.items() if name not in stands or stands[name] != value}
+        if not changed:
+            return
+        columns = self.change.columns_of(row, changed)
+        if "superseded_by" in columns and not self._is_standing(columns["superseded_by"]):
+            columns["superseded_by"] = None
+        scope_id = columns["scope"].id if "scope" in columns else row.scope_id
+        other = find_standing_fact(self.change.conn, scope_id, row.type, row.target, besides=row.uid)
+        if columns.get("tier", row.tier) in STANDING_TIERS and other is not None:
+            self.left.append(f"{format_fact_name(row)} stays as it is: {format_fact_name(other)} stands in its place")
+            return
+        self.change.update_fact(row, "restore", keep_time=True, **columns)
+        self._note(row, numbers)
+
+    def _is_standing(self, link: bytes | None) -> bool:
+        found = None if link is None else self.change.fact_row(link)
+        return found is not None and found.tier != Tier.WITHDRAWN
+
+    def _note(self, row: FactRow, numbers: list[int]) -> None:
+        self.undone += numbers
+        self.touched.append(row.uid)
+
+    def _load_history(self, row: FactRow) -> tuple[dict[str, ColumnHistory], list[int]]:
+        """Return the history of each column, and the numbers of the rows that are his."""
+        history = {name: ColumnHistory() for name in ("content", *MOVES)}
+        numbers = []
+        for seq, is_creation, after, kind, name in self.change.conn.execute(HISTORY, (row.uid,)).fetchall():
+            said = json.loads(after)
+            # Before the server said whose words they are, it named only who had brought a fact first.
+            is_his = kind == "sync" and (name == self.role or (is_creation and not name and self._is_author(row)))
+            numbers += [seq] if is_his else []
+            for column in history if is_creation else history.keys() & said.keys():
+                history[column].note(said.get(column), is_his)
+        return history, numbers
+
+    def _is_author(self, row: FactRow) -> bool:
+        return self.change.conn.execute(IS_AUTHOR, (self.role, row.uid)).fetchone() is not None
