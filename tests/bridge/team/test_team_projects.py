@@ -3,6 +3,7 @@ with the theme of another project."""
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import threading
@@ -54,14 +55,12 @@ class Project:
 
     def commit(self, words: str) -> None:
         """Make a first commit, which is the same wherever it is made in these words, and learn of it."""
-        named = {
-            "GIT_AUTHOR_DATE": "1700000000 +0000",
-            "GIT_COMMITTER_DATE": "1700000000 +0000",
-            "PATH": "/usr/bin:/bin",
-        }
+        named = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
         who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
         subprocess.run(
-            ["git", "-C", str(self.folder), *who, "commit", "-q", "--allow-empty", "-m", words], check=True, env=named
+            ["git", "-C", str(self.folder), *who, "commit", "-q", "--allow-empty", "-m", words],
+            check=True,
+            env=os.environ | named,
         )
         self.store.projects.find_root_commits()
 
