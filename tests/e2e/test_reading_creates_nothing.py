@@ -101,6 +101,7 @@ BRIDGE_NEEDING_A_STORE = {
     "sync resume": [],
     "sync verify": [],
     "sync conflicts": [],
+    "sync rename": ["ours", "theirs"],
     "sync resolve": [UID, "mine"],
     "team verify": [],
     "team status": [],

@@ -30,7 +30,7 @@ CLOSED = {
     "journal": "op entity",
     "tallies": "tier type",
     "sync_store": "holder",
-    "sync_themes": "mark_token",
+    "sync_themes": "mark_token team_name",
     "sync_rows": "ancestors refused said",
     "sync_conflicts": "why ancestors",
     "sync_turns": "refused",

@@ -36,6 +36,7 @@ LATER = {
             "project_branches",
         ),
     ),
+    10: ("m010_team_names", ()),
 }
 """What each version after the first one added."""
 
@@ -74,11 +75,12 @@ ALTERED = {
         "ALTER TABLE sessions DROP COLUMN number",
     ),
     8: ("DROP TRIGGER rules_files_changed", "DROP TRIGGER rules_files_deleted", "DROP TRIGGER host_turns_erased"),
+    10: ("ALTER TABLE sync_themes DROP COLUMN team_name",),
 }
 """Takes back what a version added to tables of earlier ones."""
 
 
-@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7])
+@pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9])
 def before(request: pytest.FixtureRequest) -> int:
     """The version of the older store."""
     return int(request.param)

@@ -1,5 +1,5 @@
 """`team migrate|open|restrict|invite|members|revoke|index|collect|repair|connect|disconnect|status|verify|dev`, and
-`sync now|status|pause|resume|verify|conflicts|resolve`.
+`sync now|status|pause|resume|verify|rename|conflicts|resolve`.
 
 A DSN holds a password, and what stands on a command line can be read by every user of the machine: `-` asks for it, or reads
 it from standard input.
@@ -600,6 +600,24 @@ def format_verification(theme: dict[str, Any]) -> str:
     return "DIFFERS" if any(theme[name] for name in ("differ", "only_here", "only_there")) else "NOT ALL EXCHANGED"
 
 
+@sync_group.command("rename")
+@answer_options
+@click.argument("theme")
+@click.argument("name")
+def sync_rename_command(db: str | None, as_json: bool, theme: str, name: str) -> None:
+    """Exchange THEME as NAME in the team; here it keeps its name.
+
+    For a theme that was not exchanged yet, such as one under whose name the team has another project. Other machines with the
+    same project find it under NAME by themselves.
+    \f
+
+    :raises ArgumentError: it was exchanged already, or another theme has that name
+    """
+    with Store.open(BridgePaths.of(db).store, create=False) as store:
+        called = store.sync.rename_in_team(theme, name)
+    print_answer(as_json, {"theme": theme, "team_name": called}, f"theme {theme} is exchanged as {called} from now on")
+
+
 @sync_group.command("conflicts")
 @answer_options
 def sync_conflicts_command(db: str | None, as_json: bool) -> None:
@@ -675,8 +693,9 @@ def format_sync_status(status: dict[str, Any]) -> str:
         lines += [f"  {to_printable(one['file'])}: {one['why']}" for one in status["problems"]]
     for theme in status["themes"]:
         turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+        called = f" ({to_printable(theme['team_name'])} in the team)" if theme.get("team_name") else ""
         lines.append(
-            f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch, at {theme['cursor']}"
+            f"{theme['theme']}{called}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch, at {theme['cursor']}"
         )
         if theme["state"] != "idle":
             lines.append(f"  {theme['words']}")

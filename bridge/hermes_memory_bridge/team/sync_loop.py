@@ -24,6 +24,7 @@ from hermes_memory_bridge.team.database.team_states import (
     EXCHANGING,
     FETCHING,
     IDLE,
+    OTHER_PROJECT,
     PAUSED,
     STARTING,
     TeamError,
@@ -56,7 +57,7 @@ RENEW_S = 20.0
 LEASE_HOLDER = "bridge"
 """A store has one bridge, which its lock file holds; one that takes its place after a crash need not wait for the lease."""
 
-SYNCING_STATES = (*COMPLETE_STATES, CLOSED, "incomplete", "exchanging")
+SYNCING_STATES = (*COMPLETE_STATES, CLOSED, OTHER_PROJECT.name, "incomplete", "exchanging")
 """States in which rows are exchanged."""
 
 REPORT_ROWS = 20
@@ -276,7 +277,9 @@ class SyncLoop(ABC, Generic[ConnectionT]):
     def heads(self) -> dict[str, int]:
         """Return the database's position in each theme as of the last sync; empty while there is none."""
         return (
-            {one["theme"]: one["server"] for one in self.report["themes"]} if self.state.name in SYNCING_STATES else {}
+            {one["theme"]: one["server"] for one in self.report["themes"] if one["state"] != OTHER_PROJECT.name}
+            if self.state.name in SYNCING_STATES
+            else {}
         )
 
     def verify(self) -> Future[list[ThemeDifferences]]:
@@ -520,6 +523,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
         waiting, fetched = sync.pending_counts(), sync.fetched_themes()
         shared = [one.theme for one in talk.themes(sync.themes(self.carrier))]
+        names = sync.team_names() if self.carrier is SyncCarrier.DATABASE else {}
         rows = []
         for theme in sync.themes(self.carrier):
             cursor, done = sync.cursor(theme), outcome.themes.get(theme)
@@ -543,6 +547,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             rows.append(
                 {
                     "theme": theme,
+                    "team_name": names.get(theme),
                     **state.as_dict(),
                     "waiting": waiting.get(theme, 0),
                     "cursor": cursor.seq,

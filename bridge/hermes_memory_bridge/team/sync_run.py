@@ -39,6 +39,8 @@ from hermes_memory_bridge.team.database.team_states import (
     TeamState,
     to_clock_skew_state,
     to_closed_state,
+    to_other_project_state,
+    to_taken_name_state,
 )
 from hermes_memory_bridge.team.shared_conflicts import SharedConflicts
 from hermes_memory_bridge.team.sync_outcome import (
@@ -51,8 +53,7 @@ from hermes_memory_bridge.team.sync_outcome import (
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
-from hermes_memory_store.rows.project_rows import are_project_words
-from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.rows.name_keys import find_normal_form
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
 from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
@@ -110,8 +111,10 @@ class SyncRun:
         self._denied: dict[str, tuple[float, TeamState]] = {}
         self._refused = Backoff(AGAIN_S, SELDOM_S)
         self._forgotten: dict[str, int] = {}
-        self._other_projects: dict[str, TeamState] = {}
-        """Themes under whose names the team has other projects."""
+        self._apart: dict[str, TeamState] = {}
+        """Themes that are not exchanged: the team has other projects under their names, or their names are not free here."""
+        self._names: Mapping[str, str] = {}
+        """Names of themes in the team's database, as of the last greeting."""
         self._closed: frozenset[str] = frozenset()
         """Themes that are not open to this role."""
         self._left = False
@@ -130,17 +133,19 @@ class SyncRun:
         cursors = {theme: sync.cursor(theme) for theme in sync.themes(SyncCarrier.DATABASE)}
         self.outcome = outcome = SyncOutcome()
         self._try_refused_again()
+        server.names = sync.team_names()
         greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
             outcome.themes[theme] = ThemeSyncCount(server_seq=cursor.seq)
-        self._note_closed(greeting.closed)
-        self._compare_versions(greeting.news, cursors)
+        self._note_closed(server, greeting.closed)
+        for theme in self._apart.keys() & cursors.keys():
+            outcome.themes[theme].state, outcome.state = self._apart[theme], to_theme_state(theme, self._apart[theme])
+        self._compare_versions(greeting.news)
         for news in greeting.news:
             outcome.themes[news.theme].server_seq = news.seq
         for news in greeting.news:
-            if not self._is_of_other_project(server, news.theme):
-                self._pull(server, news.theme)
-                self._forget_deleted(news)
+            self._pull(server, news.theme)
+            self._forget_deleted(news)
         outcome.admitted = sync.admit_held()
         changed = {news.theme for news in greeting.news}
         self._note_fetched()
@@ -160,8 +165,8 @@ class SyncRun:
                 self._left = self._push(server, theme) or self._left
                 self._exchange_conflicts(server, theme, is_changed=theme in changed)
         self._note_fetched()
-        outcome.more = self._sync_turns(server, shared, read_only=greeting.read_only)
-        if not self._left and not outcome.more and outcome.state.name in (*COMPLETE_STATES, CLOSED):
+        outcome.more = self._sync_turns(server, shared, read_only=greeting.read_only) or outcome.more
+        if not self._left and not outcome.more and outcome.state.name in (*COMPLETE_STATES, CLOSED, OTHER_PROJECT.name):
             self._sent_at = version
         return outcome
 
@@ -170,6 +175,10 @@ class SyncRun:
         self._denied.clear()
         self._refused.hurry()
         self._said = None
+
+    def is_kept_apart(self, theme: str) -> bool:
+        """Check whether the team's theme of this name is another one, of which nothing may come here."""
+        return theme in self._apart
 
     def _try_refused_again(self) -> None:
         """Queue rows that the database refused for another attempt, when that is due."""
@@ -181,54 +190,26 @@ class SyncRun:
         else:
             self._refused.reset()
 
-    def _note_closed(self, closed: frozenset[str]) -> None:
+    def _note_closed(self, server: TeamServer, closed: frozenset[str]) -> None:
         """Note the themes that are not open to this role; what waits is sent once they are."""
+        state = to_closed_state(sorted(map(server.to_name, closed)))
         if closed != self._closed:
             self._closed, self._sent_at = closed, None
             if closed:
-                log.warning("%s", to_closed_state(sorted(closed)).words)
+                log.warning("%s", state.words)
         if closed:
-            self.outcome.state = to_closed_state(sorted(closed))
+            self.outcome.state = state
         for theme in closed:
-            self.outcome.themes[theme].state = to_closed_state([theme])
+            self.outcome.themes[theme].state = to_closed_state([server.to_name(theme)])
 
     def _is_left_alone(self, theme: str, what: str) -> bool:
         """Check whether nothing of a theme, or of a part of it, is exchanged now."""
-        return theme in self._closed or self._is_denied(theme, what) or self._is_kept_apart(theme)
+        return theme in self._closed or theme in self._apart or self._is_denied(theme, what)
 
     def _is_denied(self, theme: str, what: str) -> bool:
         """Check whether a theme is skipped because access to it was denied a short while ago."""
         until, state = self._denied.get(what, (0.0, DENIED))
         if time.monotonic() >= until:
-            return False
-        self.outcome.themes[theme].state, self.outcome.state = state, to_theme_state(theme, state)
-        return True
-
-    def _is_of_other_project(self, server: TeamServer, theme: str) -> bool:
-        """Compare the projects of a theme in its first exchange; note where the team's is another one.
-
-        Every fact says of which project it is, so the first page tells; nothing is applied or sent before.
-        """
-        self._other_projects.pop(theme, None)
-        if self.store.sync.cursor(theme).seq or self.store.place_themes.project_of(theme) is None:
-            return False
-        page = server.pull(theme, 0, LEAST_PAGE)
-        projects = [
-            row.origin["project"] for _, row in page.rows if row.origin and are_project_words(row.origin.get("project"))
-        ]
-        other = self.store.place_themes.find_other_project(theme, projects)
-        if other is None:
-            return False
-        state = self._other_projects[theme] = replace(
-            OTHER_PROJECT, words=OTHER_PROJECT.words.format(to_printable(other))
-        )
-        log.warning("theme %s: %s", theme, state.words)
-        return self._is_kept_apart(theme)
-
-    def _is_kept_apart(self, theme: str) -> bool:
-        """Check whether a theme is not exchanged, since the team has another project under its name."""
-        state = self._other_projects.get(theme)
-        if state is None:
             return False
         self.outcome.themes[theme].state, self.outcome.state = state, to_theme_state(theme, state)
         return True
@@ -240,11 +221,18 @@ class SyncRun:
             yield
             self._denied.pop(what, None)
         except TeamError as error:
-            if error.state.name != DENIED.name:
+            is_other = error.state.name == OTHER_PROJECT.name
+            if error.state.name != DENIED.name and not is_other:
                 raise
-            if what not in self._denied:
+            is_new = what not in self._denied
+            if is_new:
                 log.warning("%s: %s", what, error.message)
-            self._denied[what] = time.monotonic() + DENIED_S, error.state
+            if (
+                is_other
+            ):  # since the greeting, somebody was the first to say whose project the theme is: it is asked for again
+                self._said, self._left = None, True
+                self.outcome.more = self.outcome.more or is_new
+            self._denied[what] = time.monotonic() + (0.0 if is_other and is_new else DENIED_S), error.state
             self.outcome.themes[theme].state, self.outcome.state = error.state, to_theme_state(theme, error.state)
 
     def _greet(self, server: TeamServer, known: Sequence[KnownTheme]) -> Greeting:
@@ -252,15 +240,41 @@ class SyncRun:
         outcome, said = self.outcome, self._said
         # While the clocks are apart the time is asked for again: it tells when they are right.
         is_known = server is self._greeted and not self._has_stepped() and to_clock_skew_state(self._offset_ms) is None
-        if said is not None and is_known and server.is_unchanged(known):
+        is_known = is_known and server.names == self._names
+        asked = [one for one in known if one.theme not in self._apart]
+        if said is not None and is_known and server.is_unchanged(asked):
             greeting, outcome.offset_ms = replace(said, news=[]), self._offset_ms
         else:
             sent = self.store.clock()
-            greeting = server.greet(self.store.sync.node, known)
+            projects = self.store.place_themes
+            claiming = [replace(one, claims=projects.list_identities(one.theme)) for one in known]
+            greeting = server.greet(self.store.sync.node, claiming)
             self._observe(greeting.server_ms, (sent + self.store.clock()) // 2)
+            greeting = self._name_themes(server, greeting, [one.theme for one in known])
             self._greeted, self._said = server, greeting
         outcome.state = to_clock_skew_state(outcome.offset_ms) or IDLE
         return greeting
+
+    def _name_themes(self, server: TeamServer, greeting: Greeting, themes: Sequence[str]) -> Greeting:
+        """Keep the names that the team has for themes, and which are kept apart; return the greeting with the names of here."""
+        sync = self.store.sync
+        apart = {theme: to_other_project_state(theme, other) for theme, other in greeting.others.items()}
+        taken = {server.to_name(theme) for theme in themes if theme not in greeting.names and theme not in apart}
+        for theme, name in greeting.names.items():
+            if name in taken or find_normal_form(name) != name:
+                apart[theme] = to_taken_name_state(name)
+                continue
+            taken.add(name)
+            sync.set_team_name(theme, name)
+            log.info("the team knows the project of theme %s as %s", theme, name)
+        if apart != self._apart:
+            self._apart, self._sent_at = apart, None
+            for theme, state in apart.items():
+                log.warning("theme %s: %s", theme, state.words)
+        server.names = self._names = sync.team_names()
+        here = {server.to_name(theme): theme for theme in themes if theme not in apart}
+        news = [replace(one, theme=here[one.theme]) for one in greeting.news if one.theme in here]
+        return replace(greeting, news=news, closed=frozenset(here[name] for name in greeting.closed if name in here))
 
     def _has_stepped(self) -> bool:
         """Check whether this machine's clock was set since the database reported its time."""
@@ -283,9 +297,10 @@ class SyncRun:
             log.warning("%d versions were stamped by a clock that ran ahead; they are stamped anew", count)
             self._sent_at = None
 
-    def _compare_versions(self, news: Sequence[ThemeNews], cursors: Mapping[str, PullCursor]) -> None:
+    def _compare_versions(self, news: Sequence[ThemeNews]) -> None:
         """Detect whether the database lost data, and whether this store is a copy of one still in use."""
         sync = self.store.sync
+        cursors = {one.theme: sync.cursor(one.theme) for one in news}
         unknown = [
             one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
         ]

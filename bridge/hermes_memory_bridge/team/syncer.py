@@ -58,6 +58,7 @@ class Syncer(SyncLoop[TeamServer]):
         self._moved_at = time.monotonic()
         self._collected: int | None = None
         self._warning: str | None = None
+        self._run: SyncRun | None = None
 
     def status(self) -> dict[str, Any]:
         """Return the document of `sync status`."""
@@ -72,7 +73,8 @@ class Syncer(SyncLoop[TeamServer]):
 
     def begin_run(self, store: Store, on_progress: ProgressCallback) -> SyncRun:
         """Return the sync of a store that was opened anew."""
-        return SyncRun(store, on_progress=on_progress)
+        self._run = SyncRun(store, on_progress=on_progress)
+        return self._run
 
     def poll_interval(self) -> float:
         """Return how long to wait for a change before the database is asked, in seconds."""
@@ -94,9 +96,10 @@ class Syncer(SyncLoop[TeamServer]):
     ) -> tuple[dict[str, str], dict[str, tuple[int, SyncRow]]]:
         """Return the digest of each row the database has of a theme, and the wanted rows with their sequence numbers."""
         assert self._server is not None
+        assert self._run is not None
         digests: dict[str, str] = {}
         rows: dict[str, tuple[int, SyncRow]] = {}
-        after, more = 0, True
+        after, more = 0, not self._run.is_kept_apart(theme)
         while more:
             page = self._server.pull(theme, after)
             digests.update({row.uid: row.digest for _, row in page.rows})
@@ -108,4 +111,8 @@ class Syncer(SyncLoop[TeamServer]):
     def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
         """Return whether each turn that the database has of a theme was erased."""
         assert self._server is not None
-        return {Uid(uid): state == PURGED for uid, state in self._server.rows(TURN_STATES, (theme,))}
+        assert self._run is not None
+        if self._run.is_kept_apart(theme):
+            return {}
+        named = (self._server.to_name(theme),)
+        return {Uid(uid): state == PURGED for uid, state in self._server.rows(TURN_STATES, named)}

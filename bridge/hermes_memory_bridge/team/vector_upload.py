@@ -180,6 +180,8 @@ class VectorUpload:
             return LOOK_S
         self._connect(model)
         with Store.open(self.path, read_only=True) as store:
+            assert self._server is not None
+            self._server.names = store.sync.team_names()
             done = [self._upload_page(theme, kind, heads[theme], model, store, made) for theme, kind in due]
         self._disconnect()
         if all(done):
@@ -247,7 +249,7 @@ class VectorUpload:
             known.missing.clear()
             known.after, known.head = 0, head
             return True
-        other = server.schema.model or server.value(MODEL, (theme,))
+        other = server.schema.model or server.value(MODEL, (server.to_name(theme),))
         if other is not None and other != model:
             self._others[theme] = other
             known.restart()
@@ -257,7 +259,13 @@ class VectorUpload:
             known.restart()
         page: Sequence[Sequence[Any]] = ()
         while known.head != head:
-            parameters = {"theme": theme, "kind": kind, "model": model, "after": known.after, "limit": PAGE}
+            parameters = {
+                "theme": server.to_name(theme),
+                "kind": kind,
+                "model": model,
+                "after": known.after,
+                "limit": PAGE,
+            }
             page = server.rows(MISSING_VECTORS_SQL, parameters)
             known.missing.update((Uid(uid), bytes(sha)) for _, uid, sha in page)
             known.after = page[-1][0] if page else known.after
@@ -286,7 +294,7 @@ class VectorUpload:
         found = made.by_uids(kind, model, says)
         if found:
             answers = {
-                "theme": theme,
+                "theme": server.to_name(theme),
                 "model": model,
                 "ids": list(found),
                 "shas": [wanted[uid] for uid in found],

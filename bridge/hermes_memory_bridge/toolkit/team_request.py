@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from hermes_memory_bridge.embedding.query_vector import QueryVector
@@ -42,6 +43,10 @@ class TeamRequest:
     """Synced themes that this store has fetched completely."""
     incomplete: frozenset[str]
     """Synced themes that are not fetched completely yet."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of themes in the team's database where they are others than here."""
+    claims: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the projects of those of the themes are recognised by that were never exchanged."""
 
     @property
     def is_coming(self) -> bool:
@@ -82,7 +87,7 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
     whole = complete, shared - complete
     if scope in ("current", "all"):
         named = (connection.theme,) if scope == "current" or not connection.rights.other_themes else None
-        return TeamRequest(named, True, *whole) if also else None
+        return TeamRequest(named, True, *whole, *to_team_names(store, named)) if also else None
     if scope == "session":
         return None
     try:
@@ -92,4 +97,10 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
     if name != connection.theme and not connection.rights.other_themes:
         return None  # answered like a theme that does not exist
     known = name in held or name == connection.theme
-    return TeamRequest((name,), known, *whole) if also or not known else None
+    return TeamRequest((name,), known, *whole, *to_team_names(store, (name,))) if also or not known else None
+
+
+def to_team_names(store: Store, named: tuple[str, ...] | None) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
+    """Return the names that themes have in the team, and what the projects of those named ones are that were never exchanged."""
+    claims = {name: store.place_themes.list_identities(name) for name in named or () if not store.sync.cursor(name).seq}
+    return store.sync.team_names(), {name: claim for name, claim in claims.items() if claim is not None}

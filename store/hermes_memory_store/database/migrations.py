@@ -21,6 +21,7 @@ from hermes_memory_store.database.schema import (
     SEVENTH_SCHEMA,
     SIXTH_SCHEMA,
     STORE_VERSION,
+    TENTH_SCHEMA,
     THIRD_SCHEMA,
 )
 from hermes_memory_store.database.store_version import MIGRATION_SET, record_program
@@ -88,6 +89,13 @@ def m008_hosts(db: Database) -> None:
 def m009_recall(db: Database) -> None:
     """Create what sessions did with the facts they were given, and what search knows of words."""
     for statement in NINTH_SCHEMA:
+        db.execute(statement)
+
+
+@migrations()
+def m010_team_names(db: Database) -> None:
+    """Add the name that a theme has in the team's database."""
+    for statement in TENTH_SCHEMA:
         db.execute(statement)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 APPLICATION_ID = 0x484D454D
 """`HMEM` in `PRAGMA application_id`: tells our files from any other SQLite database."""
 
-STORE_VERSION = 9
+STORE_VERSION = 10
 """Number of the newest migration."""
 
 THEME_SHIFT = 40
@@ -761,6 +761,11 @@ They read the index itself: nothing has to be kept with each write, and nothing 
 
 NINTH_SCHEMA = (*USE_TABLES, *WORD_TABLES)
 
+TENTH_SCHEMA = (
+    # The name of a theme in the team's database; null: its own.
+    "ALTER TABLE sync_themes ADD COLUMN team_name TEXT",
+)
+
 SCHEMAS = (
     FIRST_SCHEMA,
     SECOND_SCHEMA,
@@ -771,5 +776,6 @@ SCHEMAS = (
     SEVENTH_SCHEMA,
     EIGHTH_SCHEMA,
     NINTH_SCHEMA,
+    TENTH_SCHEMA,
 )
 """Statements of every version, by which the doctor knows a whole store."""

@@ -7,9 +7,8 @@ A store that was there before keeps `default` until its person chooses; a new on
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
@@ -34,6 +33,15 @@ IS_TAKEN = """
     UNION ALL SELECT 1 FROM credentials WHERE theme = ?1 LIMIT 1
 """
 
+CAME_FROM_TEAM = """
+    SELECT 1 FROM themes t JOIN sync_themes y ON y.theme_id = t.id
+    WHERE t.name = ?1 AND y.seq > 0 AND t.name NOT IN (SELECT theme FROM place_themes) AND EXISTS (
+      SELECT 1 FROM facts f JOIN origins o ON o.id = f.origin_id JOIN projects p ON p.id = o.project_id
+      WHERE f.theme_id = t.id AND o.way = 'team' AND coalesce(p.joined_id, p.id) = ?2
+    )
+"""
+"""Finds an exchanged theme of no project with facts that others wrote in this one."""
+
 WRITTEN_IN = """
     SELECT coalesce(p.joined_id, p.id), count(*) FROM facts f JOIN origins o ON o.id = f.origin_id
       JOIN projects p ON p.id = o.project_id
@@ -43,7 +51,10 @@ WRITTEN_IN = """
 COUNT_OF_THEME = "SELECT count(*) FROM facts WHERE theme_id = ? AND tier <> 'withdrawn'"
 
 
-PORTABLE_IDENTITIES = "SELECT kind, value FROM project_aliases WHERE project_id = ? AND kind IN ('remote', 'root')"
+PORTABLE_IDENTITIES = """
+    SELECT kind, value FROM project_aliases
+    WHERE project_id = ? AND kind IN ('remote', 'root') AND value NOT LIKE 'file:%' ORDER BY seen_at, kind, value LIMIT 100
+"""
 
 
 class Places(StrEnum):
@@ -177,7 +188,7 @@ class PlaceThemes:
             themes = find_project_themes(conn, key)
             if themes:
                 return themes[0]
-            theme = find_free_theme(conn, project)
+            theme = find_team_theme(conn, key, project) or find_free_theme(conn, project)
             conn.execute("INSERT INTO place_themes VALUES (?, ?, ?)", (key, theme, self._clock()))
         return theme
 
@@ -185,7 +196,7 @@ class PlaceThemes:
         """Return the theme that the project with a key has, or would have beside others that are planned."""
         known = find_project_themes(conn, key)
         (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()
-        return known[0] if known else find_free_theme(conn, name, besides)
+        return known[0] if known else find_team_theme(conn, key, name) or find_free_theme(conn, name, besides)
 
     def project_of(self, theme: str) -> str | None:
         """Return the name of the project whose theme this is; None where it is none of a project."""
@@ -213,35 +224,17 @@ class PlaceThemes:
             found.append(ReadableTheme(PERSONAL, Relation.PERSONAL, own))
         return tuple(found)
 
-    def find_other_project(self, theme: str, projects: Iterable[dict[str, Any]]) -> str | None:
-        """Find the project of a team's theme where it is another than the one this theme is of here; None where it is not.
+    def list_identities(self, theme: str) -> list[str] | None:
+        """Return what the project of a theme is recognised by on every machine, each as its kind and value.
 
-        Two are one by a remote, or by their first commit where one of them has no remote. Nothing is known where neither the
-        team's facts nor this machine have any of these.
-
-        :param projects: in portable words, of facts that the team has
+        None for a theme of no project. Empty for one that only this machine can recognise, by its path, and for that of a
+        project which has joined another one: of two themes of one project, the first stands for it.
         """
         key = self._db.value(PROJECT_OF_THEME, (theme,))
         if key is None:
             return None
-        own: dict[str, set[str]] = {"remote": set(), "root": set()}
-        for kind, value in self._db.rows(PORTABLE_IDENTITIES, (key,)):
-            own[kind].add(value)
-        other = None
-        for words in projects:
-            remotes, roots = set(words.get("remotes", ())), set(words.get("roots", ()))
-            if remotes and own["remote"]:
-                is_same = bool(remotes & own["remote"])
-            elif roots and own["root"]:
-                is_same = bool(roots & own["root"])
-            elif remotes or roots:
-                is_same = False
-            else:
-                continue
-            if is_same:
-                return None
-            other = other or next(iter(sorted(remotes) or sorted(roots)))
-        return other
+        is_first = self._db.value(THEME_OF_PROJECT, (key,)) == theme
+        return [f"{kind} {value}" for kind, value in self._db.rows(PORTABLE_IDENTITIES, (key,))] if is_first else []
 
     def is_seen(self, fact: Fact, own: str) -> bool:
         """Check whether a fact of another theme was written where the project of a theme is, or in no known place."""
@@ -300,6 +293,13 @@ class PlaceThemes:
 def find_project_themes(conn: sqlite3.Connection, key: int) -> list[ThemeName]:
     """Return the themes of a project: its own first, then those of projects that have joined it."""
     return [ThemeName(name) for (name,) in conn.execute(THEME_OF_PROJECT, (key,))]
+
+
+def find_team_theme(conn: sqlite3.Connection, key: int, project: str) -> ThemeName | None:
+    """Return the theme of a new project's name where it came from the team before the project was seen here; else None."""
+    theme = make_theme_name(project)
+    is_common = theme in (DEFAULT, PERSONAL)
+    return None if is_common or conn.execute(CAME_FROM_TEAM, (theme, key)).fetchone() is None else theme
 
 
 def find_free_theme(conn: sqlite3.Connection, project: str, besides: list[ThemeName] | None = None) -> ThemeName:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-KNOWN_STORE = (0x484D454D, 9)
+KNOWN_STORE = (0x484D454D, 10)
 """Application id and version of the stores that are read here: `schema.APPLICATION_ID` and `schema.STORE_VERSION`.
 
 One of an older version is read, too: it is brought up to date by the bridge that starts behind a first session.

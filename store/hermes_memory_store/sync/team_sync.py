@@ -102,6 +102,8 @@ ACKNOWLEDGE = """
     UPDATE sync_rows SET sent = 1, seq = coalesce(?, seq), refused = NULL WHERE theme_id = ? AND uid = ? AND hlc = ?
 """
 
+TEAM_NAMES = "SELECT name, team_name FROM sync_themes JOIN themes ON themes.id = theme_id WHERE team_name IS NOT NULL"
+
 MOVE = "UPDATE sync_themes SET seq = ?, mark_seq = ?, mark_token = ? WHERE theme_id = ?"
 
 UNLISTED_ROWS = f"""
@@ -226,6 +228,39 @@ class Sync:
             if name not in ready and not self._db.read_only:
                 self._enrol(name)
         return wanted
+
+    def team_names(self) -> dict[str, str]:
+        """Return the names that themes have in the team's database, of those that have another one there."""
+        return dict(self._db.rows(TEAM_NAMES))
+
+    def set_team_name(self, theme: str, name: str) -> None:
+        """Set the name that a theme has in the team's database. Here it keeps its own; what was exchanged is offered anew."""
+        theme_id = self._track_theme(theme)
+        with self._db.write_transaction() as conn:
+            sql = "UPDATE sync_themes SET team_name = nullif(?, (SELECT name FROM themes WHERE id = theme_id)) WHERE theme_id = ?"
+            conn.execute(sql, (to_theme_name(name), theme_id))
+            if self.cursor(theme).seq:
+                self.mark_all_unsent(theme)
+
+    def rename_in_team(self, theme: str, name: str) -> str:
+        """Choose the name under which a theme is exchanged with the team's database; return its normal form.
+
+        :raises ArgumentError: it is not exchanged that way, was exchanged under a name already, or another theme has that one
+        """
+        name = to_theme_name(name)
+        shared, names = self.themes(SyncCarrier.DATABASE), self.team_names()
+        if theme not in shared:
+            raise errors.ArgumentError(
+                f"theme {theme} is not exchanged with a team database: see memory-themes.toml", theme
+            )
+        if self.cursor(theme).seq:
+            raise errors.ArgumentError(
+                f"theme {theme} is exchanged as {names.get(theme, theme)} already, and stays it", theme
+            )
+        if name in {names.get(other, other) for other in shared if other != theme}:
+            raise errors.ArgumentError(f"another theme of this machine is exchanged as {name}", name)
+        self.set_team_name(theme, name)
+        return name
 
     def pending_rows(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
         """Return unacknowledged versions, oldest first; without those the server rejected."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store.model import Millis, Uid
@@ -230,3 +230,17 @@ def to_canonical_json(value: Any) -> str:
 def scope_sync_uid(theme: str, label: str) -> Uid:
     """Return the sync uid of a scope: the same on every machine for that label in that theme."""
     return Uid(str(uuid.uuid5(SCOPES, f"{theme}\n{label}")))
+
+
+def rename_theme_of_row(row: SyncRow, theme: str) -> SyncRow:
+    """Return a version as a theme of another name has it: the uid of a scope is made of that name.
+
+    The uids that its label has under the two names change places, so that no two rows become one.
+    """
+    if row.theme == theme:
+        return row
+    uid = row.uid
+    if row.kind == "scope" and isinstance(row.content, str):
+        here, there = scope_sync_uid(row.theme, row.content), scope_sync_uid(theme, row.content)
+        uid = {here: there, there: here}.get(uid, uid)
+    return replace(row, theme=theme, uid=uid)

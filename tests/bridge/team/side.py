@@ -44,6 +44,9 @@ class Side:
     def themes(self, carrier: object = None) -> list[str]:
         return self.wanted
 
+    def team_names(self) -> dict[str, str]:
+        return {}
+
     def pending_rows(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
         return [self.rows[key] for key in list(self.unsent) if key[0] == theme][:limit]
 
@@ -184,5 +187,5 @@ def store_of(side: Side, clock: Clock = system_clock) -> Any:
         close=lambda: None,
         intake=SimpleNamespace(vault=None),
         db=SimpleNamespace(has_lost_name=lambda: False),
-        place_themes=SimpleNamespace(project_of=lambda theme: None),
+        place_themes=SimpleNamespace(list_identities=lambda theme: None),
     )

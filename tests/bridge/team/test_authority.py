@@ -77,6 +77,13 @@ ATTACKS = {
     "locks everybody out": ["LOCK TABLE hm.item IN ACCESS EXCLUSIVE MODE"],
     "holds a counter": ["SELECT * FROM hm.clock FOR UPDATE"],
     "holds the rows": ["SELECT * FROM hm.item FOR SHARE"],
+    "reads whose project a theme is": ["SELECT * FROM hm.identity"],
+    "looks for a project among closed themes": [
+        "SELECT hm.find_name('mine', '{remote example.com/shop}', false, NULL)"
+    ],
+    "says whose project a theme is without a push": [
+        "SELECT hm.claim('ours', gen_random_uuid(), '{remote example.com/shop}')"
+    ],
     "ticks a counter by itself": ["SELECT hm.tick('ours', gen_random_uuid(), gen_random_uuid(), 1, 0)"],
     "has a function look at a table of his own": [
         "CREATE TEMPORARY TABLE clock (LIKE hm.clock)",
@@ -173,7 +180,7 @@ READING = {
     "find_nearest": "SELECT * FROM hm.find_nearest('{theme}', 'fact', 'm', '[1,1,1]', 10)",
     "compare_vectors": "SELECT * FROM hm.compare_vectors('{theme}', 'm', '[1,1,1]', ARRAY['{uid}']::uuid[])",
     "worded": "SELECT * FROM hm.worded('{theme}', 'turn', ARRAY['said'], NULL, NULL, NULL, 10, 10)",
-    "list_themes": "SELECT * FROM hm.list_themes(NULL) t WHERE t = '{theme}'",
+    "list_themes": "SELECT * FROM hm.list_themes(NULL) WHERE theme = '{theme}'",
     "greet": "SELECT 1 FROM hm.greet('{uid}', ARRAY['{theme}'], '{{0}}', '{{NULL}}', '{{NULL}}') WHERE news::text <> '[]'",
     "list_conflicts": "SELECT * FROM hm.list_conflicts('{theme}')",
     "is_changed": "SELECT 1 WHERE hm.is_changed(ARRAY['{theme}'], '{{0}}')",
@@ -190,6 +197,9 @@ CHECKED_ELSEWHERE = {
     "folded",
     "allowed_themes",
     "may_read",
+    "list_identities",
+    "find_name",
+    "claim",
     "to_curated",
     "is_trusted",
 }

@@ -168,7 +168,7 @@ def test_words_are_told_to_nobody_who_may_not_read_them(database: Database, serv
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["small"])
     assert asked_words(server, "large", "large") == [0]
     assert asked_words(server, "small", "small") == [30]
-    assert fact_queries.find_remote_themes(server, None) == ["small"]
+    assert fact_queries.find_remote_themes(server, None) == {"small": "small"}
 
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", [])
     assert asked_words(server, "large", "says 17") == [300, 1, 1]

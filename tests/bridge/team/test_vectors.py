@@ -132,6 +132,14 @@ def test_an_erased_turn_has_no_vector_from_the_same_push_on(side: Side) -> None:
     assert side.database.one(COUNT) == 0
 
 
+def test_vectors_go_where_the_team_has_the_theme_under_another_name(side: Side) -> None:
+    uid = side.write("the car is in the garage")
+    side.store.sync.rename_in_team(THEME, "theirs")
+    assert side.fill().status()["state"] == "filled"
+    with psycopg.connect(side.database.admin) as conn:
+        assert conn.execute("SELECT theme, id::text FROM hm.vector").fetchall() == [("theirs", uid)]
+
+
 def test_the_team_has_the_same_angle_as_the_store(side: Side) -> None:
     uid = side.write("the car is in the garage")
     side.fill()

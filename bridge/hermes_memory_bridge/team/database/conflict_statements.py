@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from hermes_memory_bridge.team.database.team_server import TeamServer, to_postgres_array
 from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import rename_theme_of_row
 
 MOST = 500
 """Versions of one push."""
@@ -30,8 +31,8 @@ def push_conflicts(server: TeamServer, theme: str, lost: Sequence[SyncRow]) -> i
     :raises TeamError: the database cannot be used now
     """
     named = {
-        "theme": theme,
-        "ids": [one.uid for one in lost],
+        "theme": server.to_name(theme),
+        "ids": server.list_uids(theme, lost),
         "kinds": [one.kind for one in lost],
         "contents": [one.content for one in lost],
         "attrs": [json.dumps(one.attrs, ensure_ascii=False) for one in lost],
@@ -48,9 +49,10 @@ def list_conflicts(server: TeamServer, theme: str) -> list[SyncRow]:
 
     :raises TeamError: the database cannot be used now
     """
-    return [
+    name = server.to_name(theme)
+    found = (
         SyncRow(
-            theme=theme,
+            theme=name,
             uid=uid,
             kind=kind,
             content=content,
@@ -61,5 +63,6 @@ def list_conflicts(server: TeamServer, theme: str) -> list[SyncRow]:
             ancestors=tuple(ancestors),
             teammate=pushed_by,
         )
-        for uid, kind, content, attrs, state, hlc, node, ancestors, pushed_by in server.rows(LIST, (theme,))
-    ]
+        for uid, kind, content, attrs, state, hlc, node, ancestors, pushed_by in server.rows(LIST, (name,))
+    )
+    return [rename_theme_of_row(one, theme) for one in found]

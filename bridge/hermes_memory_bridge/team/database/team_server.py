@@ -20,7 +20,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import psycopg
@@ -48,6 +48,7 @@ from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import MOST_CHARS
 from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import rename_theme_of_row
 
 BATCH = 500
 """Rows of one push: the quickest size of a statement that carries its rows as arrays."""
@@ -100,7 +101,7 @@ DEFAULTS = {
 }
 """Unless the DSN says otherwise. Nothing here needs a session: all of it is known to PgBouncer or never sent."""
 
-GREET = "SELECT * FROM hm.greet(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
+GREET = "SELECT * FROM hm.greet(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[], %s::text[])"
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
 
 CHANNEL = "hm"
@@ -110,7 +111,7 @@ PUSH = """
 SELECT * FROM hm.push(
   %(theme)s, %(by)s, %(token)s, %(own_ms)s, %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[],
   %(supersedes)s::uuid[], %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::text[],
-  %(origins)s::text[]
+  %(origins)s::text[], %(claims)s::text[]
 )
 """
 
@@ -146,6 +147,10 @@ class Greeting:
     news: list[ThemeNews]
     closed: frozenset[str] = frozenset()
     """Asked themes that are not open to this role."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names of asked themes whose projects the team knows under other names than the asked ones."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """Asked themes under whose names the team has other projects, and what those are recognised by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,8 @@ class KnownTheme:
 
     theme: str
     cursor: PullCursor
+    claims: Sequence[str] | None = None
+    """What its project is recognised by; None for a theme of no project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +216,10 @@ class TeamServer:
             raise TeamError(BAD_DSN) from None
         self.warning = UNVERIFIED if is_unverified(full) else None
         """What is wrong with the connection though it works."""
+        self.names: Mapping[str, str] = {}
+        """Names of themes in the database where they are others than here. All methods take and return those of here."""
+        self._claims: dict[str, str | None] = {}
+        """By theme: what its project is recognised by, as the last greeting said it."""
         self._pulse = ChangeProbe(self.conn)
         threading.Thread(target=self._watch, name="team answers", daemon=True).start()
         self.direct = False
@@ -248,7 +259,7 @@ class TeamServer:
         told = {one.payload for one in self.conn.notifies(timeout=0) if one.pid != self.conn.info.backend_pid}
         told |= self._pulse.heard
         self._pulse.heard.clear()
-        return bool(told) and not {to_notify_name(theme) for theme in themes}.isdisjoint(told)
+        return bool(told) and not {to_notify_name(self.to_name(theme)) for theme in themes}.isdisjoint(told)
 
     def _listen(self) -> bool:
         with self.limit_answer_time(ANSWER_S):
@@ -260,6 +271,14 @@ class TeamServer:
         self.conn.prepare_threshold = NEVER
         return True
 
+    def to_name(self, theme: str) -> str:
+        """Return the name of a theme in the database."""
+        return self.names.get(theme, theme)
+
+    def list_claims(self, theme: str) -> str | None:
+        """Return what the project of a theme is recognised by, as an array; None for a theme of no project."""
+        return self._claims.get(theme)
+
     def is_unchanged(self, known: Sequence[KnownTheme]) -> bool:
         """Check with one small query whether these themes are as this store left them.
 
@@ -270,7 +289,7 @@ class TeamServer:
         if not self.direct:
             return False
         with self.limit_answer_time(ANSWER_S):
-            still = self._pulse.is_unchanged([(one.theme, one.cursor.seq) for one in known])
+            still = self._pulse.is_unchanged([(self.to_name(one.theme), one.cursor.seq) for one in known])
         if still is None:  # somebody in between lends another connection to each statement
             self.direct = False
         return bool(still)
@@ -278,13 +297,18 @@ class TeamServer:
     def greet(self, node: str, known: Sequence[KnownTheme]) -> Greeting:
         """Return the server's time, and the themes that are not as this store left them. One round trip when all are.
 
+        The names in the answer are those of the database.
+
         :raises TeamError: the database cannot be used now
         """
+        claims = [None if one.claims is None else to_postgres_array(one.claims) for one in known]
+        self._claims |= {one.theme: claim for one, claim in zip(known, claims, strict=True)}
         parameters = (
-            to_postgres_array([one.theme for one in known]),
+            to_postgres_array([self.to_name(one.theme) for one in known]),
             to_postgres_array([one.cursor.seq for one in known]),
             to_postgres_array([one.cursor.mark_seq for one in known]),
             to_postgres_array([one.cursor.mark_token for one in known]),
+            to_postgres_array(claims) if any(claims) else None,
         )
         with self.limit_answer_time(ANSWER_S):
             row = self.conn.execute(GREET, (node, *parameters)).fetchone()
@@ -298,10 +322,12 @@ class TeamServer:
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]
+        names = {known[n - 1].theme: name for n, name, _ in row[6] if name is not None}
+        others = {known[n - 1].theme: other for n, name, other in row[6] if name is None}
         if self.direct:
             with self.limit_answer_time(ANSWER_S):
-                self._pulse.note_greeting([one.theme for one in known])
-        return Greeting(row[0], version, row[2], news, frozenset(row[4]))
+                self._pulse.note_greeting([self.to_name(one.theme) for one in known if one.theme not in others])
+        return Greeting(row[0], version, row[2], news, frozenset(row[4]), names, others)
 
     def push(
         self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
@@ -315,11 +341,11 @@ class TeamServer:
             row = self.conn.execute(
                 PUSH,
                 {
-                    "theme": theme,
+                    "theme": self.to_name(theme),
                     "by": node,
                     "token": token,
                     "own_ms": clock(),
-                    "ids": to_postgres_array([one.uid for one in rows]),
+                    "ids": to_postgres_array(self.list_uids(theme, rows)),
                     "kinds": to_postgres_array([one.kind for one in rows]),
                     "contents": to_postgres_array([one.content for one in rows]),
                     "attrs": to_postgres_array([json.dumps(one.attrs, ensure_ascii=False) for one in rows]),
@@ -329,6 +355,7 @@ class TeamServer:
                     "nodes": to_postgres_array([one.node for one in rows]),
                     "ancestors": to_postgres_array([to_postgres_array(one.ancestors) for one in rows]),
                     "origins": to_postgres_array([format_origin_column(one.origin) for one in rows]),
+                    "claims": self.list_claims(theme),
                 },
             ).fetchone()
         assert row is not None
@@ -352,11 +379,11 @@ class TeamServer:
         return self._fetch_page(theme, after, {"turns": True, "live": live, **bounds})
 
     def _fetch_page(self, theme: str, after: int, named: Mapping[str, Any]) -> RowPage:
-        found = self.rows(PULL, {"theme": theme, **named})
+        found = self.rows(PULL, {"theme": self.to_name(theme), **named})
         if not found:
             return RowPage([], PullCursor(after), more=False)
         end, gc_seq, mark_seq, mark_token = found[0][:4]
-        rows = [(row[4], parse_pulled_row(theme, row[4:-1])) for row in found if row[4] is not None]
+        rows = [(row[4], self._parse_row(theme, row[4:-1])) for row in found if row[4] is not None]
         return RowPage(rows, PullCursor(end, mark_seq, mark_token), more=found[0][-1], gc_seq=gc_seq)
 
     def winners(self, theme: str, lost: Sequence[SyncRow]) -> list[tuple[int, SyncRow]]:
@@ -365,20 +392,33 @@ class TeamServer:
         :raises TeamError: the database cannot be used now
         """
         named = {
-            "theme": theme,
-            "ids": [one.uid for one in lost],
+            "theme": self.to_name(theme),
+            "ids": self.list_uids(theme, lost),
             "hlcs": [one.hlc for one in lost],
             "nodes": [one.node for one in lost],
         }
-        return [(row[0], parse_pulled_row(theme, row)) for row in self.rows(WINNERS, named)]
+        return [(row[0], self._parse_row(theme, row)) for row in self.rows(WINNERS, named)]
+
+    def list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
+        """Return the uids that rows of a theme have in the database."""
+        name = self.to_name(theme)
+        return [one.uid for one in (rows if name == theme else (rename_theme_of_row(one, name) for one in rows))]
+
+    def _parse_row(self, theme: str, row: Sequence[Any]) -> SyncRow:
+        return rename_theme_of_row(parse_pulled_row(self.to_name(theme), row), theme)
 
     def fetch_rows(self, theme: str, wanted: Sequence[Uid]) -> list[SyncRow]:
         """Return these rows, as far as they exist, in order.
 
         :raises TeamError: the database cannot be used now
         """
-        named = {"theme": theme, "ids": list(wanted), "hlcs": [UNKNOWN] * len(wanted), "nodes": list(wanted)}
-        return [parse_pulled_row(theme, row) for row in self.rows(WINNERS, named)]
+        named = {
+            "theme": self.to_name(theme),
+            "ids": list(wanted),
+            "hlcs": [UNKNOWN] * len(wanted),
+            "nodes": list(wanted),
+        }
+        return [self._parse_row(theme, row) for row in self.rows(WINNERS, named)]
 
     def rows(self, statement: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of one statement.

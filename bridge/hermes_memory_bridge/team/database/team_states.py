@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.sync.held_versions import format_time_span
 
 SKEW_MS = 300_000
@@ -60,8 +61,7 @@ NOT_A_WRITER = TeamState(
 )
 OTHER_PROJECT = TeamState(
     "other project",
-    "the team has another project under this name, {}; nothing of it is exchanged until one of the two has another theme "
-    "(HERMES_MEMORY_THEME or --theme names one), or `sync = false` in memory-themes.toml",
+    "the team database takes nothing of this theme, which is another project's there; what is written waits",
 )
 DISK = TeamState("disk full", "the team database has no space left; what is written here waits")
 FAULT = TeamState("fault", "the team database answered with an error")
@@ -72,6 +72,28 @@ COMPLETE_STATES = ("idle", "clock")
 
 CLOSED = "closed"
 """Name of the state of a theme that is not open to this role."""
+
+
+def to_other_project_state(theme: str, other: str) -> TeamState:
+    """Return the state of a theme under whose name the team has another project.
+
+    :param other: what that one is recognised by
+    """
+    return TeamState(
+        OTHER_PROJECT.name,
+        f"the team has another project under this name, {to_printable(other.partition(' ')[2])}; nothing of this theme is"
+        f" exchanged until it has another name in the team: `hermes-memory-bridge sync rename {theme} NAME` gives it one, and"
+        " the owner of the database opens that (`team open ROLE NAME`); or until `sync = false` in memory-themes.toml",
+    )
+
+
+def to_taken_name_state(name: str) -> TeamState:
+    """Return the state of a theme that the team knows under a name which is not free on this machine."""
+    return TeamState(
+        OTHER_PROJECT.name,
+        f"the team knows this project as theme {to_printable(name)}, and another theme of this machine is exchanged under that"
+        " name; nothing of this one is exchanged until `sync = false` is set for one of the two in memory-themes.toml",
+    )
 
 
 def to_closed_state(themes: Sequence[str]) -> TeamState:
@@ -143,6 +165,9 @@ INVITATION = "hm1."
 DENIED_CODE, MAY_NOT_WRITE = "42501", "may not write to this theme"
 """How `hm.tick` refuses."""
 
+OTHER_PROJECT_CODE = "HM001"
+"""How `hm.claim` refuses."""
+
 SQLSTATES: tuple[tuple[str, TeamState], ...] = (
     ("28", LOGIN),
     ("3D000", NO_DATABASE),
@@ -153,6 +178,7 @@ SQLSTATES: tuple[tuple[str, TeamState], ...] = (
     ("53300", FULL),
     ("53400", FULL),
     ("53100", DISK),
+    (OTHER_PROJECT_CODE, OTHER_PROJECT),
     ("25006", READ_ONLY),
     ("57014", SLOW),
     ("55P03", SLOW),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_server import TeamServer, to_postgres_array
 from hermes_memory_bridge.team.database.team_states import DENIED, TeamError
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
@@ -61,7 +61,9 @@ FACTS = "SELECT * FROM hm.find_facts(%(theme)s, %(ids)s::uuid[])"
 
 SCOPES = "SELECT * FROM hm.find_scopes(%s, %s::uuid[])"
 
-THEMES = "SELECT * FROM hm.list_themes(%s::text[])"
+NO_CLAIMS: Mapping[str, Sequence[str]] = {}
+
+THEMES = "SELECT asked, theme FROM hm.list_themes(%s::text[], %s::text[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,18 @@ class FactAnswers:
     scopes: list[str]
 
 
-def find_remote_themes(server: TeamServer, named: Sequence[str] | None) -> list[str]:
-    """Return which of these themes the database has and shows to this role; all when none is named.
+def find_remote_themes(
+    server: TeamServer, named: Sequence[str] | None, claims: Mapping[str, Sequence[str]] = NO_CLAIMS
+) -> dict[str, str]:
+    """Return which of these themes the database has and shows to this role, with their names there; all when none is named.
 
+    :param claims: what the projects of themes are recognised by; one that is another project's in the database is left out
     :raises TeamError: the database cannot be used now
     """
-    rows = server.rows(THEMES, (None if named is None else list(named),))
-    return [theme for (theme,) in rows]
+    said = [to_postgres_array(claims[theme]) if theme in claims else None for theme in named or ()]
+    wanted = None if named is None else [server.to_name(theme) for theme in named]
+    here = {server.to_name(theme): theme for theme in (server.names if named is None else named)}
+    return {here.get(asked, asked): name for asked, name in server.rows(THEMES, (wanted, said))}
 
 
 def find_fact_answers(

@@ -190,10 +190,11 @@ class TeamSearch:
                     return TeamFallback(NOT_NAMED, themes_requested=named)
                 self._server = TeamServer(dsn, listen=False)
             server = self._server
-            there = fact_queries.find_remote_themes(server, wanted.themes)
+            server.names = wanted.names
+            there = fact_queries.find_remote_themes(server, wanted.themes, wanted.claims)
             ask_one = self._facts if kind == "fact" else self._turns
             missing = [theme for theme in there if theme not in wanted.complete][:MOST_THEMES]
-            found = {theme: ask_one(server, theme, query, asked) for theme in missing}
+            found = {theme: ask_one(server, theme, there[theme], query, asked) for theme in missing}
             return TeamFallback(ANSWERED, found, named)
         except Exception as error:
             self._disconnect()
@@ -207,22 +208,22 @@ class TeamSearch:
                 self._back_off(state)
             return TeamFallback(state.words, themes_requested=named)
 
-    def _facts(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+    def _facts(self, server: TeamServer, theme: str, name: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.fact_queries import find_fact_answers
 
         store = self.worker.store
-        said = find_fact_answers(server, theme, query, *to_meaning(asked), store.clock)
+        said = find_fact_answers(server, name, query, *to_meaning(asked), store.clock)
         facts = [one for one in said.facts if is_fact_presentable(store, theme, one)]
         made = build_remote_fact_store(
             theme, facts, total=said.total, scopes=said.scopes, policies=store.policies, clock=store.clock
         )
         return RemoteMatches(made, to_local_neighbours(asked, made, "fact", said.near, said.compared))
 
-    def _turns(self, server: TeamServer, theme: str, query: str, asked: QueryVector | None) -> RemoteMatches:
+    def _turns(self, server: TeamServer, theme: str, name: str, query: str, asked: QueryVector | None) -> RemoteMatches:
         from hermes_memory_bridge.team.search.turn_queries import find_turn_answers
 
         store = self.worker.store
-        said = find_turn_answers(server, theme, query, *to_meaning(asked), store.clock)
+        said = find_turn_answers(server, name, query, *to_meaning(asked), store.clock)
         turns = [one for one in said.turns if is_turn_presentable(store, theme, one)]
         made = build_remote_turn_store(theme, turns, total=said.total, policies=store.policies, clock=store.clock)
         return RemoteMatches(made, to_local_neighbours(asked, made, "turn", said.near, said.compared))

@@ -146,10 +146,86 @@ BEGIN
   END IF;
 END $$;
 
+-- By what a project is recognised whose theme this is: `remote github.com/acme/shop`, `root` and its first commit. The first writer of a
+-- theme says it; a theme that belongs to no project has none. Never a path, which means nothing on another machine.
+CREATE TABLE hm.identity (
+  theme text NOT NULL,
+  identity text NOT NULL,
+  at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (theme, identity)
+);
+CREATE INDEX identity_theme ON hm.identity (identity, at, theme);
+
+-- The identities of a theme's project, remotes first. Where nobody has said them yet: those of the projects that its first facts
+-- came from, as programs before this migration compared them.
+CREATE FUNCTION hm.list_identities(asked text) RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  known text[] := ARRAY(SELECT i.identity FROM hm.identity i WHERE i.theme = asked ORDER BY i.identity);
+BEGIN
+  IF known = '{}' THEN
+    known := ARRAY(
+      SELECT DISTINCT k.kind || ' ' || (v #>> '{}') FROM (
+        SELECT f.origin -> 'project' AS project FROM hm.item f WHERE f.theme = asked AND NOT f.is_turn ORDER BY f.seq LIMIT 100
+      ) f, (VALUES ('remote', '$.remotes[*]'::jsonpath), ('root', '$.roots[*]')) k (kind, place),
+      jsonb_path_query(f.project, k.place) v WHERE v #>> '{}' NOT LIKE 'file:%' ORDER BY 1
+    );
+  END IF;
+  RETURN known;
+END $$;
+
+-- The name under which a project is exchanged: the asked one, or that of an open theme which is known to be its; NULL where the
+-- asked name is that of another project. Under one name any common identity makes two projects one; under two names a common remote
+-- does, or a common first commit where one of them has no remote, since forks have it in common. Who was exchanged under a name
+-- goes on under it, and so does who says nothing of a project (NULL; nothing to recognise it by: {}).
+CREATE FUNCTION hm.find_name(asked text, claims text[], exchanged boolean, readable text[]) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  known text[] := '{}';
+  called text;
+BEGIN
+  IF claims IS NULL OR exchanged THEN
+    RETURN asked;
+  END IF;
+  IF coalesce(asked = ANY (readable), true) THEN  -- of a closed theme nothing is told
+    known := hm.list_identities(asked);
+  END IF;
+  IF known && claims THEN
+    RETURN asked;
+  END IF;
+  SELECT i.theme INTO called FROM hm.identity i
+  WHERE i.identity = ANY (claims) AND i.theme <> asked AND coalesce(i.theme = ANY (readable), true)
+    AND (i.identity LIKE 'remote %' OR NOT EXISTS (SELECT FROM unnest(claims) AS c WHERE c LIKE 'remote %')
+      OR NOT EXISTS (SELECT FROM hm.identity r WHERE r.theme = i.theme AND r.identity LIKE 'remote %'))
+  ORDER BY i.identity LIKE 'root %', i.at, i.theme LIMIT 1;
+  RETURN coalesce(called, CASE WHEN known = '{}' THEN asked END);
+END $$;
+
+-- Keeps whose project a theme is, and refuses who writes for another one, or for one that has another name. Called with the clock of
+-- the theme locked; two machines that give one project two names at once wait for each other by its identities.
+CREATE FUNCTION hm.claim(asked text, by uuid, claims text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF coalesce(claims, '{}') <@ ARRAY(SELECT i.identity FROM hm.identity i WHERE i.theme = asked) THEN
+    RETURN;
+  END IF;
+  IF cardinality(claims) > 100 THEN
+    RAISE program_limit_exceeded USING MESSAGE = format('%s named more than 100 identities', session_user);
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended(c, 0)) FROM (SELECT DISTINCT c FROM unnest(claims) AS c ORDER BY c) o;
+  IF hm.find_name(
+    asked, claims, EXISTS (SELECT FROM hm.mark m WHERE m.theme = asked AND m.node = by), hm.allowed_themes()
+  ) IS DISTINCT FROM asked THEN
+    RAISE SQLSTATE 'HM001' USING MESSAGE = format('%s writes for another project than that of this theme', session_user);
+  END IF;
+  INSERT INTO hm.identity (theme, identity)
+  SELECT asked, c FROM unnest(claims) AS c
+  WHERE octet_length(c) <= 1024 AND (SELECT count(*) FROM hm.identity i WHERE i.theme = asked) < 100
+  ON CONFLICT DO NOTHING;
+END $$;
+
 -- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
 -- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
 -- whoever calls it, which are the functions below.
-CREATE FUNCTION hm.tick(asked text, by uuid, token uuid, rows int, bytes bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION hm.tick(asked text, by uuid, token uuid, rows int, bytes bigint, claims text[] DEFAULT NULL) RETURNS bigint
+LANGUAGE plpgsql AS $$
 DECLARE
   base bigint;
   taken bigint;
@@ -160,6 +236,7 @@ BEGIN
   END IF;
   INSERT INTO hm.clock AS c (theme, seq) VALUES (asked, rows)
   ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq RETURNING c.seq - rows INTO base;
+  PERFORM hm.claim(asked, by, claims);
   taken := greatest(
     (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
     (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND i.is_turn),
@@ -182,7 +259,7 @@ END $$;
 -- and the numbers of the rows that are the database's version now.
 CREATE FUNCTION hm.push(
   asked text, by uuid, token uuid, own_ms bigint, uids uuid[], kinds text[], texts text[], about text[], replaced uuid[],
-  states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[],
+  states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[], claims text[] DEFAULT NULL,
   OUT base bigint, OUT ms bigint, OUT won bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -191,7 +268,7 @@ DECLARE
 BEGIN
   base := hm.tick(asked, by, token, cardinality(uids), greatest(
     (SELECT sum(octet_length(t)) FROM unnest(texts) AS t), (SELECT sum(octet_length(t)) FROM unnest(about || sources) AS t)
-  ));
+  ), claims);
   ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
   WITH u AS (
     SELECT n, id, kind, replaced_id, state, stamp, store, before,

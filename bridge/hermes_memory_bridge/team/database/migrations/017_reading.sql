@@ -7,20 +7,35 @@ BEGIN
 END $$;
 
 -- What `hm.hello` says of the asked themes that are open, those that are closed, and when `team collect` ran last. Asked once a second
--- by every store behind a pooler.
+-- by every store behind a pooler. `claims` are the identities of each theme's project, as an array. `names`: the number of each theme
+-- that is exchanged under another name, with that name, or with NULL and an identity of the project that the asked name is of.
 CREATE FUNCTION hm.greet(
-  asking uuid, themes text[], seqs bigint[], marks bigint[], tokens uuid[],
-  OUT ms bigint, OUT version int, OUT read_only boolean, OUT news json, OUT closed text[], OUT collected bigint
+  asking uuid, themes text[], seqs bigint[], marks bigint[], tokens uuid[], claims text[] DEFAULT NULL,
+  OUT ms bigint, OUT version int, OUT read_only boolean, OUT news json, OUT closed text[], OUT collected bigint, OUT names json
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   readable text[] := hm.allowed_themes();
+  called text[] := themes;
 BEGIN
-  closed := ARRAY(SELECT t FROM unnest(themes) AS t WHERE t <> ALL (readable));
+  IF claims <> '{}' THEN
+    called := ARRAY(
+      SELECT hm.find_name(k.theme, k.claim::text[], EXISTS (
+        SELECT FROM hm.mark m WHERE m.theme = k.theme AND m.seq = k.mark AND m.token = k.token), readable)
+      FROM unnest(themes, marks, tokens, claims) WITH ORDINALITY AS k (theme, mark, token, claim, n) ORDER BY k.n
+    );
+  END IF;
+  names := (
+    SELECT coalesce(json_agg(json_build_array(k.n, k.name, CASE WHEN k.name IS NULL THEN (hm.list_identities(k.theme))[1] END)), '[]')
+    FROM unnest(themes, called) WITH ORDINALITY AS k (theme, name, n) WHERE k.name IS DISTINCT FROM k.theme
+  );
+  closed := ARRAY(SELECT t FROM unnest(called) AS t WHERE t IS NOT NULL AND t <> ALL (readable));
   collected := (SELECT s.value::bigint FROM hm.setting s WHERE s.name = 'collected');
   SELECT h.ms, h.version, h.read_only, h.news INTO ms, version, read_only, news
   FROM (
-    SELECT array_agg(k.theme) AS themes, array_agg(k.seq) AS seqs, array_agg(k.mark) AS marks, array_agg(k.token) AS tokens
-    FROM unnest(themes, seqs, marks, tokens) AS k (theme, seq, mark, token) WHERE k.theme <> ALL (closed)
+    SELECT array_agg(k.name) AS themes, array_agg(CASE WHEN k.name = k.theme THEN k.seq ELSE 0 END) AS seqs,
+      array_agg(CASE WHEN k.name = k.theme THEN k.mark END) AS marks, array_agg(k.token) AS tokens
+    FROM unnest(called, themes, seqs, marks, tokens) AS k (name, theme, seq, mark, token)
+    WHERE k.name IS NOT NULL AND k.name <> ALL (closed)
   ) o, hm.hello(asking, o.themes, o.seqs, o.marks, o.tokens) h;
 END $$;
 
@@ -36,14 +51,18 @@ BEGIN
   RETURN changed <> '{}' AND coalesce(changed && hm.allowed_themes(), true);
 END $$;
 
--- Which of these themes there are, of those that are open; all when none is named.
-CREATE FUNCTION hm.list_themes(named text[]) RETURNS SETOF text
+-- Which of these themes there are, of those that are open, and under which name: see `hm.greet`; all when none is named.
+CREATE FUNCTION hm.list_themes(named text[], claims text[] DEFAULT NULL) RETURNS TABLE (asked text, theme text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
 DECLARE
   readable text[] := hm.allowed_themes();
 BEGIN
-  RETURN QUERY SELECT c.theme FROM hm.clock c
-    WHERE (named IS NULL OR c.theme = ANY (named)) AND (readable IS NULL OR c.theme = ANY (readable)) ORDER BY c.theme;
+  RETURN QUERY SELECT coalesce(k.asked, c.theme), c.theme FROM hm.clock c
+    LEFT JOIN (
+      SELECT n.asked, hm.find_name(n.asked, n.claim::text[], false, readable) AS name FROM unnest(named, claims) AS n (asked, claim)
+    ) k ON k.name = c.theme
+    WHERE (named IS NULL OR k.asked IS NOT NULL) AND (readable IS NULL OR c.theme = ANY (readable)) ORDER BY c.theme;
 END $$;
 
 -- Whether whoever is connected made a row what it is himself, or a curator made this text hot, and pinned it where it is pinned.
