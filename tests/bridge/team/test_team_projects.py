@@ -230,7 +230,7 @@ def test_a_rename_is_noticed_by_a_run_that_goes_on_over_its_connection(database:
         assert ben.run.run(server).state.name == "other project"
         ben.store.sync.rename_in_team("shop", "second")
         assert ben.run.run(server).state.name == "idle"
-    assert database.one("SELECT count(*) FROM hm.item WHERE theme = 'second'") == 1
+    assert database.one("SELECT count(*) FROM hm.item WHERE theme = 'second' AND kind = 'fact'") == 1
 
 
 def test_a_program_that_ignores_the_answer_is_refused_by_the_database(database: Database, member: Member) -> None:
