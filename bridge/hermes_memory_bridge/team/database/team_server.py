@@ -19,7 +19,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -97,9 +97,6 @@ DEFAULTS = {
 
 GREET = "SELECT * FROM hm.greet(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
-
-CHANNEL = "hm"
-"""On which `hm.tick` says that a theme changed."""
 
 PUSH = """
 SELECT * FROM hm.push(
@@ -207,11 +204,14 @@ class TeamServer:
         """Whether there is no pooler in between, so that a statement may be prepared."""
         self.listening = False
         """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
+        self._channels: frozenset[str] = frozenset()
         try:
             self.schema: TeamSchema = self.verify()
             self.collected: int | None = None
             """When `team collect` ran last, in milliseconds UTC; each greeting tells."""
-            self.listening = listen and self._listen()
+            self.direct = self.listening = listen and self._is_direct()
+            if self.direct:
+                self.conn.prepare_threshold = NEVER
         except BaseException:
             self.close()
             raise
@@ -242,15 +242,24 @@ class TeamServer:
         self._pulse.heard.clear()
         return bool(told) and not {to_notify_name(theme) for theme in themes}.isdisjoint(told)
 
-    def _listen(self) -> bool:
+    def _is_direct(self) -> bool:
+        """Check whether no pooler is in between, and this is no standby, which announces nothing."""
+        row = self.rows("SELECT pg_backend_pid(), pg_is_in_recovery()")[0]
+        return row == (self.conn.info.backend_pid, False)
+
+    def listen_to(self, themes: Iterable[str]) -> None:
+        """Listen to what is announced of these themes, and of no others.
+
+        :raises TeamError: the database cannot be used now
+        """
+        channels = frozenset(map(to_channel, themes))
+        if not self.listening or channels == self._channels:
+            return
+        begun = [f"LISTEN {name}" for name in channels - self._channels]
+        ended = [f"UNLISTEN {name}" for name in self._channels - channels]
         with self.limit_answer_time(ANSWER_S):
-            row = self.conn.execute("SELECT pg_backend_pid(), pg_is_in_recovery()").fetchone()
-            if row != (self.conn.info.backend_pid, False):
-                return False
-            self.conn.execute(f"LISTEN {CHANNEL}")
-        self.direct = True
-        self.conn.prepare_threshold = NEVER
-        return True
+            self.conn.execute("; ".join(begun + ended))
+        self._channels = channels
 
     def is_unchanged(self, known: Sequence[KnownTheme]) -> bool:
         """Check with one small query whether these themes are as this store left them.
@@ -469,6 +478,11 @@ def to_notify_name(theme: str) -> str:
 def new_push_token() -> str:
     """Return a token that identifies a push."""
     return str(uuid.uuid4())
+
+
+def to_channel(theme: str) -> str:
+    """Return the channel on which `hm.tick` announces changes of a theme: one for each sixteenth of all themes."""
+    return f"hm_{to_notify_name(theme)[0]}"
 
 
 def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequence[int], token: str) -> PushResult:

@@ -68,20 +68,31 @@ BEGIN
   END IF;
 END $$;
 
+-- When a change of the theme was announced last.
+ALTER TABLE hm.clock ADD COLUMN announced_at timestamptz;
+
 -- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
 -- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
 -- whoever calls it, which are the functions below.
+-- An announcement wakes every session that listens to anything, so a theme has one a second, on the channel of its group of themes, and
+-- who was told asks again by himself after that. A push of many rows takes long, so that nobody would ask again after it: each is
+-- announced.
 CREATE FUNCTION hm.tick(asked text, by uuid, token uuid, rows int, bytes bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   base bigint;
   taken bigint;
+  moment timestamptz := clock_timestamp();
+  is_due boolean;
 BEGIN
   PERFORM hm.refuse_reader(asked);
   IF rows NOT BETWEEN 1 AND 2000 OR rows > 1 AND bytes > 4194304 THEN
     RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 2,000 rows or 4 MiB at once', session_user);
   END IF;
-  INSERT INTO hm.clock AS c (theme, seq) VALUES (asked, rows)
-  ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq RETURNING c.seq - rows INTO base;
+  INSERT INTO hm.clock AS c (theme, seq, announced_at) VALUES (asked, rows, moment)
+  ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq, announced_at = CASE
+      WHEN rows <= 100 AND c.announced_at BETWEEN moment - interval '1 second' AND moment + interval '1 second' THEN c.announced_at
+      ELSE moment END
+  RETURNING c.seq - rows, c.announced_at = moment INTO base, is_due;
   taken := greatest(
     (SELECT max(f.seq) FROM hm.fact f WHERE f.theme = asked), (SELECT max(t.seq) FROM hm.turn t WHERE t.theme = asked),
     (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked)
@@ -91,8 +102,9 @@ BEGIN
     UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
   END IF;
   INSERT INTO hm.mark (theme, seq, token, node) VALUES (asked, base + rows, token, by);
-  -- Says that a theme changed, without saying its name: whoever may connect may listen.
-  PERFORM pg_notify('hm', left(md5(asked), 8));
+  IF is_due THEN  -- without the theme's name: whoever may connect may listen
+    PERFORM pg_notify('hm_' || left(md5(asked), 1), left(md5(asked), 8));
+  END IF;
   RETURN base;
 END $$;
 
