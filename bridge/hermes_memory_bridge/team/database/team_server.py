@@ -27,7 +27,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.errors import ProgramLimitExceeded
 
-from hermes_memory_bridge.team.database.change_probe import ChangeProbe
+from hermes_memory_bridge.team.database.change_probe import PROBE, ChangeProbe
 from hermes_memory_bridge.team.database.team_schema import (
     TeamSchema,
     find_newest_team_version,
@@ -268,8 +268,10 @@ class TeamServer:
 
         :raises TeamError: the database cannot be used now
         """
-        if not self.direct:
+        if self._pulse.is_due([one.theme for one in known]):
             return False
+        if not self.direct:
+            return not self.value(PROBE, to_theme_arrays(known))
         with self.limit_answer_time(ANSWER_S):
             still = self._pulse.is_unchanged([(one.theme, one.cursor.seq) for one in known])
         if still is None:  # somebody in between lends another connection to each statement
@@ -281,14 +283,8 @@ class TeamServer:
 
         :raises TeamError: the database cannot be used now
         """
-        parameters = (
-            to_postgres_array([one.theme for one in known]),
-            to_postgres_array([one.cursor.seq for one in known]),
-            to_postgres_array([one.cursor.mark_seq for one in known]),
-            to_postgres_array([one.cursor.mark_token for one in known]),
-        )
         with self.limit_answer_time(ANSWER_S):
-            row = self.conn.execute(GREET, (node, *parameters)).fetchone()
+            row = self.conn.execute(GREET, (node, *to_theme_arrays(known))).fetchone()
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
@@ -299,9 +295,8 @@ class TeamServer:
         news = [
             ThemeNews(theme, seq, gc, whole, tuple(mine) if mine else None) for theme, seq, gc, whole, mine in row[3]
         ]
-        if self.direct:
-            with self.limit_answer_time(ANSWER_S):
-                self._pulse.note_greeting([one.theme for one in known])
+        with self.limit_answer_time(ANSWER_S):
+            self._pulse.note_greeting([one.theme for one in known], prepare=self.direct)
         return Greeting(row[0], version, row[2], news, frozenset(row[4]))
 
     def push(
@@ -470,19 +465,29 @@ def to_postgres_array(values: Sequence[str | int | None]) -> str:
     return "{" + ",".join(quoted) + "}"
 
 
+def to_theme_arrays(known: Sequence[KnownTheme]) -> tuple[str, str, str, str]:
+    """Return themes, sequences, marks and their tokens as PostgreSQL arrays."""
+    return (
+        to_postgres_array([one.theme for one in known]),
+        to_postgres_array([one.cursor.seq for one in known]),
+        to_postgres_array([one.cursor.mark_seq for one in known]),
+        to_postgres_array([one.cursor.mark_token for one in known]),
+    )
+
+
 def to_notify_name(theme: str) -> str:
     """Return the name of a theme in `NOTIFY`."""
     return hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:8]
 
 
-def new_push_token() -> str:
-    """Return a token that identifies a push."""
-    return str(uuid.uuid4())
-
-
 def to_channel(theme: str) -> str:
     """Return the channel on which `hm.tick` announces changes of a theme: one for each sixteenth of all themes."""
     return f"hm_{to_notify_name(theme)[0]}"
+
+
+def new_push_token() -> str:
+    """Return a token that identifies a push."""
+    return str(uuid.uuid4())
 
 
 def to_push_result(rows: Sequence[SyncRow], base: int, server_ms: int, won: Sequence[int], token: str) -> PushResult:

@@ -22,11 +22,11 @@ BEGIN
     RETURN NULL;
   END IF;
   SELECT coalesce(array_agg(DISTINCT t.theme), '{}') INTO granted
-  FROM hm.member m
-  JOIN pg_roles r ON r.rolname = m.role,
+  FROM hm.member m,
   unnest(CASE WHEN m.until <= now() THEN '{}' WHEN writing THEN m.themes ELSE m.themes || m.reads END) AS t (theme)
   WHERE m.role = session_user
-     OR pg_has_role(session_user, r.oid, 'MEMBER') AND NOT EXISTS (SELECT FROM hm.member o WHERE o.role = session_user);
+     OR NOT EXISTS (SELECT FROM hm.member o WHERE o.role = session_user)
+        AND pg_has_role(session_user, (SELECT r.oid FROM pg_roles r WHERE r.rolname = m.role), 'MEMBER');
   RETURN CASE WHEN '*' <> ALL (granted) THEN granted END;
 END $$;
 
