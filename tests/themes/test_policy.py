@@ -9,6 +9,7 @@ import pytest
 
 from hermes_memory_themes import Policies, SyncCarrier, ThemeError, ThemePolicy
 from hermes_memory_themes.policy import policy_file_template
+from hermes_memory_themes.team_settings import TeamSettings
 
 
 def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
@@ -50,6 +51,10 @@ def test_a_themes_own_table_wins_over_its_kind_and_that_over_the_defaults(tmp_pa
         ("\nkinds = 3\n", 2, "'kinds' must be a table"),
         ("\n\n[[themes.marketing]]\nsync = true\n", 3, "must be a table"),
         ("\n[themes]\nmarketing = {hot_charz = 3}\n", 3, "did you mean 'hot_chars'"),
+        ("[embedding]\nkey = 'k'\n", 2, "docs/recall.md"),
+        ("[team]\nidel = 'sleep'\n", 2, "did you mean 'idle'"),
+        ("[team]\nidle = 'snore'\n", 2, "listen, sleep"),
+        ("[team]\nsleep_s = true\n", 2, "from 0 to 86400"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
@@ -81,6 +86,16 @@ def test_a_changed_file_counts_from_then_on(tmp_path: Path, monkeypatch: pytest.
     assert policies.for_theme("a").hot_chars == 6000
 
 
+def test_a_changed_file_is_noticed_without_a_question(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    policies = Policies.load(file)
+    assert not policies.is_outdated()
+    file.write_text('[team]\nidle = "sleep"\nsleep_s = 900\n')
+    assert policies.is_outdated()
+    assert (policies.team_settings().idle, policies.team_settings().sleep_s) == ("sleep", 900)
+    assert not policies.is_outdated()
+
+
 def test_a_file_that_became_wrong_is_refused_until_it_is_right_again(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     policies = Policies.load(file)
@@ -105,6 +120,7 @@ def test_the_template_is_a_valid_file_that_changes_nothing(tmp_path: Path) -> No
     file = tmp_path / "t.toml"
     file.write_text(policy_file_template())
     assert Policies.load(file).for_theme("marketing") == ThemePolicy()
+    assert all(f"# {name} = " in policy_file_template() for name in TeamSettings.__dataclass_fields__)
     assert all(f"# {name} = " in policy_file_template() for name in ThemePolicy.__dataclass_fields__)
 
 

@@ -25,8 +25,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from hermes_memory_themes import embedding_settings
+from hermes_memory_themes import embedding_settings, team_settings
 from hermes_memory_themes.embedding_settings import EmbeddingSettings
+from hermes_memory_themes.team_settings import TeamSettings
 from hermes_memory_themes.theme_errors import PolicyError, ThemeError
 from hermes_memory_themes.theme_identity import PERSONAL, ThemeKind, classify_theme, normalise_theme
 
@@ -191,10 +192,23 @@ class Policies:
         said = EmbeddingSettings(**self._document.get("embedding", {}))
         return said.in_environment(os.environ if environ is None else environ)
 
+    def team_settings(self) -> TeamSettings:
+        """Return the settings of the sync with the team database as the file stands now. :raises PolicyError:"""
+        self._load_document()
+        return TeamSettings(**self._document.get("team", {}))
+
     def theme_names(self) -> list[str]:
         """Return the themes the file names, in alphabetical order."""
         self._load_document()
         return sorted(self._document.get("themes", {}))
+
+    def is_outdated(self) -> bool:
+        """Check whether the file was changed since it was read; the next call reads it again then."""
+        with suppress(PolicyError):
+            if policy_file_stamp(self.path) != self._stamp:
+                self.reload()
+                return True
+        return False
 
     def reload(self) -> None:
         """Check the file again at the next call, however recently it was checked."""
@@ -241,7 +255,7 @@ def load_policy_document(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror or error}", path) from error
     lines = TomlLines(path, text)
-    known = ("projects", "defaults", "kinds", "themes", "embedding")
+    known = ("projects", "defaults", "kinds", "themes", "embedding", "team")
     for name, table in document.items():
         if name == "projects":
             if not isinstance(table, bool):
@@ -260,7 +274,12 @@ def load_policy_document(path: Path) -> dict[str, Any]:
                 raise lines.error((section,), name, f"{section}.{name} must be a table: [{section}.{name}]")
             check_table_name(lines, section, name)
             check_policy_table(lines, (section, name), table)
-    check_embedding_table(lines, document.get("embedding", {}))
+    if "key" in document.get("embedding", {}):
+        raise lines.error(
+            ("embedding",), "key", "a key does not belong into this file; see docs/recall.md for where it does"
+        )
+    check_settings_table(lines, "embedding", document, embedding_settings.KEYS, embedding_settings.find_setting_fault)
+    check_settings_table(lines, "team", document, team_settings.KEYS, team_settings.find_team_fault)
     return document
 
 
@@ -313,25 +332,24 @@ def check_policy_table(lines: TomlLines, place: tuple[str, ...], table: Mapping[
             raise lines.error(place, key, f"{key} must be true or false, not {value!r}")
 
 
-def check_embedding_table(lines: TomlLines, table: Mapping[str, Any]) -> None:
-    """Check the settings of `[embedding]`.
+def check_settings_table(
+    lines: TomlLines,
+    name: str,
+    document: Mapping[str, Any],
+    known: Mapping[str, Any],
+    find_fault: Callable[[str, Any], str | None],
+) -> None:
+    """Check the settings of a table that no theme is meant by.
 
     :raises PolicyError: for the first setting that is unknown or has an invalid value
     """
-    for key, value in table.items():
-        if key == "key":
+    for key, value in document.get(name, {}).items():
+        if key not in known:
             raise lines.error(
-                ("embedding",), key, "a key does not belong into this file; see docs/recall.md for where it does"
+                (name,), key, f"unknown setting {key!r}{format_suggestion(key, known)}; known: {', '.join(known)}"
             )
-        if key not in embedding_settings.KEYS:
-            known = ", ".join(embedding_settings.KEYS)
-            raise lines.error(
-                ("embedding",),
-                key,
-                f"unknown setting {key!r}{format_suggestion(key, embedding_settings.KEYS)}; known: {known}",
-            )
-        if wrong := embedding_settings.find_setting_fault(key, value):
-            raise lines.error(("embedding",), key, wrong)
+        if wrong := find_fault(key, value):
+            raise lines.error((name,), key, wrong)
 
 
 def format_suggestion(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
@@ -431,6 +449,10 @@ def policy_file_template() -> str:
         "# floor = 0.25  # least similarity that counts",
         "# batch = 64  # texts of one request",
         "# query_ms = 300  # how long a question waits for its own vector",
+        "",
+        "# [team]  # the team database; see docs/team.md",
+        '# idle = "listen"  # hold a connection, or none while nothing moves: listen, sleep',
+        "# sleep_s = 0  # with sleep: least seconds between two questions of a sleeping machine",
         "",
     ]
     return "\n".join(lines)

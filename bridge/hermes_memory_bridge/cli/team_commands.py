@@ -680,9 +680,14 @@ def format_sync_status(status: dict[str, Any]) -> str:
     if status.get("last_exchange"):
         lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
     if status.get("last_exchange") and "collected" in status and not status.get("listening", True):
-        lines.append(
-            f"changes of others are asked for every {status['poll_s']:.0f} s, since a pooler stands in between"
+        why = (
+            "and no connection is held meanwhile, so that the database can sleep"
+            if status["asleep"]
+            else 'since `idle = "sleep"` is set'
+            if status["idle"] == "sleep"
+            else "since a pooler stands in between, or announcements did not arrive"
         )
+        lines.append(f"changes of others are asked for every {status['poll_s']:.0f} s, {why}")
     if status.get("collected"):
         lines.append(f"purged words were erased from the database's files {format_iso_time(status['collected'])}")
     elif status.get("last_exchange") and "collected" in status:

@@ -96,7 +96,8 @@ class TeamSync:
             paused=dsn.is_sync_paused(paths),
             vault=open_store_vault(paths.store),
         )
-        self.upload = VectorUpload(paths.store, self.syncer.find, self.syncer.heads, self.model)
+        syncer = self.syncer
+        self.upload = VectorUpload(paths.store, syncer.find, syncer.heads, self.model, lambda: syncer.is_asleep)
         self.syncer.start()
         self.upload.start()
 

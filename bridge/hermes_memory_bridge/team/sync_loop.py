@@ -226,6 +226,14 @@ class SyncLoop(ABC, Generic[ConnectionT]):
     def poll_interval(self) -> float:
         """Return how long to wait for a change before the carrier is asked, in seconds."""
 
+    def has_to_disconnect(self) -> bool:
+        """Check whether no connection is held until the carrier is asked again."""
+        return False
+
+    def next_wait(self) -> float:
+        """Return how long to wait for a change this time, in seconds."""
+        return self.poll_interval()
+
     def note_outcome(self, server: ConnectionT, outcome: SyncOutcome, *, is_by_turn: bool) -> None:
         """Note a sync that came to an end.
 
@@ -302,7 +310,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
                     seen = self._run_once()
                     more = self._exchange is not None and self._exchange.outcome.more
                 backoff.reset()
-                wait_s = self.poll_interval()
+                wait_s = self.next_wait()
             except SyncStopped:
                 break
             except (TeamError, StoreError) as error:
@@ -313,6 +321,8 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             if not more:
                 self.exchanges = self.begun
             self._run_jobs()
+            if self.has_to_disconnect():
+                self._disconnect()
             self._rest(0.0 if more else wait_s, seen)
         self._release_lease()
 
@@ -347,8 +357,9 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             self._hurry = False
             self._exchange.expire_backoffs()
         outcome = self._exchange.run(self._server)
+        is_by_turn = self._by_turn and self._themes == list(outcome.themes)
         self._themes = list(outcome.themes)
-        self.note_outcome(self._server, outcome, is_by_turn=self._by_turn)
+        self.note_outcome(self._server, outcome, is_by_turn=is_by_turn)
         self.last_at = self.clock()
         self.next_at = None
         if (outcome.state, seen) != self._told_of or self.state is EXCHANGING or not outcome.idle:
@@ -408,10 +419,11 @@ class SyncLoop(ABC, Generic[ConnectionT]):
                     break
             elif self._wake.wait(min(LOOK_S, rest_s) if seen >= 0 else rest_s):
                 break
-            if seen >= 0 and self._store is not None and self._store.data_version() != seen:
+            store = self._store if seen >= 0 else None
+            if store is not None and (store.data_version() != seen or store.policies.is_outdated()):
                 break
         else:
-            self._by_turn = wait_s > 0
+            self._by_turn = wait_s > 0 and seen >= 0
         self._wake.clear()
 
     def _run_jobs(self) -> None:

@@ -134,6 +134,7 @@ class SyncRun:
         self.outcome = outcome = SyncOutcome()
         self._try_refused_again()
         server.names = sync.team_names()
+        server.listen_to(cursors)  # before it is asked, so that nothing is missed in between
         greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
             outcome.themes[theme] = ThemeSyncCount(server_seq=cursor.seq)

@@ -1,7 +1,8 @@
 """The background sync with the team database.
 
-The database notifies it of changes there; behind a pooler it is queried once a second, in one round trip. So a change
-reaches the other machine within two seconds.
+The database announces changes there, once a second of each theme; whoever was told asks again until nothing more has come. So
+a change reaches the other machine within two seconds. Behind a pooler, or where the database is let sleep, it is asked
+in one round trip: once a second, and more seldom the longer nothing moves.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import SyncRow
 from hermes_memory_store.sync.wire_format import PURGED
 from hermes_memory_themes import SyncCarrier
+from hermes_memory_themes.team_settings import TeamSettings
 
 POLL_S = 1.0
 """How often to ask the database whether something was written elsewhere."""
@@ -30,7 +32,14 @@ TURN_STATES = "SELECT * FROM hm.list_turn_states(%s)"
 POLL_LISTENING_S = 5.0
 """The same, where the database says so itself."""
 
-QUIET_POLLS = ((3_600.0, 60.0), (600.0, 15.0))
+ASK_AGAIN_S = 1.5
+"""How long after a change the database is asked whether more came: it announces nothing more of the theme for a second, and a
+push may have been under way then."""
+
+ASLEEP_S = 600.0
+"""After how many seconds without a change no connection is held, where the database is let sleep."""
+
+QUIET_POLLS = ((3_600.0, 60.0), (ASLEEP_S, 15.0))
 """After how many seconds without a change the database is asked how seldom: a thousand idle machines behind a pooler would cost a
 core, and none would let a serverless database sleep. What is written here is sent at once all the same."""
 
@@ -56,40 +65,76 @@ class Syncer(SyncLoop[TeamServer]):
         self.find = find
         self.poll_s = poll_s
         self._moved_at = time.monotonic()
+        self._ask_again_at: float | None = None
+        """When to ask whether more came, where that may not be announced."""
+        self._settings = TeamSettings()
+        self._idle = self._settings.idle
+        """What the connection was made for."""
         self._collected: int | None = None
         self._warning: str | None = None
         self._run: SyncRun | None = None
 
     def status(self) -> dict[str, Any]:
         """Return the document of `sync status`."""
-        return {**super().status(), "collected": self._collected, "warning": self._warning}
+        return {
+            **super().status(),
+            "collected": self._collected,
+            "warning": self._warning,
+            "idle": self._settings.idle,
+            "asleep": self.is_asleep,
+        }
 
     def connect_carrier(self) -> TeamServer:
         """Connect. :raises TeamError: the database cannot be used now"""
         dsn = self.find()
         if not dsn:
             raise TeamError(NOT_NAMED)
-        return TeamServer(dsn)
+        self._settings = self._reopen_store().policies.team_settings()
+        self._idle = self._settings.idle
+        return TeamServer(dsn, listen=self._idle == "listen")
 
     def begin_run(self, store: Store, on_progress: ProgressCallback) -> SyncRun:
         """Return the sync of a store that was opened anew."""
         self._run = SyncRun(store, on_progress=on_progress)
         return self._run
 
+    @property
+    def is_asleep(self) -> bool:
+        """Check whether nothing moved for so long that the database is let sleep."""
+        return self._settings.idle == "sleep" and time.monotonic() - self._moved_at >= ASLEEP_S
+
+    def has_to_disconnect(self) -> bool:
+        """Check whether the database is let sleep, or the connection was made for another setting."""
+        return self.is_asleep or self._idle != self._settings.idle
+
     def poll_interval(self) -> float:
-        """Return how long to wait for a change before the database is asked, in seconds."""
-        listening = self._server is not None and self._server.listening
-        least_s = max(self.poll_s, POLL_LISTENING_S) if listening else self.poll_s
+        """Return how often the database is asked for changes, in seconds."""
+        least_s = self.poll_s
+        if self._server is not None and self._server.listening:
+            least_s = max(least_s, POLL_LISTENING_S)
+        elif self.is_asleep:
+            least_s = max(least_s, self._settings.sleep_s)
         return choose_poll_interval(time.monotonic() - self._moved_at, least_s)
+
+    def next_wait(self) -> float:
+        """Return how long to wait for a change this time, in seconds: shortly after one, more may have come."""
+        listening = self._server is not None and self._server.listening
+        if self._ask_again_at is None or not listening:
+            return self.poll_interval()
+        return max(0.0, self._ask_again_at - time.monotonic())
 
     def note_outcome(self, server: TeamServer, outcome: SyncOutcome, *, is_by_turn: bool) -> None:
         """Note what the database said of itself, and whether it tells of changes."""
         self._collected, self._warning = server.collected, server.warning
+        self._settings = self._reopen_store().policies.team_settings()
         done = outcome.themes.values()
         if not outcome.idle:
             self._moved_at = time.monotonic()
-        if is_by_turn and any(one.pulled for one in done) and not any(one.pushed for one in done):
+        moved = any(one.pulled for one in done) and not any(one.pushed for one in done)
+        if moved and is_by_turn and self._ask_again_at is None:
             server.listening = False  # it did not tell of that: ask every second
+        again = not (is_by_turn and outcome.idle)
+        self._ask_again_at = time.monotonic() + ASK_AGAIN_S if again else None
 
     def fetch_digests(
         self, theme: str, wanted: Collection[str]

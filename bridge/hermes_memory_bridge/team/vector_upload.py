@@ -98,15 +98,18 @@ class VectorUpload:
         find: Callable[[], str | None],
         heads: Callable[[], Mapping[str, int]],
         model: Callable[[], str],
+        is_asleep: Callable[[], bool] = lambda: False,
     ) -> None:
         """:param find: returns the DSN
         :param heads: the sequence of each synced theme; empty while nothing is
         :param model: name and dimensions of the current embedding model, `name:384`; empty while there is none
+        :param is_asleep: whether the database is left alone until something is exchanged
         """
         self.path = Path(path)
         self.find = find
         self.heads = heads
         self.model = model
+        self.is_asleep = is_asleep
         self.state = WAITING
         self._progress: dict[tuple[str, str], UploadProgress] = {}
         """Of each theme and kind."""
@@ -143,6 +146,9 @@ class VectorUpload:
     def _upload_until_stopped(self) -> None:
         wait_s = LOOK_S
         while not self._stop.wait(wait_s):
+            if self.is_asleep():
+                wait_s = LOOK_S
+                continue
             try:
                 wait_s = self._round()
             except TeamError as error:

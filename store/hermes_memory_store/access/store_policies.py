@@ -8,6 +8,7 @@ from typing import Self
 
 from hermes_memory_store.errors import PolicyInvalid
 from hermes_memory_themes import EmbeddingSettings, Policies, ThemePolicy
+from hermes_memory_themes.team_settings import TeamSettings
 from hermes_memory_themes.theme_errors import PolicyError
 
 
@@ -39,5 +40,15 @@ class StorePolicies(Policies):
         """
         try:
             return super().embedding_settings(environ)
+        except PolicyError as error:
+            raise PolicyInvalid(error.message, error.value) from error
+
+    def team_settings(self) -> TeamSettings:
+        """Return the settings as `Policies.team_settings` does.
+
+        :raises PolicyInvalid: names the file and the line
+        """
+        try:
+            return super().team_settings()
         except PolicyError as error:
             raise PolicyInvalid(error.message, error.value) from error

@@ -6,7 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,36 +46,55 @@ def bouncer(folder: Path, dsn: str, *, tls: Path | None = None) -> Iterator[str]
     :param tls: the certificate that it shows
     """
     given = conninfo.conninfo_to_dict(dsn)
-    port = free_port()
-    with Proxy(dsn) as line:  # the server listens on a unix socket in a private folder
-        (folder / "users").write_text(f'"{given["user"]}" "{given.get("password") or ""}"\n', encoding="utf-8")
-        settings = [
-            "[databases]",
-            f"{given['dbname']} = host=127.0.0.1 port={line.port} pool_size={LENT}",
-            "[pgbouncer]",
-            "listen_addr = 127.0.0.1",
-            f"listen_port = {port}",
-            "unix_socket_dir =",
-            "pool_mode = transaction",
-            "auth_type = scram-sha-256",
-            f"auth_file = {folder / 'users'}",
-            *(["user = nobody"] if os.geteuid() == 0 else []),
+    settings: list[str] = []
+    if tls is not None:
+        settings += [
+            "client_tls_sslmode = require",
+            f"client_tls_cert_file = {tls}",
+            f"client_tls_key_file = {tls.with_suffix('.key')}",
         ]
-        if tls is not None:
-            settings += [
-                "client_tls_sslmode = require",
-                f"client_tls_cert_file = {tls}",
-                f"client_tls_key_file = {tls.with_suffix('.key')}",
-            ]
-        (folder / "pgbouncer.ini").write_text("\n".join(settings) + "\n", encoding="utf-8")
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen([str(PROGRAM), str(folder / "pgbouncer.ini")], stderr=log, stdout=log)
-        try:
-            until(lambda: listens(port), "PgBouncer")
+    if os.geteuid() == 0:
+        settings.append("user = nobody")
+    with Proxy(dsn) as line:  # the server listens on a unix socket in a private folder
+        users = {given["user"]: given.get("password") or ""}
+        with pooling(folder, f"{given['dbname']} = host=127.0.0.1 port={line.port}", users, settings) as (port, _):
             yield conninfo.make_conninfo(dsn, host="localhost", port=port)
-        finally:
-            process.terminate()
-            process.wait(20)
+
+
+@contextmanager
+def pooling(
+    folder: Path, database: str, users: Mapping[str, str], settings: Sequence[str]
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A running PgBouncer; yields its port and its process.
+
+    :param database: its line for it, without a size
+    :param users: their passwords
+    """
+    port = free_port()
+    users_file = folder / "users"
+    users_file.write_text("".join(f'"{name}" "{word}"\n' for name, word in users.items()), encoding="utf-8")
+    lines = [
+        "[databases]",
+        database,
+        "[pgbouncer]",
+        "listen_addr = 127.0.0.1",
+        f"listen_port = {port}",
+        "unix_socket_dir =",
+        "pool_mode = transaction",
+        f"default_pool_size = {LENT}",
+        "auth_type = scram-sha-256",
+        f"auth_file = {users_file}",
+        *settings,
+    ]
+    (folder / "pgbouncer.ini").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([str(PROGRAM), str(folder / "pgbouncer.ini")], stderr=log, stdout=log)
+    try:
+        until(lambda: listens(port), "PgBouncer")
+        yield port, process
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 def listens(port: int) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.sync.hybrid_clock import AHEAD_MS
 from hermes_memory_store.sync.team_sync import ApplyResult, PullCursor, PullListing, SyncRow
+from hermes_memory_themes import Policies
 
 
 class Side:
@@ -177,12 +179,13 @@ class Silence:
         return []
 
 
-def store_of(side: Side, clock: Clock = system_clock) -> Any:
+def store_of(side: Side, clock: Clock = system_clock, policies: Policies | None = None) -> Any:
     """As much of a store as the exchange asks for."""
     return SimpleNamespace(
         sync=side,
         shared_turns=Silence(),
         clock=clock,
+        policies=policies or Policies(Path("/no-policies.toml")),
         data_version=lambda: side.hlc % 2**31,
         close=lambda: None,
         intake=SimpleNamespace(vault=None),

@@ -11,16 +11,17 @@ from pathlib import Path
 import pytest
 from psycopg import conninfo
 
-from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer
 from hermes_memory_bridge.team.search import fact_queries
 from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
+from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.model import Millis
 from hermes_memory_store.search.query_syntax import parse_query
 from tests.bridge.running import until
 from tests.bridge.team.bouncer import LENT, OPENSSL, PROGRAM, bouncer, certificate, free_port
 from tests.bridge.team.conftest import Database, migrate_openly
 from tests.bridge.team.proxy import Proxy
-from tests.bridge.team.side import Side
+from tests.bridge.team.side import Side, store_of
 from tests.bridge.team.test_syncer import quickly, syncing
 
 __all__ = ["quickly"]
@@ -111,3 +112,21 @@ def test_the_next_host_is_taken_when_the_first_is_away(database: Database, tmp_p
             here.write("ours", "after it went")
             until(lambda: len(there.rows) == 2, "the change")
             assert second.pieces
+
+
+@needs_bouncer
+def test_a_fail_over_that_the_pooler_hides_is_noticed_at_the_next_question(
+    database: Database, open_folder: Path
+) -> None:
+    side = Side("ours")
+    side.write("ours", "said once")
+    with bouncer(open_folder, database.runtime) as dsn, TeamServer(dsn) as server:
+        run = SyncRun(store_of(side))
+        run.run(server)
+        assert run.run(server).idle
+        known = [KnownTheme("ours", side.cursor("ours"))]
+        assert server.is_unchanged(known)
+        database.run("UPDATE hm.mark SET token = gen_random_uuid()")  # as far as before, by another's push
+        assert not server.is_unchanged(known)
+        run.run(server)
+    assert side.offered == 1

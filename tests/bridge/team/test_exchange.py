@@ -76,6 +76,7 @@ def test_a_notice_that_comes_with_an_answer_is_heard(database: Database) -> None
     side = Side("ours", "theirs")
     with TeamServer(database.runtime) as server, TeamServer(database.runtime) as other:
         known = [KnownTheme("ours", PullCursor())]
+        server.listen_to(["ours", "theirs"])
         server.greet(side.node, known)
         side.write("theirs", "said meanwhile")
         exchange_of(side).run(other)

@@ -20,6 +20,7 @@ from hermes_memory_bridge.team.dsn import mask_dsn_password
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
 from hermes_memory_bridge.team.syncer import Syncer, choose_poll_interval
 from hermes_memory_store.clock import DAY_MS, system_clock
+from hermes_memory_themes import Policies
 from tests.bridge.running import until
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.proxy import Proxy
@@ -37,7 +38,13 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def syncing(
-    side: Side, dsn: str | Callable[[], str | None], path: Path, *, offset_ms: int = 0, **settings: Any
+    side: Side,
+    dsn: str | Callable[[], str | None],
+    path: Path,
+    *,
+    offset_ms: int = 0,
+    policies: Policies | None = None,
+    **settings: Any,
 ) -> Iterator[Syncer]:
     """A running syncer of a store's side in memory."""
     path.touch()
@@ -46,7 +53,7 @@ def syncing(
         return system_clock() + offset_ms
 
     def open_store(_: Path) -> Any:
-        return store_of(side, clock)
+        return store_of(side, clock, policies)
 
     find = dsn if callable(dsn) else (lambda: dsn)
     made = Syncer(path, find, open_store=open_store, **settings)

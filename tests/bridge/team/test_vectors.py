@@ -155,6 +155,27 @@ def test_the_team_has_the_same_angle_as_the_store(side: Side) -> None:
     assert there == pytest.approx(here, abs=1e-6)
 
 
+def test_while_the_machine_sleeps_no_vector_is_sent(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_S", 0.01)
+    side.write("a fact")
+    side.exchange()
+    side.embed()
+    asked: list[bool] = []
+
+    def is_asleep() -> bool:
+        asked.append(len(asked) < 10)
+        return asked[-1]
+
+    filling = side.filling()
+    filling.is_asleep = is_asleep
+    filling.start()
+    try:
+        until(lambda: side.database.one(COUNT) == 1, "the vector")
+    finally:
+        filling.stop()
+    assert len(asked) > 10
+
+
 def test_sending_again_changes_nothing_and_asks_nothing(side: Side) -> None:
     for n in range(20):
         side.write(f"fact {n}", f"t{n}")

@@ -2,8 +2,8 @@
 
 Only the clocks of the themes are compared. The rest of a greeting (the time, the version, whether the database
 lost its newest changes) as a rule changes only while a connection is down, and is requested once a minute. The
-statement is prepared, which a pooler would forget, and bypasses the driver, whose own part costs more than the
-database's.
+statement is prepared and bypasses the driver, whose own part costs more than the database's. A pooler would forget
+it, and may have changed to a server that lost changes, so it is given a statement that looks for these, too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ MOST_THEMES = 20
 
 UTF8 = "utf-8"
 
+PROBE = "SELECT hm.is_changed(%s::text[], %s::bigint[], %s::bigint[], %s::uuid[])"
+"""What a pooler is given."""
+
 
 class ChangeProbe:
     """The clocks of some themes at the last greeting over a connection."""
@@ -37,28 +40,28 @@ class ChangeProbe:
         self.heard: set[str] = set()
         """Notices that came with an answer, and which the driver does not see."""
 
-    def note_greeting(self, themes: Sequence[str]) -> None:
-        """Note a full greeting about these themes."""
+    def note_greeting(self, themes: Sequence[str], *, prepare: bool) -> None:
+        """Note a full greeting about these themes.
+
+        :param prepare: the statement for them
+        """
         self._greeted, self._due = tuple(themes), time.monotonic() + WHOLE_S
-        if 0 < len(themes) <= MOST_THEMES and len(themes) not in self._prepared:
+        if prepare and 0 < len(themes) <= MOST_THEMES and len(themes) not in self._prepared:
             self._prepared.add(len(themes))
             self._conn.pgconn.prepare(to_statement_name(len(themes)), to_probe_sql(len(themes)))
 
-    def is_unchanged(self, known: Sequence[tuple[str, int]]) -> bool | None:
-        """Check whether the clocks of these themes are unchanged; False also when a full greeting is due.
+    def is_due(self, themes: Sequence[str]) -> bool:
+        """Check whether a full greeting about these themes is due."""
+        return time.monotonic() >= self._due or tuple(themes) != self._greeted or not 0 < len(themes) <= MOST_THEMES
 
-        None when the statement was forgotten.
+    def is_unchanged(self, known: Sequence[tuple[str, int]]) -> bool | None:
+        """Check whether the clocks of these themes are unchanged. None when the prepared statement was forgotten.
 
         :raises psycopg.OperationalError: the connection is lost
         """
-        if time.monotonic() >= self._due or not 0 < len(known) <= MOST_THEMES:
-            return False
         if known != self._asked:
             self._asked = list(known)
             self._told = [part for theme, seq in known for part in (theme.encode(UTF8), b"%d" % seq)]
-            if tuple(theme for theme, _ in known) != self._greeted:
-                self._due = 0.0
-                return False
         line = self._conn.pgconn
         answer = line.exec_prepared(to_statement_name(len(known)), self._told)
         while (notice := line.notifies()) is not None:

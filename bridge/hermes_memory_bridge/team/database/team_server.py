@@ -19,7 +19,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -27,7 +27,7 @@ import psycopg
 from psycopg import conninfo
 from psycopg.errors import ProgramLimitExceeded
 
-from hermes_memory_bridge.team.database.change_probe import ChangeProbe
+from hermes_memory_bridge.team.database.change_probe import PROBE, ChangeProbe
 from hermes_memory_bridge.team.database.team_schema import (
     TeamSchema,
     find_newest_team_version,
@@ -103,9 +103,6 @@ DEFAULTS = {
 
 GREET = "SELECT * FROM hm.greet(%s::uuid, %s::text[], %s::bigint[], %s::bigint[], %s::uuid[], %s::text[])"
 """Only the themes that changed are named: an exchange with nothing to do is one small answer."""
-
-CHANNEL = "hm"
-"""On which `hm.tick` says that a theme changed."""
 
 PUSH = """
 SELECT * FROM hm.push(
@@ -226,11 +223,14 @@ class TeamServer:
         """Whether there is no pooler in between, so that a statement may be prepared."""
         self.listening = False
         """Whether changes are told at once. A pooler in between lends connections, and listening would be left in them."""
+        self._channels: frozenset[str] = frozenset()
         try:
             self.schema: TeamSchema = self.verify()
             self.collected: int | None = None
             """When `team collect` ran last, in milliseconds UTC; each greeting tells."""
-            self.listening = listen and self._listen()
+            self.direct = self.listening = listen and self._is_direct()
+            if self.direct:
+                self.conn.prepare_threshold = NEVER
         except BaseException:
             self.close()
             raise
@@ -261,15 +261,24 @@ class TeamServer:
         self._pulse.heard.clear()
         return bool(told) and not {to_notify_name(self.to_name(theme)) for theme in themes}.isdisjoint(told)
 
-    def _listen(self) -> bool:
+    def _is_direct(self) -> bool:
+        """Check whether no pooler is in between, and this is no standby, which announces nothing."""
+        row = self.rows("SELECT pg_backend_pid(), pg_is_in_recovery()")[0]
+        return row == (self.conn.info.backend_pid, False)
+
+    def listen_to(self, themes: Iterable[str]) -> None:
+        """Listen to what is announced of these themes, and of no others.
+
+        :raises TeamError: the database cannot be used now
+        """
+        channels = frozenset(to_channel(self.to_name(theme)) for theme in themes)
+        if not self.listening or channels == self._channels:
+            return
+        begun = [f"LISTEN {name}" for name in channels - self._channels]
+        ended = [f"UNLISTEN {name}" for name in self._channels - channels]
         with self.limit_answer_time(ANSWER_S):
-            row = self.conn.execute("SELECT pg_backend_pid(), pg_is_in_recovery()").fetchone()
-            if row != (self.conn.info.backend_pid, False):
-                return False
-            self.conn.execute(f"LISTEN {CHANNEL}")
-        self.direct = True
-        self.conn.prepare_threshold = NEVER
-        return True
+            self.conn.execute("; ".join(begun + ended))
+        self._channels = channels
 
     def to_name(self, theme: str) -> str:
         """Return the name of a theme in the database."""
@@ -279,6 +288,15 @@ class TeamServer:
         """Return what the project of a theme is recognised by, as an array; None for a theme of no project."""
         return self._claims.get(theme)
 
+    def _list_arrays(self, known: Sequence[KnownTheme]) -> tuple[str, str, str, str]:
+        """Return themes, sequences, marks and their tokens as PostgreSQL arrays."""
+        return (
+            to_postgres_array([self.to_name(one.theme) for one in known]),
+            to_postgres_array([one.cursor.seq for one in known]),
+            to_postgres_array([one.cursor.mark_seq for one in known]),
+            to_postgres_array([one.cursor.mark_token for one in known]),
+        )
+
     def is_unchanged(self, known: Sequence[KnownTheme]) -> bool:
         """Check with one small query whether these themes are as this store left them.
 
@@ -286,8 +304,10 @@ class TeamServer:
 
         :raises TeamError: the database cannot be used now
         """
-        if not self.direct:
+        if self._pulse.is_due([self.to_name(one.theme) for one in known]):
             return False
+        if not self.direct:
+            return not self.value(PROBE, self._list_arrays(known))
         with self.limit_answer_time(ANSWER_S):
             still = self._pulse.is_unchanged([(self.to_name(one.theme), one.cursor.seq) for one in known])
         if still is None:  # somebody in between lends another connection to each statement
@@ -303,15 +323,10 @@ class TeamServer:
         """
         claims = [None if one.claims is None else to_postgres_array(one.claims) for one in known]
         self._claims |= {one.theme: claim for one, claim in zip(known, claims, strict=True)}
-        parameters = (
-            to_postgres_array([self.to_name(one.theme) for one in known]),
-            to_postgres_array([one.cursor.seq for one in known]),
-            to_postgres_array([one.cursor.mark_seq for one in known]),
-            to_postgres_array([one.cursor.mark_token for one in known]),
-            to_postgres_array(claims) if any(claims) else None,
-        )
         with self.limit_answer_time(ANSWER_S):
-            row = self.conn.execute(GREET, (node, *parameters)).fetchone()
+            row = self.conn.execute(
+                GREET, (node, *self._list_arrays(known), to_postgres_array(claims) if any(claims) else None)
+            ).fetchone()
         assert row is not None
         if row[1] is None:
             raise TeamError(NOT_MIGRATED)
@@ -324,9 +339,10 @@ class TeamServer:
         ]
         names = {known[n - 1].theme: name for n, name, _ in row[6] if name is not None}
         others = {known[n - 1].theme: other for n, name, other in row[6] if name is None}
-        if self.direct:
-            with self.limit_answer_time(ANSWER_S):
-                self._pulse.note_greeting([self.to_name(one.theme) for one in known if one.theme not in others])
+        with self.limit_answer_time(ANSWER_S):
+            self._pulse.note_greeting(
+                [self.to_name(one.theme) for one in known if one.theme not in others], prepare=self.direct
+            )
         return Greeting(row[0], version, row[2], news, frozenset(row[4]), names, others)
 
     def push(
@@ -531,6 +547,11 @@ def to_postgres_array(values: Sequence[str | int | None]) -> str:
 def to_notify_name(theme: str) -> str:
     """Return the name of a theme in `NOTIFY`."""
     return hashlib.md5(theme.encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def to_channel(theme: str) -> str:
+    """Return the channel on which `hm.tick` announces changes of a theme: one for each sixteenth of all themes."""
+    return f"hm_{to_notify_name(theme)[0]}"
 
 
 def new_push_token() -> str:

@@ -25,8 +25,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SELECT coalesce(array_agg(DISTINCT t.theme), '{}') INTO granted
-  FROM hm.member m
-  JOIN pg_roles r ON r.rolname = m.role,
+  FROM hm.member m,
   unnest(CASE
     WHEN m.until <= now() THEN '{}'
     WHEN what = 'curate' THEN m.curates
@@ -34,7 +33,8 @@ BEGIN
     ELSE m.themes || m.curates || m.reads
   END) AS t (theme)
   WHERE m.role = session_user
-     OR pg_has_role(session_user, r.oid, 'MEMBER') AND NOT EXISTS (SELECT FROM hm.member o WHERE o.role = session_user);
+     OR NOT EXISTS (SELECT FROM hm.member o WHERE o.role = session_user)
+        AND pg_has_role(session_user, (SELECT r.oid FROM pg_roles r WHERE r.rolname = m.role), 'MEMBER');
   RETURN CASE WHEN '*' <> ALL (granted) THEN granted END;
 END $$;
 
@@ -221,21 +221,32 @@ BEGIN
   ON CONFLICT DO NOTHING;
 END $$;
 
+-- When a change of the theme was announced last.
+ALTER TABLE hm.clock ADD COLUMN announced_at timestamptz;
+
 -- Advances the clock of a theme by the rows of a push, whose row lock orders the commits, and leaves the push's mark. Returns the
 -- number before its first row, never one that is taken: a clock that was set back counts on behind what there is. By the right of
 -- whoever calls it, which are the functions below.
+-- An announcement wakes every session that listens to anything, so a theme has one a second, on the channel of its group of themes, and
+-- who was told asks again by himself after that. A push of many rows takes long, so that nobody would ask again after it: each is
+-- announced.
 CREATE FUNCTION hm.tick(asked text, by uuid, token uuid, rows int, bytes bigint, claims text[] DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
   base bigint;
   taken bigint;
+  moment timestamptz := clock_timestamp();
+  is_due boolean;
 BEGIN
   PERFORM hm.refuse_reader(asked);
   IF rows NOT BETWEEN 1 AND 2000 OR rows > 1 AND bytes > 4194304 THEN
     RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 2,000 rows or 4 MiB at once', session_user);
   END IF;
-  INSERT INTO hm.clock AS c (theme, seq) VALUES (asked, rows)
-  ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq RETURNING c.seq - rows INTO base;
+  INSERT INTO hm.clock AS c (theme, seq, announced_at) VALUES (asked, rows, moment)
+  ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq, announced_at = CASE
+      WHEN rows <= 100 AND c.announced_at BETWEEN moment - interval '1 second' AND moment + interval '1 second' THEN c.announced_at
+      ELSE moment END
+  RETURNING c.seq - rows, c.announced_at = moment INTO base, is_due;
   PERFORM hm.claim(asked, by, claims);
   taken := greatest(
     (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
@@ -247,8 +258,9 @@ BEGIN
     UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
   END IF;
   INSERT INTO hm.mark (theme, seq, token, node) VALUES (asked, base + rows, token, by);
-  -- Says that a theme changed, without saying its name: whoever may connect may listen.
-  PERFORM pg_notify('hm', left(md5(asked), 8));
+  IF is_due THEN  -- without the theme's name: whoever may connect may listen
+    PERFORM pg_notify('hm_' || left(md5(asked), 1), left(md5(asked), 8));
+  END IF;
   RETURN base;
 END $$;
 
@@ -340,7 +352,7 @@ BEGIN
   GET DIAGNOSTICS kept = ROW_COUNT;
   IF kept > 0 THEN
     UPDATE hm.clock SET seq = seq + 1 WHERE theme = asked;
-    PERFORM pg_notify('hm', left(md5(asked), 8));
+    PERFORM pg_notify('hm_' || left(md5(asked), 1), left(md5(asked), 8));
   END IF;
   RETURN kept;
 END $$;

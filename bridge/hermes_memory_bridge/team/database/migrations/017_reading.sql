@@ -6,9 +6,12 @@ BEGIN
   RETURN coalesce(asked = ANY (hm.allowed_themes()), true);
 END $$;
 
--- What `hm.hello` says of the asked themes that are open, those that are closed, and when `team collect` ran last. Asked once a second
--- by every store behind a pooler. `claims` are the identities of each theme's project, as an array. `names`: the number of each theme
--- that is exchanged under another name, with that name, or with NULL and an identity of the project that the asked name is of.
+-- What a store has to know before an exchange: the time, the version, when `team collect` ran last, and of every asked theme that is open
+-- and not as the store knows it: name, clock, removed up to, whether all the store has seen is still there, and the sequence and token
+-- of the node's last push. Asked again and again by every store behind a pooler, so it is few statements, and calls no
+-- other function but for who says of which projects his themes are.
+-- `claims` are the identities of each theme's project, as an array. `names`: the number of each theme that is exchanged under another
+-- name, with that name, or with NULL and an identity of the project that the asked name is of.
 CREATE FUNCTION hm.greet(
   asking uuid, themes text[], seqs bigint[], marks bigint[], tokens uuid[], claims text[] DEFAULT NULL,
   OUT ms bigint, OUT version int, OUT read_only boolean, OUT news json, OUT closed text[], OUT collected bigint, OUT names json
@@ -28,24 +31,39 @@ BEGIN
     SELECT coalesce(json_agg(json_build_array(k.n, k.name, CASE WHEN k.name IS NULL THEN (hm.list_identities(k.theme))[1] END)), '[]')
     FROM unnest(themes, called) WITH ORDINALITY AS k (theme, name, n) WHERE k.name IS DISTINCT FROM k.theme
   );
-  closed := ARRAY(SELECT t FROM unnest(called) AS t WHERE t IS NOT NULL AND t <> ALL (readable));
-  collected := (SELECT s.value::bigint FROM hm.setting s WHERE s.name = 'collected');
-  SELECT h.ms, h.version, h.read_only, h.news INTO ms, version, read_only, news
-  FROM (
-    SELECT array_agg(k.name) AS themes, array_agg(CASE WHEN k.name = k.theme THEN k.seq ELSE 0 END) AS seqs,
-      array_agg(CASE WHEN k.name = k.theme THEN k.mark END) AS marks, array_agg(k.token) AS tokens
-    FROM unnest(called, themes, seqs, marks, tokens) AS k (name, theme, seq, mark, token)
-    WHERE k.name IS NOT NULL AND k.name <> ALL (closed)
-  ) o, hm.hello(asking, o.themes, o.seqs, o.marks, o.tokens) h;
+  ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+  read_only := current_setting('transaction_read_only')::boolean;
+  SELECT
+    (SELECT max(m.version) FROM hm.migration m), (SELECT s.value::bigint FROM hm.setting s WHERE s.name = 'collected'),
+    ARRAY(SELECT t FROM unnest(called) AS t WHERE t <> ALL (readable)),
+    (
+      SELECT coalesce(json_agg(json_build_array(d.theme, d.seq, d.gc_seq, d.whole,
+        (SELECT json_build_array(m.seq, m.token) FROM hm.mark m
+          WHERE m.theme = d.theme AND m.node = asking ORDER BY m.seq DESC LIMIT 1))), '[]')
+      FROM (
+        SELECT k.theme, coalesce(c.seq, 0) AS seq, coalesce(c.gc_seq, 0) AS gc_seq, k.seq AS known,
+               coalesce(c.seq, 0) >= k.seq AND (k.mark IS NULL OR EXISTS (
+                 SELECT 1 FROM hm.mark m WHERE m.theme = k.theme AND m.seq = k.mark AND m.token = k.token)) AS whole
+        FROM unnest(themes, seqs, marks, tokens) AS k (theme, seq, mark, token)
+        LEFT JOIN hm.clock c ON c.theme = k.theme
+        WHERE readable IS NULL OR k.theme = ANY (readable)
+      ) d
+      WHERE d.seq <> d.known OR NOT d.whole
+    )
+  INTO version, collected, closed, news;
 END $$;
 
--- Whether the clock of any of these themes is another than the known one. Asked again and again, and nearly always for nothing: what
--- is open is looked at only when one is.
-CREATE FUNCTION hm.is_changed(asked text[], known bigint[]) RETURNS boolean
+-- Whether the clock of any of these themes is another than the known one, or the given mark of a push is gone. Asked again and again,
+-- and nearly always for nothing: what is open is looked at only when one is.
+CREATE FUNCTION hm.is_changed(asked text[], known bigint[], marks bigint[] DEFAULT NULL, tokens uuid[] DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   changed text[] := ARRAY(
-    SELECT k.theme FROM unnest(asked, known) AS k (theme, seq) JOIN hm.clock c ON c.theme = k.theme WHERE c.seq <> k.seq
+    SELECT k.theme
+    FROM unnest(asked, known, marks, tokens) AS k (theme, seq, mark, token)
+    LEFT JOIN hm.clock c ON c.theme = k.theme
+    WHERE coalesce(c.seq, 0) <> k.seq OR k.mark IS NOT NULL AND NOT EXISTS (
+      SELECT FROM hm.mark m WHERE m.theme = k.theme AND m.seq = k.mark AND m.token = k.token)
   );
 BEGIN
   RETURN changed <> '{}' AND coalesce(changed && hm.allowed_themes(), true);
