@@ -8,10 +8,9 @@ END $$;
 
 -- What a store has to know before an exchange: the time, the version, when `team collect` ran last, and of every asked theme that is open
 -- and not as the store knows it: name, clock, removed up to, whether all the store has seen is still there, and the sequence and token
--- of the node's last push. Asked again and again by every store behind a pooler, so it is few statements, and calls no
--- other function but for who says of which projects his themes are.
--- `claims` are the identities of each theme's project, as an array. `names`: the number of each theme that is exchanged under another
--- name, with that name, or with NULL and an identity of the project that the asked name is of.
+-- of the node's last push. Asked again and again by every store behind a pooler, so it is few statements, and calls no other function
+-- where nothing is said of projects. `claims` are the identities of each theme's project, as an array. `names`: the number of each
+-- theme that is exchanged under another name, with that name, or with NULL and an identity of the project that the asked name is of.
 CREATE FUNCTION hm.greet(
   asking uuid, themes text[], seqs bigint[], marks bigint[], tokens uuid[], claims text[] DEFAULT NULL,
   OUT ms bigint, OUT version int, OUT read_only boolean, OUT news json, OUT closed text[], OUT collected bigint, OUT names json
@@ -44,7 +43,11 @@ BEGIN
         SELECT k.theme, coalesce(c.seq, 0) AS seq, coalesce(c.gc_seq, 0) AS gc_seq, k.seq AS known,
                coalesce(c.seq, 0) >= k.seq AND (k.mark IS NULL OR EXISTS (
                  SELECT 1 FROM hm.mark m WHERE m.theme = k.theme AND m.seq = k.mark AND m.token = k.token)) AS whole
-        FROM unnest(themes, seqs, marks, tokens) AS k (theme, seq, mark, token)
+        FROM (
+          SELECT n.name AS theme, CASE WHEN n.name = n.theme THEN n.seq ELSE 0 END AS seq,
+                 CASE WHEN n.name = n.theme THEN n.mark END AS mark, n.token
+          FROM unnest(called, themes, seqs, marks, tokens) AS n (name, theme, seq, mark, token) WHERE n.name IS NOT NULL
+        ) k
         LEFT JOIN hm.clock c ON c.theme = k.theme
         WHERE readable IS NULL OR k.theme = ANY (readable)
       ) d
