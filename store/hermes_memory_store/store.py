@@ -67,6 +67,13 @@ if TYPE_CHECKING:
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
     from hermes_memory_store.upkeep.purge import Purge
 
+COUNTED_TIERS = tuple(sorted(set(Tier) - {Tier.WITHDRAWN}))
+
+TIER_SUMS = ", ".join(f"sum(facts) FILTER (WHERE tier = '{tier}')" for tier in COUNTED_TIERS)
+
+THEME_COUNTS = f"SELECT (SELECT name FROM themes WHERE id = theme_id), {TIER_SUMS} FROM tallies GROUP BY theme_id"
+"""The facts of each theme, by tier. The rows stand theme by theme: grouped by tier, too, all of them would be sorted."""
+
 
 class Store:
     """One open memory file. Threads may share it; other processes may have it open at the same time."""
@@ -341,12 +348,10 @@ class Store:
 
     def themes(self) -> list[ThemeSummary]:
         """Return every theme that was ever written to, with its gauge and counts."""
-        counts: dict[str, dict[Tier, int]] = {}
-        for name, tier, facts in self.db.rows(
-            "SELECT t.name, y.tier, sum(y.facts) FROM tallies y JOIN themes t ON t.id = y.theme_id"
-            " WHERE y.facts > 0 AND y.tier <> 'withdrawn' GROUP BY t.name, y.tier"
-        ):
-            counts.setdefault(name, {})[Tier(tier)] = facts
+        counts = {
+            name: {tier: facts for tier, facts in zip(COUNTED_TIERS, row, strict=True) if facts}
+            for name, *row in self.db.rows(THEME_COUNTS)
+        }
         scopes = dict(
             self.db.rows(
                 "SELECT t.name, count(*) FROM scopes s JOIN themes t ON t.id = s.theme_id"
