@@ -205,7 +205,8 @@ class Inspector(TypeAhead):
                 self.animation_level = "none"
             if settings.commands:
                 self._add_custom_commands(settings)
-        self.theme = self.look = look
+        self.look = look
+        self._begin_with_theme(look)
         self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
         self._held_toasts: deque[Notification] = deque(maxlen=MOST_HELD)
         self.memory = memory
@@ -231,6 +232,14 @@ class Inspector(TypeAhead):
         self.on_failure: Callable[[Exception], object] = lambda _: None
         """Called with the error when the app fails, before anything is closed."""
         self._views: dict[str, BaseView[Any]] = {}
+
+    def _begin_with_theme(self, name: str) -> None:
+        """Begin in a theme. Setting the attribute would parse all styles a second time before the first frame."""
+        self.set_reactive(Inspector.theme, name)
+        is_dark = self.current_theme.dark
+        self.update_classes({"-dark-mode": is_dark, "-light-mode": not is_dark}, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
