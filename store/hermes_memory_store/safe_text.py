@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 from hermes_memory_store import errors
 
@@ -38,9 +39,7 @@ EMOJI = "\u00a9\u00ae\u203c\u2049\u2100-\u214f\u2190-\u2bff\u3030\u303d\u3297\u3
 
 STRAY_JOINER = f"(?<![{SHAPED}{EMOJI}])[{JOINERS}]|(?<=[{EMOJI}])(?:\u200c|\u200d(?![{EMOJI}]))"
 
-STRAY_JOINERS = re.compile(STRAY_JOINER)
-
-HIDDEN = re.compile(f"[{''.join(sorted(BIDI | INVISIBLE))}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}")
+HIDING = f"[{''.join(sorted(BIDI | INVISIBLE))}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"
 """What hides or reorders, wherever it stands."""
 
 HARMLESS = re.compile("\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])")
@@ -49,6 +48,12 @@ HARMLESS = re.compile("\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])")
 DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f]")
 
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+
+
+@cache
+def load_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern, compiled when it is first needed: these take two milliseconds, and ASCII needs none of them."""
+    return re.compile(pattern)
 
 
 def validate_text(text: str, what: str) -> str:
@@ -64,7 +69,7 @@ def validate_text(text: str, what: str) -> str:
             raise errors.UnsafeText(
                 f"{what} holds {format_character(character)} at character {place + 1}; remove it and write again", text
             )
-    joiner = STRAY_JOINERS.search(text)
+    joiner = load_pattern(STRAY_JOINER).search(text)
     if joiner:
         raise errors.UnsafeText(
             f"{what} holds {format_character(joiner[0])} at character {joiner.start() + 1}, where it joins nothing; "
@@ -82,12 +87,12 @@ def validate_text(text: str, what: str) -> str:
 
 def has_hidden_characters(text: str) -> bool:
     """Check whether a captured message holds characters that a person cannot see and that no writing needs."""
-    if text.isascii() or HIDDEN.search(text) is None:
+    if text.isascii() or load_pattern(HIDING).search(text) is None:
         return False
     shown = HARMLESS.sub("", text)
     if RIGHT_TO_LEFT.search(shown) is not None:
         shown = DIRECTION_MARKS.sub("", shown)
-    return HIDDEN.search(shown) is not None
+    return load_pattern(HIDING).search(shown) is not None
 
 
 def has_unsafe_characters(text: str) -> bool:
@@ -97,7 +102,7 @@ def has_unsafe_characters(text: str) -> bool:
 
 def find_hidden_places(text: str) -> set[int]:
     """Return the places of the characters that hide or reorder."""
-    return {place for hidden in HIDDEN.finditer(text) for place in range(*hidden.span())}
+    return {place for hidden in load_pattern(HIDING).finditer(text) for place in range(*hidden.span())}
 
 
 def remove_unsafe_characters(text: str) -> str:
@@ -105,7 +110,7 @@ def remove_unsafe_characters(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = "".join(character for character in text if not is_unsafe_character(character))
-    return SELECTORS.sub("", STRAY_JOINERS.sub("", text))
+    return SELECTORS.sub("", load_pattern(STRAY_JOINER).sub("", text))
 
 
 def is_unsafe_character(character: str) -> bool:

@@ -19,7 +19,6 @@ from hermes_memory_store import errors
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.content_checks.intake import Intake
-from hermes_memory_store.context.context_block import ContextBlocks
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite_errors
@@ -32,7 +31,6 @@ from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import Origin, ThemeSummary, Tier
-from hermes_memory_store.projects.branch_labels import BranchLabels
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.journal_receipt import ReceiptWriter
 from hermes_memory_store.rows.name_keys import Names
@@ -42,6 +40,7 @@ from hermes_memory_themes import Policies
 if TYPE_CHECKING:
     from hermes_memory_store.access.credentials import Credentials
     from hermes_memory_store.access.idempotency_keys import IdempotencyKeys
+    from hermes_memory_store.context.context_block import ContextBlocks
     from hermes_memory_store.context.context_records import ContextRecords
     from hermes_memory_store.conversations.turns import Turns
     from hermes_memory_store.database.item_kinds import ItemKind
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.memory.second_look import SecondLook
     from hermes_memory_store.memory.sources import Sources
     from hermes_memory_store.memory.undo import Undo
+    from hermes_memory_store.projects.branch_labels import BranchLabels
     from hermes_memory_store.projects.branch_states import BranchStates
     from hermes_memory_store.projects.place_themes import PlaceThemes
     from hermes_memory_store.projects.projects import Projects
@@ -66,6 +66,13 @@ if TYPE_CHECKING:
     from hermes_memory_store.sync.team_sync import Sync
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
     from hermes_memory_store.upkeep.purge import Purge
+
+COUNTED_TIERS = tuple(sorted(set(Tier) - {Tier.WITHDRAWN}))
+
+TIER_SUMS = ", ".join(f"sum(facts) FILTER (WHERE tier = '{tier}')" for tier in COUNTED_TIERS)
+
+THEME_COUNTS = f"SELECT (SELECT name FROM themes WHERE id = theme_id), {TIER_SUMS} FROM tallies GROUP BY theme_id"
+"""The facts of each theme, by tier. The rows stand theme by theme: grouped by tier, too, all of them would be sorted."""
 
 
 class Store:
@@ -89,8 +96,6 @@ class Store:
         self.scopes = Scopes(db, self.names, self.journal, self.intake)
         self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers, self.intake)
         self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions, self.intake)
-        self.branch_labels = BranchLabels(db, self.names, policies)
-        self.injection = ContextBlocks(db, self.names, self.tiers, policies, self.reads, self.branch_labels, clock)
         db.before_commit(self._stamp)
         db.before_commit(self._erase_stale_files)
         db.rescue = self._rescue
@@ -102,6 +107,20 @@ class Store:
         return intake
 
     # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
+
+    @cached_property
+    def branch_labels(self) -> BranchLabels:
+        """What is said of facts that were written on other branches."""
+        from hermes_memory_store.projects.branch_labels import BranchLabels
+
+        return BranchLabels(self.db, self.names, self.policies)
+
+    @cached_property
+    def injection(self) -> ContextBlocks:
+        """The text that an agent receives at the start."""
+        from hermes_memory_store.context.context_block import ContextBlocks
+
+        return ContextBlocks(self.db, self.names, self.tiers, self.policies, self.reads, self.branch_labels, self.clock)
 
     @cached_property
     def search(self) -> Search:
@@ -341,12 +360,10 @@ class Store:
 
     def themes(self) -> list[ThemeSummary]:
         """Return every theme that was ever written to, with its gauge and counts."""
-        counts: dict[str, dict[Tier, int]] = {}
-        for name, tier, facts in self.db.rows(
-            "SELECT t.name, y.tier, sum(y.facts) FROM tallies y JOIN themes t ON t.id = y.theme_id"
-            " WHERE y.facts > 0 AND y.tier <> 'withdrawn' GROUP BY t.name, y.tier"
-        ):
-            counts.setdefault(name, {})[Tier(tier)] = facts
+        counts = {
+            name: {tier: facts for tier, facts in zip(COUNTED_TIERS, row, strict=True) if facts}
+            for name, *row in self.db.rows(THEME_COUNTS)
+        }
         scopes = dict(
             self.db.rows(
                 "SELECT t.name, count(*) FROM scopes s JOIN themes t ON t.id = s.theme_id"
@@ -365,7 +382,7 @@ class Store:
 
     def _is_project_theme(self, theme: str) -> bool:
         """Check whether a theme is that of a project."""
-        return self.place_themes.is_project_theme(theme)
+        return self.db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None
 
     def _erase_stale_files(self, conn: sqlite3.Connection) -> None:
         """Erase files in workspaces that hold what may not be given any more, in the transaction that changed it."""

@@ -28,6 +28,10 @@ ESCAPE_MS = "25"
 """Milliseconds after which an escape is a key of its own. What a terminal sends for one key comes at once; a person takes
 longer to press another one, which must not become alt and that key."""
 
+YOUNG_OBJECTS = 20_000
+"""New objects from which on the garbage collector runs. At Python's own 700 one key in eight waits for it while pages are
+drawn, which leave no garbage."""
+
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
 
@@ -269,4 +273,5 @@ def freeze_startup_objects() -> None:
     """Freeze the objects that exist after the first paint, so that garbage collection skips them."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS)
     gc.enable()

@@ -12,7 +12,7 @@ from functools import partial
 from inspect import isawaitable
 from pathlib import Path, PurePath
 from sqlite3 import ProgrammingError
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.color import ColorSystem
 from textual import events
@@ -60,18 +60,6 @@ if TYPE_CHECKING:
 
 POLL_S = 0.25
 """How often other processes' commits are looked for: a change shows within half a second."""
-
-
-@runtime_checkable
-class FollowsChanges(Protocol):
-    """A screen that shows what others change."""
-
-    @property
-    def is_mounted(self) -> bool:
-        """Whether it has all its widgets."""
-
-    def check_for_changes(self) -> None:
-        """Find out whether anything changed, and show it."""
 
 
 def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
@@ -205,7 +193,8 @@ class Inspector(TypeAhead):
                 self.animation_level = "none"
             if settings.commands:
                 self._add_custom_commands(settings)
-        self.theme = self.look = look
+        self.look = look
+        self._begin_with_theme(look)
         self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
         self._held_toasts: deque[Notification] = deque(maxlen=MOST_HELD)
         self.memory = memory
@@ -231,6 +220,14 @@ class Inspector(TypeAhead):
         self.on_failure: Callable[[Exception], object] = lambda _: None
         """Called with the error when the app fails, before anything is closed."""
         self._views: dict[str, BaseView[Any]] = {}
+
+    def _begin_with_theme(self, name: str) -> None:
+        """Begin in a theme. Setting the attribute would parse all styles a second time before the first frame."""
+        self.set_reactive(Inspector.theme, name)
+        is_dark = self.current_theme.dark
+        self.update_classes({"-dark-mode": is_dark, "-light-mode": not is_dark}, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
@@ -299,8 +296,9 @@ class Inspector(TypeAhead):
 
     def _check_for_changes(self) -> None:
         for screen in self.screen_stack:  # the facts first: they look after the file for all views
-            if isinstance(screen, FollowsChanges) and screen.is_mounted:
-                screen.check_for_changes()
+            check = getattr(screen, "check_for_changes", None)  # asking for a protocol took a sixth of each look
+            if check is not None and screen.is_mounted:
+                check()
 
     def _open_home(self) -> None:
         """Open the view that the person wants first; who begins with an empty memory gets *Now*."""

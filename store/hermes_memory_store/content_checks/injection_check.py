@@ -7,7 +7,6 @@ from collections.abc import Collection
 from functools import cache
 
 from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
-from hermes_memory_store.content_checks.text_folding import find_readings
 from hermes_memory_store.model import Suspicion
 
 PROMPT_TARGETS = ("system.prompt", "system_prompt")
@@ -76,10 +75,17 @@ def to_spaced_words(name: str) -> str:
     return SEPARATORS.sub(" ", name)
 
 
+def load_readings(text: str) -> list[str]:
+    """Return the ways to read a text. Their rules are loaded with the first text: who only reads a store needs none."""
+    from hermes_memory_store.content_checks.text_folding import find_readings
+
+    return find_readings(text)
+
+
 def is_plain_fact(target: str, content: str) -> bool:
     """Check at one go that neither target nor content can match any rule: most facts are let through here."""
     # No run of encoded characters goes on across a semicolon between spaces, and no hint holds one.
-    readings = find_readings(f"{to_spaced_words(target)} ; {content}")
+    readings = load_readings(f"{to_spaced_words(target)} ; {content}")
     return len(readings) == 1 and not find_hinted_rules(readings[0]) and not is_about_reader(target)
 
 
@@ -91,7 +97,7 @@ def is_about_reader(target: str) -> bool:
 
 def find_suspicion(target: str, content: str) -> Suspicion | None:
     """Return the first rule a fact matches; None for an ordinary one."""
-    for text in find_readings(content):
+    for text in load_readings(content):
         for rule, pattern in find_hinted_rules(text):
             if pattern.search(text):
                 return Suspicion(rule.name, rule.what)

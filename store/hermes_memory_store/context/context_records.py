@@ -41,8 +41,13 @@ class ContextRecord:
     facts: tuple[Uid, ...]
     title: str | None = None
     """The session's name for a person."""
-    reasons: GivenReasons | None = None
-    """Why each fact was given, and which were left out; None where nothing was valued."""
+    stored_reasons: str | None = None
+    """What `reasons` reads: few of the records in a list are asked for them."""
+
+    @property
+    def reasons(self) -> GivenReasons | None:
+        """Why each fact was given, and which were left out; None where nothing was valued."""
+        return parse_given_reasons(self.stored_reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,7 @@ class ContextRecords:
         theme = self._names.theme_name(theme_id)
         title = None if session is None else self._names.session_title(theme_id, session)
         given = tuple(json.loads(facts))
-        why_these = parse_given_reasons(reasons)
-        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, given, title, why_these)
+        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, given, title, reasons)
 
     def _facts_as_recorded(self, uid: Uid, at: int) -> RecordedFact:
         said: dict[str, Any] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import uids
@@ -58,6 +59,7 @@ class GivenReasons:
         )
 
 
+@lru_cache(maxsize=16)
 def parse_given_reasons(text: str | None) -> GivenReasons | None:
     """Return stored reasons; None where none are, or where they cannot be read."""
     try:

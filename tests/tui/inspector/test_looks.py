@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from rich.segment import Segment
+from textual.css.stylesheet import Stylesheet
 
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.store import Store
+from hermes_memory_tui.inspector import Inspector
+from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from tests.tui.inspector.driving import fill, frozen, inspecting, main_screen, screen_text, until
@@ -32,6 +36,31 @@ async def test_every_look_can_be_drawn(path: Path) -> None:
             pilot.app.theme = look
             await pilot.pause()
             assert "取引時間" in screen_text(pilot), look
+
+
+@pytest.mark.parametrize("look", [look.name for look in palettes.LOOKS])
+async def test_a_look_to_begin_with_is_drawn_as_one_that_is_chosen_later(path: Path, look: str) -> None:
+    drawn: list[list[list[Segment]]] = []
+    for begun in (look, "textual-light", "textual-dark"):
+        app = Inspector(Memory(lambda: Store.open(path, clock=frozen)), look=begun)
+        async with app.run_test(size=(140, 38)) as pilot:
+            await until(pilot, lambda pilot=pilot: "reads" in screen_text(pilot), "the detail")
+            if begun != look:
+                app.theme = look
+            await until(
+                pilot,
+                lambda app=app: drawn[:1] in ([], [[list(strip) for strip in app.screen._compositor.render_strips()]]),
+            )
+            drawn.append([list(strip) for strip in app.screen._compositor.render_strips()])
+
+
+async def test_the_styles_are_parsed_once_before_the_first_frame(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reparse(_: Stylesheet) -> None:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(Stylesheet, "reparse", reparse)
+    async with inspecting(path) as pilot:
+        assert "取引時間" in screen_text(pilot)
 
 
 @pytest.mark.parametrize("size", [(60, 16), (80, 24), (100, 30), (130, 40), (220, 60)])

@@ -16,6 +16,7 @@ import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import split_graphemes
 from rich.color import Color, ColorSystem
 from rich.segment import Segment
 from rich.style import Style
@@ -24,7 +25,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, PATIENCE_S, LinePace
-from hermes_memory_tui.system.screen_cells import PLAIN, Pen, ScreenCells, change_pen
+from hermes_memory_tui.system.screen_cells import PLAIN, SINGLE, Pen, ScreenCells, change_pen
 from hermes_memory_tui.system.terminal_writer import TerminalWriter
 
 WIDTH, HEIGHT = 24, 5
@@ -291,3 +292,9 @@ def test_an_error_in_the_program_is_not_swallowed_by_the_thread() -> None:
     assert [type(error) for error in failed] == [IndexError]
     os.close(ours)
     os.close(theirs)
+
+
+def test_the_characters_taken_for_single_cells_are_graphemes_of_one_cell() -> None:
+    text = "".join(sorted(SINGLE))
+    assert text.isprintable()
+    assert split_graphemes(text)[0] == [(place, place + 1, 1) for place in range(len(text))]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from hermes_memory_store.model import Origin, Way
-from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.store import Store
+
+if TYPE_CHECKING:
+    from hermes_memory_store.places.project_sighting import ProjectSighting
 
 
 def attribute_to_working_folder(store: Store, way: Way) -> None:
@@ -25,6 +28,8 @@ def locate_working_folder(store: Store, way: Way) -> Origin:
 
 def see_working_folder() -> ProjectSighting | None:
     """Return what the working folder shows of its project; None where it is gone."""
+    from hermes_memory_store.places.project_sighting import read_project
+
     try:
         return read_project(os.getcwd())  # noqa: PTH109 - as above
     except OSError:

@@ -37,6 +37,13 @@ ATTRIBUTES: tuple[tuple[int, str, str], ...] = (
 ATTRIBUTES += ((64, "7", "27"), (128, "8", "28"), (256, "9", "29"), (512, "21", "24"), (4096, "53", "55"))
 """Bit of a style, the code that turns it on and the one that turns it off (ECMA-48)."""
 
+SINGLE = frozenset(
+    chr(code)
+    for first, last in ((0x20, 0x7E), (0xA1, 0xAC), (0xAE, 0x2FF), (0x2010, 0x2027), (0x2190, 0x21FF), (0x2500, 0x25FC))
+    for code in range(first, last + 1)
+)
+"""Characters of one cell each, none of which joins another: text of these alone need not be split into graphemes."""
+
 SEEN_ON_BLANKS = 64 | 8 | 256 | 512 | 4096
 """Attributes that show where there is no character: reverse, lines under, through and over."""
 
@@ -117,7 +124,7 @@ class ScreenCells:
             if control:
                 continue
             pen, blank = self._pens_of(style, colours)
-            if text.isascii() and text.isprintable():
+            if (text.isascii() and text.isprintable()) or SINGLE.issuperset(text):
                 cells.extend([(c, blank if c == " " else pen) for c in text])
             else:
                 put_graphemes(cells, text, pen, blank)

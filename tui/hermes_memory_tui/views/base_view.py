@@ -99,6 +99,8 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         self._loading = False
         self._again = False
         self._text_timer: Timer | None = None
+        self._text_of: object = None
+        """What the text beside the list was last made of: when the data was drawn, and the key of the row."""
         self._trouble: StoreError | None = None
         self._drawn_at = 0.0
         self._is_new = True
@@ -280,7 +282,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
     # The text beside the list
 
     def on_line_list_moved(self, message: LineList.Moved) -> None:
-        if message.list is self.grid:
+        if message.list is self.grid and self._text_of != (self._drawn_at, self.grid.key):
             self.show_text_soon()
 
     def on_line_list_opened(self, message: LineList.Opened) -> None:
@@ -311,6 +313,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
             return
         except sqlite3.ProgrammingError:
             return
+        self._text_of = (self._drawn_at, self.grid.key)
         self.pages.show(title, lines, of=self.grid.key)
 
     def action_back(self) -> None:

@@ -77,7 +77,9 @@ class TextPanel(VerticalScroll):
 
         :param of: its subject; another subject starts at the top
         """
-        self.border_title = to_border_title(title)
+        heading = to_border_title(title)
+        if heading.markup != self.border_title:  # Textual draws the whole panel anew for the same one, too
+            self.border_title = heading
         self.lines = lines
         self._lay_out()
         if of != self._shown:

@@ -175,3 +175,34 @@ async def test_the_past_says_nothing_of_the_present(tmp_path: Path) -> None:
         await until(pilot, lambda: pilot.app.is_past)
         view: Any = view_of(pilot)
         await until(pilot, lambda: view.data is not None and view.memory.is_past)
+
+
+async def test_what_says_the_same_is_not_drawn_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_day(tmp_path / "memory.db")
+    async with inspecting(tmp_path / "memory.db", size=(140, 40)) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 2 and view.pages.lines)
+        drawn: list[str] = []
+        for widget in (view.said, view.agents, view.memories, view.attention, view.grid, view.pages):
+            monkeypatch.setattr(widget, "refresh", lambda *_, of=widget.id, **__: drawn.append(of))
+        view.draw(view.data)
+        view.show_text()
+        assert drawn == []
+
+
+async def test_new_data_makes_the_text_beside_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "C[one]: 1")
+    async with inspecting(path, size=(140, 40)) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.grid.row_count == 1 and view.pages.lines)
+        later: list[object] = []
+        monkeypatch.setattr(view, "show_text_soon", lambda: later.append(view.grid.key))
+        fill(path, "C[two]: 2", session="s1")
+        view.reload()
+        await until(pilot, lambda: view.grid.row_count == 2)
+        assert "C[two]" in view.pages.plain
+        await pilot.pause()
+        assert later == []
+        view.grid.cursor = 1
+        await until(pilot, lambda: later == [view.grid.rows[1].key])

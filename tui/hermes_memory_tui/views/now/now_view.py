@@ -138,9 +138,11 @@ class NowView(BaseView[NowState]):
     def draw(self, data: NowState) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(day.theme.name for day in data.days)
-        self.said.update(data.sentence(), layout=False)
+        sentence = data.sentence()
+        if sentence != self.said.content:
+            self.said.update(sentence, layout=False)
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
-        self.agents.border_subtitle = f"and {data.more_agents:,} more" if data.more_agents else ""
+        self.agents.set_subtitle(f"and {data.more_agents:,} more" if data.more_agents else "")
         self.agents.show([agent_row(one, now, self._moves) for one in data.agents])
         self.memories.show([day_row(day, hues[day.theme.name]) for day in data.days])
         self.attention.empty = ("Nothing waits, and nothing is wrong.",)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
@@ -82,6 +82,8 @@ class LineList(ScrollView, can_focus=True):
         self._inks: dict[tuple[str, str, bool, bool], Style] = {}
         self._ahead: Timer | None = None
         self._sides: dict[tuple[int, int], tuple[Strip, Strip]] = {}
+        self._frame: dict[tuple[int, Size], Strip] = {}
+        """Lines above and below the others, with the titles of the frame."""
 
     @property
     def row_count(self) -> int:
@@ -124,6 +126,8 @@ class LineList(ScrollView, can_focus=True):
             behind = background + parse_colour(variables[on]) if on else background
             text = behind + parse_colour(variables[name]) if name else behind + colour
             style = Style(color=text.rich_color, bgcolor=behind.rich_color, bold=bold, underline=underline)
+            for one in self.get_line_filters():  # here once, not for each of the cells
+                style = one.apply([Segment("", style)], background)[0].style or style
             self._inks[name, on, bold, underline] = style
         return style
 
@@ -133,7 +137,7 @@ class LineList(ScrollView, can_focus=True):
         wanted = Size(0, self.row_count + self.head_lines)
         if self.virtual_size != wanted:
             self.virtual_size = wanted
-        self.refresh()
+        self._refresh_lines()
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
@@ -148,17 +152,20 @@ class LineList(ScrollView, can_focus=True):
         width, height = self.outer_size
         first, end = self.gutter.top, height - self.gutter.bottom
         line = self._lines(self.scroll_offset.y)
-        lines = [
-            line(y - first) if first <= y < end else super(LineList, self).render_lines(Region(0, y, width, 1))[0]
-            for y in crop.line_range
-        ]
+        lines = [line(y - first) if first <= y < end else self._frame_line(y) for y in crop.line_range]
         return [line.crop(*crop.column_span) for line in lines] if crop.column_span != (0, width) else lines
+
+    def _frame_line(self, y: int) -> Strip:
+        strip = self._frame.get((y, self.outer_size))
+        if strip is None:
+            (strip,) = super().render_lines(Region(0, y, self.outer_size.width, 1))
+            self._frame[y, self.outer_size] = strip
+        return strip
 
     def _lines(self, top: int) -> Callable[[int], Strip]:
         """Return a function that draws or caches framed lines, with `top` as the first row on the screen."""
         width, inside, head = self.outer_size.width, self.scrollable_content_region.width, self.head_lines
         rows, cursor, focus = self.row_count, self.cursor, self.has_focus
-        filters, background = self.get_line_filters(), self.background_colors[1]
         left, right = self._edges(inside, width)
 
         def line(y: int) -> Strip:
@@ -167,10 +174,7 @@ class LineList(ScrollView, can_focus=True):
             what: tuple[int, ...] = (row, here, focus and here) if head <= y and row < rows else (y,)
             strip = self._drawn.get((what, inside, width))
             if strip is None:
-                cells = self._cells(y, top, inside)
-                for one in filters:
-                    cells = one.apply(cells, background)
-                strip = self._drawn[what, inside, width] = Strip([*left, *cells, *right], width)
+                strip = self._drawn[what, inside, width] = Strip([*left, *self._cells(y, top, inside), *right], width)
             return strip
 
         return line
@@ -229,6 +233,16 @@ class LineList(ScrollView, can_focus=True):
         self._drawn.clear()
         self._inks.clear()
         self._sides.clear()
+        self._frame.clear()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        if not regions:
+            self._frame.clear()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def _refresh_lines(self) -> None:
+        """Redraw all lines within the frame; Textual would cut it off each of them again, so they are named with it."""
+        self.refresh(Region(-self.gutter.left, 0, self.outer_size.width, self.size.height))
 
     def on_resize(self) -> None:
         self.rows_changed()
@@ -254,8 +268,7 @@ class LineList(ScrollView, can_focus=True):
         if self.show_vertical_scrollbar:
             scrollbar_thumb.move_thumb(self.vertical_scrollbar, new_value)
         if round(old_value) != round(new_value):
-            # With the frame: Textual would cut it off every line again.
-            self.refresh(Region(-self.gutter.left, 0, self.outer_size.width, self.size.height))
+            self._refresh_lines()
             if self._ahead is not None:
                 self._ahead.stop()
             self._ahead = self.set_timer(AHEAD_S, partial(self._draw_ahead, 1 if new_value > old_value else -1))

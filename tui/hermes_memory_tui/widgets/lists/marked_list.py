@@ -70,7 +70,9 @@ class MarkedList(LineList):
         """Say something below the list, after the number of new rows above the cursor."""
         self._subtitle = text
         new = f"{format_count(self.new_above)} new, g · " if self.new_above else ""
-        self.border_subtitle = f"{new}{text}"
+        line = f"{new}{text}"
+        if line != self.border_subtitle:  # Textual draws the whole list anew for the same one, too
+            self.border_subtitle = line
 
     @property
     def is_following(self) -> bool:
