@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from pathlib import Path
 
 from hermes_memory_bridge.team.database.team_states import IDLE, TeamError, TeamState
@@ -30,13 +31,15 @@ class FolderRun:
         self._on_progress = on_progress
         self._themes: dict[str, ThemeExchange] = {}
         self._hurry = False
+        self.look_s = 0.0
+        """How long the last look took that found nothing to do."""
 
     def run(self, server: SharedFolder) -> SyncOutcome:
         """Sync until nothing is left.
 
         :raises TeamError: the folder cannot be used now
         """
-        sync = self.store.sync
+        sync, began = self.store.sync, time.monotonic()
         themes = sync.themes(SyncCarrier.FOLDER)
         self.outcome = outcome = SyncOutcome()
         outcome.themes = {theme: ThemeSyncCount(server_seq=sync.cursor(theme).seq) for theme in themes}
@@ -52,12 +55,20 @@ class FolderRun:
                 self._note_state(theme, error.state)
                 continue
             exchange.count = count
-            exchange.sync(server, at_once=self._hurry)
+            try:
+                exchange.sync(server, at_once=self._hurry)
+            except TeamError as error:
+                if len(themes) == 1:
+                    raise
+                self._note_state(theme, error.state)
+                continue
             count.server_seq = sync.cursor(theme).seq
             if (state := exchange.to_state()) is not None:
                 self._note_state(theme, state)
         self._hurry = False
         outcome.admitted = sync.admit_held()
+        if outcome.idle:
+            self.look_s = time.monotonic() - began
         return outcome
 
     def expire_backoffs(self) -> None:
