@@ -71,7 +71,7 @@ class Laptop(Member):
         self.paths = BridgePaths.of(path)
         self.paths.make_folder()
         self.keys = FolderKeys(self.paths)
-        self.keys._known[THEME] = KEY
+        self.keys.hold(THEME, KEY)
         self.folder = path.with_suffix(".folder")
         self.folder.mkdir()
         self.seen: set[str] = set()

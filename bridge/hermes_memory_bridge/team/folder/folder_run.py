@@ -20,15 +20,19 @@ from hermes_memory_themes import SyncCarrier
 class FolderRun:
     """Sync the rows of one store, again and again."""
 
-    def __init__(self, store: Store, keys: FolderKeys, notes: Path, *, on_progress: ProgressCallback) -> None:
+    def __init__(
+        self, store: Store, keys: FolderKeys, notes: Path, *, on_progress: ProgressCallback, author: str = ""
+    ) -> None:
         """:param notes: the folder for what this machine knows of the themes
         :param on_progress: called after each page and segment; what it raises ends the sync
+        :param author: what others know this machine as; its own name unless given
         """
         self.store = store
         self.outcome = SyncOutcome()
         self._keys = keys
         self._notes = notes
         self._on_progress = on_progress
+        self._author = author or platform.node().partition(".")[0] or "another machine"
         self._themes: dict[str, ThemeExchange] = {}
         self._hurry = False
         self.look_s = 0.0
@@ -94,8 +98,7 @@ class FolderRun:
         found = self._themes.get(theme)
         if found is None or found.key != key:
             state = ThemeState.load(self._notes / f"folder-{key.tag}.json")
-            author = platform.node().partition(".")[0] or "another machine"
-            found = ThemeExchange(self.store, theme, key, state, author, self._on_progress)
+            found = ThemeExchange(self.store, theme, key, state, self._author, self._on_progress)
             self._themes[theme] = found
         return found
 

@@ -38,7 +38,7 @@ class Laptop:
         self.paths = BridgePaths.of(home / "memory.db")
         self.paths.make_folder()
         self.keys = FolderKeys(self.paths)
-        self.keys._known[theme] = key
+        self.keys.hold(theme, key)
         self.open()
 
     def open(self) -> None:
