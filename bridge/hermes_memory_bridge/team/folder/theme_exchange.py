@@ -215,7 +215,9 @@ class ThemeExchange:
                 missing.add(name)
             elif self._verified.get(name) != stamp:
                 try:
-                    decrypt_payload(self.key, self._files.read(name))
+                    said, _ = decrypt_payload(self.key, self._files.read(name))
+                    if str(said) != name:
+                        raise SegmentError(f"it is a copy of {said}, and takes the place of what this machine wrote")
                     self._verified[name] = stamp
                     own[name].is_written = True
                 except SegmentError as error:
@@ -268,7 +270,7 @@ class ThemeExchange:
         identity = str(said)
         if identity != name:
             self._note_problem(name, stamp, f"it is a copy of {identity}, or was renamed; what it holds is taken in")
-        if identity in self._find_known():
+        if self._is_known(identity):
             self._note_purged_again([segment])
             return None
         if said.machine == self.machine and identity not in self.state.own:
@@ -278,6 +280,10 @@ class ThemeExchange:
     def _find_known(self) -> set[str]:
         """Return the names of segments that hold nothing new."""
         return self.state.read | {name for name, one in self.state.own.items() if one.is_read} | self.state.gone.keys()
+
+    def _is_known(self, name: str) -> bool:
+        state = self.state
+        return name in state.read or name in state.gone or (name in state.own and state.own[name].is_read)
 
     def _is_of_theme(self, name: str) -> bool:
         """Check whether a file that cannot be read seems to be a segment of this theme."""
@@ -294,7 +300,10 @@ class ThemeExchange:
         log.warning("another copy of this memory writes into the shared folder; this one goes on under a new name")
 
     def _note_problem(self, name: str, stamp: FileStamp, why: str, *, is_missed: bool = False) -> None:
-        self.problems[name] = stamp, FolderProblem(name, why, is_missed)
+        found = stamp, FolderProblem(name, why, is_missed)
+        if self.problems.get(name) == found:
+            return
+        self.problems[name] = found
         if len(self.problems) <= MOST_LOGGED:
             log.warning("shared folder, %s: %s", to_printable(name)[:200], why)
 

@@ -47,6 +47,17 @@ def test_a_segment_that_is_changed_is_written_again_also_after_a_restart(make: M
     assert there.contents() == ["8080"]
 
 
+def test_a_segment_that_another_one_replaced_is_written_again(make: Maker) -> None:
+    here, there = make(), make()
+    for n in range(2):
+        here.write(f"V[port{n}]: {n}")
+        here.sync()
+    one, other = here.files()
+    shutil.copy2(one, other)
+    settle(here, there)
+    assert there.contents() == ["0", "1"]
+
+
 def test_what_a_bridge_finds_damaged_is_said_and_waits_for_the_carrier(make: Maker) -> None:
     here = make()
     here.write("V[port]: 8080")
