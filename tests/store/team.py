@@ -15,7 +15,7 @@ from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.content_checks import UNCHANGED, ContentCheck
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_store.sync.wire_format import PURGED, CheckedVersion
+from hermes_memory_store.sync.wire_format import DELETED, PURGED, CheckedVersion
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock
@@ -51,6 +51,13 @@ class Server:
         """The next rows in the order of their sequence."""
         later = sorted((entry for entry in self.rows.values() if entry[0] > after), key=lambda entry: entry[0])
         return later[:limit]
+
+    def collect(self) -> int:
+        """Remove what was deleted; up to which sequence number."""
+        gone = {uid for uid, (_, row) in self.rows.items() if row.state == DELETED}
+        self.rows = {uid: kept for uid, kept in self.rows.items() if uid not in gone}
+        self.accepted = [row for row in self.accepted if row.uid not in gone]
+        return self.seq
 
 
 class Strict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import os
 import secrets
@@ -11,13 +12,36 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from tests.store.histories.database_player import DatabasePlayer, running_database
+from tests.store.histories.folder_player import FolderPlayer, make_folder_history
 from tests.store.histories.shrinking import try_seed
+from tests.store.histories.steps import make_lonely_history
 
 
 def main() -> int:
     """Play the histories that the command line asks for; 1 when one of them fails."""
-    options = parser("tests.store.histories", __doc__).parse_args()
-    return run(options, partial(try_seed, seconds=options.shrink, alone=options.alone))
+    made = parser("tests.store.histories", __doc__)
+    made.add_argument("--alone", action="store_true", help="histories of one machine, with a small hot tier")
+    made.add_argument("--carrier", choices=CARRIERS, help=HELP)
+    options = made.parse_args()
+    told = " --alone" * options.alone + (f" --carrier {options.carrier}" if options.carrier else "")
+    try_one = partial(try_seed, seconds=options.shrink, options=told)
+    if options.alone:
+        return run(options, partial(try_one, make=make_lonely_history))
+    if options.carrier == "folder":
+        return run(options, partial(try_one, make=make_folder_history, player=FolderPlayer))
+    if options.carrier == "database":
+        with running_database() as reached:
+            return run(options, partial(try_one, player=partial(DatabasePlayer, **reached)))
+    return run(options, try_one)
+
+
+CARRIERS = ("folder", "database")
+
+HELP = (
+    "folder: through a shared folder on each machine, with what goes wrong there; database: through the functions of a real"
+    " PostgreSQL; without it, a server in memory"
+)
 
 
 def run(options: argparse.Namespace, try_one: Callable[[int], tuple[int, str | None]]) -> int:
@@ -28,7 +52,8 @@ def run(options: argparse.Namespace, try_one: Callable[[int], tuple[int, str | N
     print(f"histories of the seeds {first} to {seeds[-1]}", flush=True)
     os.environ["PYTHONHASHSEED"] = "0"  # the order of a set is the same each time a seed is played
     began, failures, played = time.monotonic(), 0, 0
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+    silence = logging.disable, (logging.WARNING,)  # what goes wrong on purpose is no news
+    with multiprocessing.get_context("spawn").Pool(options.jobs, *silence) as pool:
         for seed, failed in pool.imap_unordered(try_one, seeds):
             played += 1
             if failed is not None:
@@ -50,7 +75,6 @@ def parser(module: str, doc: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog=f"python -m {module}", description=doc)
     made.add_argument("--count", type=int, help="histories to play (1000; 1 with --seed)")
     made.add_argument("--seed", type=int, help="the first seed; fresh ones unless given")
-    made.add_argument("--alone", action="store_true", help="histories of one machine, with a small hot tier")
     made.add_argument("--jobs", type=int, default=1, help="processes that play at once (1)")
     made.add_argument("--failures", type=int, default=1, help="failing histories after which to stop (1)")
     made.add_argument("--shrink", type=float, default=30, help="seconds spent on making a failing history smaller (30)")

@@ -109,17 +109,23 @@ def check_erased(team: Player, number: int, member: Member) -> None:
     """What only purged facts said is nowhere in the file of a machine."""
     there = {uids.format_uid(uid) for (uid,) in member.store.db.rows("SELECT uid FROM facts")}
     assert not there & team.purged, f"machine {number} still has purged facts: {there & team.purged}"
-    gone = set().union(*(team.said.get(uid, set()) for uid in team.purged))
-    if not gone:
+    if not (gone := erased_words(team)):
         return
-    # Of a conflict a fact may have been made that says the same.
-    sql = "SELECT content FROM facts UNION ALL SELECT before FROM journal UNION ALL SELECT after FROM journal"
-    stays = " ".join(text for one in team.members for (text,) in one.store.db.rows(sql) if text)
-    gone -= {word for word in gone if word in stays}
     member.store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     data = member.path.read_bytes()
     left = {word for word in gone if word.encode() in data}
     assert not left, f"machine {number} still holds what was purged: {left}"
+
+
+def erased_words(team: Player) -> set[str]:
+    """What only purged facts said."""
+    gone = set().union(*(team.said.get(uid, set()) for uid in team.purged))
+    if not gone:
+        return gone
+    # Of a conflict a fact may have been made that says the same.
+    sql = "SELECT content FROM facts UNION ALL SELECT before FROM journal UNION ALL SELECT after FROM journal"
+    stays = " ".join(text for one in team.members for (text,) in one.store.db.rows(sql) if text)
+    return {word for word in gone if word not in stays}
 
 
 def check_nothing_is_lost(team: Player) -> None:

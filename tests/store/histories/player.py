@@ -1,17 +1,17 @@
-"""Playing a history on real stores, with a server in memory."""
+"""Playing a history on real stores, with a server in memory unless a carrier of its own is given."""
 
 from __future__ import annotations
 
 import os
 import random
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from hermes_memory_store import uids
 from hermes_memory_store.errors import StoreError
@@ -19,7 +19,6 @@ from hermes_memory_store.model import Actor, FactFilter, Session, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync import versions
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_store.sync.wire_format import DELETED
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.histories import checks
@@ -50,10 +49,12 @@ class Failed(AssertionError):
         self.why = why
 
 
-def play(history: History, folder: Path | None = None, *, player: type[Player] | None = None) -> None:
+def play(
+    history: History, folder: Path | None = None, *, player: Callable[[History, Path], Player] | None = None
+) -> None:
     """Play a history and check what it comes to.
 
-    :param player: who plays it; `Player` unless given
+    :param player: makes who plays it; `Player` unless given
     :raises Failed: with what did not hold
     """
     with seeded_noise(history.seed), tempfile.TemporaryDirectory(dir=folder or place()) as home:
@@ -63,7 +64,7 @@ def play(history: History, folder: Path | None = None, *, player: type[Player] |
             for step in history.steps:
                 team.do(step)
                 played += 1
-            converge(team.members, team.server, limit=PAGE)
+            team.settle()
             checks.check_at_rest(team)
             team.finish()
         except Exception as error:
@@ -75,6 +76,15 @@ def play(history: History, folder: Path | None = None, *, player: type[Player] |
 def place() -> Path | None:
     """Where the files of a history lie."""
     return MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
+
+
+@cache
+def fresh_store() -> bytes:
+    """A store in which nobody has written yet."""
+    with seeded_noise(0), tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        Store.open(path, policies=Policies.load(Path(folder) / "none.toml")).close()
+        return path.read_bytes()
 
 
 @contextmanager
@@ -92,6 +102,9 @@ def seeded_noise(seed: int) -> Iterator[None]:
 class Player:
     """The machines of a history, and what is known of what they said."""
 
+    sync: ClassVar[str] = "true"
+    """What the policy of the theme says."""
+
     history: History
     home: Path
     members: list[Member] = field(default_factory=list)
@@ -105,17 +118,27 @@ class Player:
     """The words that a fact said, by its uid."""
 
     def __post_init__(self) -> None:
-        (self.home / "themes.toml").write_text(f"[themes.team]\nsync = true\nhot_chars = {self.history.hot_chars}\n")
+        (self.home / "themes.toml").write_text(
+            f"[themes.team]\nsync = {self.sync}\nhot_chars = {self.history.hot_chars}\n"
+        )
         policies = Policies.load(self.home / "themes.toml")
-        Store.open(self.home / "0.db", policies=policies).close()
-        for n in range(1, self.history.machines):
-            shutil.copy(self.home / "0.db", self.home / f"{n}.db")
         for n in range(self.history.machines):
-            self.members.append(Member(self.home / f"{n}.db", HandClock(BEGIN + n), policies))
+            path = self.home / f"{n}.db"
+            path.touch(mode=0o600)
+            path.write_bytes(fresh_store())
+            self.members.append(self.join(path, HandClock(BEGIN + n), policies))
         for member in self.members[self.history.machines - self.history.guarded :] if self.history.guarded else ():
             member.guard()
         for member in self.members:
             hurry(member)
+
+    def join(self, path: Path, clock: HandClock, policies: Policies) -> Member:
+        """One more machine."""
+        return Member(path, clock, policies)
+
+    def settle(self) -> None:
+        """Everybody exchanges everything."""
+        converge(self.members, self.server, limit=PAGE)
 
     def close(self) -> None:
         """Close the stores."""
@@ -316,13 +339,11 @@ class Player:
 
     def collect(self, member: Member) -> None:
         """Everybody exchanges everything, and what was deleted leaves the server and the machines."""
-        converge(self.members, self.server, limit=PAGE)
-        gone = {uid for uid, (_, row) in self.server.rows.items() if row.state == DELETED}
-        self.server.rows = {uid: kept for uid, kept in self.server.rows.items() if uid not in gone}
-        self.server.accepted = [row for row in self.server.accepted if row.uid not in gone]
+        self.settle()
+        upto = self.server.collect()
         self.delivered.clear()
         for one in self.members:
-            one.store.sync.forget_deleted(THEME, self.server.seq)
+            one.store.sync.forget_deleted(THEME, upto)
 
     def crash(self, member: Member, back: int) -> None:
         """The cursor and the outbox are what the disk says; a clock may be set back meanwhile."""

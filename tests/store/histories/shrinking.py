@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
-from tests.store.histories.player import Failed, play
-from tests.store.histories.steps import History, make_history, make_lonely_history
+from tests.store.histories.player import Failed, Player, play
+from tests.store.histories.steps import History, make_history
 
 Play = Callable[[History], None]
 """Plays a history. :raises Failed:"""
@@ -45,16 +47,26 @@ def find_smaller(failed: Failed, size: int, deadline: float, play: Play = play) 
     return None
 
 
-def try_seed(seed: int, seconds: float, alone: bool = False) -> tuple[int, str | None]:
-    """A seed, and how its history fails, made as small as can be found in that time."""
-    found = find_failure(make_lonely_history(seed) if alone else make_history(seed))
-    return seed, None if found is None else describe(shrink(found, seconds))
+def try_seed(
+    seed: int,
+    seconds: float,
+    *,
+    make: Callable[[int], History] = make_history,
+    player: Callable[[History, Path], Player] | None = None,
+    options: str = "",
+) -> tuple[int, str | None]:
+    """A seed, and how its history fails, made as small as can be found in that time.
+
+    :param options: of the command line, by which it is played again
+    """
+    play_it = partial(play, player=player)
+    found = find_failure(make(seed), play_it)
+    return seed, None if found is None else describe(shrink(found, seconds, play_it), options=options)
 
 
-def describe(failed: Failed, module: str = "tests.store.histories") -> str:
+def describe(failed: Failed, module: str = "tests.store.histories", options: str = "") -> str:
     """A failing history in words, and how to play it again. :param module: what plays it"""
     steps = "\n".join(f"  {step}" for step in failed.history.steps)
     machines = f"{failed.history.machines} machines, of which {failed.history.guarded} check contents"
-    alone = " --alone" if failed.history.machines == 1 and module == "tests.store.histories" else ""
-    again = f"again: python -m {module} --seed {failed.history.seed}{alone}"
+    again = f"again: python -m {module} --seed {failed.history.seed}{options}"
     return f"{failed.why!r}\nin {machines}, after these steps:\n{steps}\n{again}"

@@ -26,12 +26,13 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.content_checks.injection_check import find_suspicion
 from hermes_memory_store.content_checks.intake import Intake
+from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.model import FactFilter, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
-from hermes_memory_tui.demo import demo_day, demo_home, demo_jobs
+from hermes_memory_tui.demo import demo_day, demo_home, demo_jobs, second_machine
 from tests.tui.commands.conftest import COMMAND, Ask
 
 PATIENCE_S = 60.0
@@ -229,6 +230,71 @@ def test_ctrl_c_says_how_much_was_called_and_leaves_nothing(stage: Path) -> None
     assert "memory_status" in first
     assert re.search(r"^\d+ calls? by 1 agent in ", rest, re.MULTILINE)
     assert running.returncode == 130
+    gone(stage)
+
+
+@pytest.mark.slow
+def test_a_second_machine_shares_a_theme_and_contradicts_the_first(stage: Path) -> None:
+    running = subprocess.Popen(
+        [*COMMAND, "demo", "--no-inspector", "--agents", "1"], stdout=subprocess.DEVNULL, env=environment(stage)
+    )
+
+    def arrived() -> bool:
+        with suppress(StoreError), Store.open(next(stage.glob("*/memory.db"), stage), read_only=True) as first:
+            (met,) = first.sync.conflicts(second_machine.THEME)
+            later = first.facts.page(FactFilter(by=second_machine.MACHINE), limit=10).facts
+            assert (met.theirs.content, met.mine.content) == second_machine.CONTESTED[1:]
+            return later[0].target == "booth.size"
+        return False
+
+    until(lambda: is_true_soon(arrived), "a fact of the second machine")
+    (shared,) = stage.glob("*/shared")
+    assert b"booth" not in b"".join(path.read_bytes() for path in shared.rglob("*.hms"))
+    running.send_signal(signal.SIGINT)
+    assert running.wait(PATIENCE_S) == 130
+    gone(stage)
+
+
+def is_true_soon(true: Callable[[], bool]) -> bool:
+    """Look, while what is looked for may not be there yet."""
+    try:
+        return true()
+    except ValueError:  # no conflict so far
+        return False
+
+
+MISSING = """
+import sys
+from pathlib import Path
+if any("second_machine" in word for word in sys.orig_argv):
+    raise ModuleNotFoundError
+sys.path.remove(str(Path(__file__).parent.parent))
+del sys.modules["cryptography"]
+import cryptography
+"""
+"""The package as the second machine lacks it; the bridge's own packages may need it."""
+
+
+@pytest.mark.slow
+def test_without_cryptography_the_demo_goes_on_alone_and_says_so(stage: Path, tmp_path: Path) -> None:
+    (tmp_path / "cryptography").mkdir()
+    (tmp_path / "cryptography" / "__init__.py").write_text(MISSING)
+    env = environment(stage) | {"PYTHONPATH": str(tmp_path)}
+    running = subprocess.Popen(
+        [*COMMAND, "demo", "--no-inspector", "--agents", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    )
+    until(lambda: list(stage.glob(f"*/{demo_home.NOTE}")), "the note")
+    assert running.stdout is not None
+    assert "memory_status" in running.stdout.readline()
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=PATIENCE_S)
+
+    assert running.returncode == 130
+    assert "without a second machine: cryptography is missing: pip install" in said
     gone(stage)
 
 

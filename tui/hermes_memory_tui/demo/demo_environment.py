@@ -158,6 +158,7 @@ class DemoEnvironment:
             theme, name = demo_jobs.CAST[number % len(demo_jobs.CAST)]
             again = number // len(demo_jobs.CAST)
             self._start_agent(theme, f"{name}-{again + 1}" if again else name)
+        self._start_second_machine()
         if self.listening:
             os.close(self._pipe.pop())  # so that reading ends with the last agent
 
@@ -189,6 +190,27 @@ class DemoEnvironment:
                 )
             )
             lower_priority(self.crew[-1])
+
+    def _start_second_machine(self) -> None:
+        """Start the second machine, which waits for the bridge as the agents do."""
+        with self._deferred_signals(), (self.home / "machine.log").open("wb") as log:
+            self.crew.append(
+                subprocess.Popen(
+                    [sys.executable, "-m", "hermes_memory_tui.demo.second_machine", self.places.store],
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                    process_group=0,
+                )
+            )
+            lower_priority(self.crew[-1])
+
+    def find_note(self) -> str | None:
+        """Return why there is no second machine, if there is none."""
+        try:
+            return (self.home / demo_home.NOTE).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
 
     def _tear_down(self) -> None:
         self._held = True  # a second signal changes nothing: this ends within seconds

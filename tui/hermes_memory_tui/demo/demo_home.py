@@ -22,6 +22,9 @@ from hermes_memory_tui.demo.demo_jobs import HOSTS, PROJECTS
 
 STORE = "memory.db"
 
+NOTE = "second-machine.out"
+"""Says why there is no second machine."""
+
 HOUR = 60 * MINUTE
 
 BEFORE = (

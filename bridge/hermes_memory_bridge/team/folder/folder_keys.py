@@ -122,6 +122,10 @@ class FolderKeys:
             replace_private_file(self._file, json.dumps(held, indent=1))
         self._known[theme] = key
 
+    def hold(self, theme: str, key: ThemeKey) -> None:
+        """Hold the key of a theme in this process alone."""
+        self._known[theme] = key
+
     def forget(self, theme: str) -> bool:
         """Forget the key of a theme; return whether there was one."""
         self._known.pop(theme, None)

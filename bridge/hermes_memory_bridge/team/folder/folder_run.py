@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from pathlib import Path
 
 from hermes_memory_bridge.team.database.team_states import IDLE, TeamError, TeamState
@@ -19,24 +20,30 @@ from hermes_memory_themes import SyncCarrier
 class FolderRun:
     """Sync the rows of one store, again and again."""
 
-    def __init__(self, store: Store, keys: FolderKeys, notes: Path, *, on_progress: ProgressCallback) -> None:
+    def __init__(
+        self, store: Store, keys: FolderKeys, notes: Path, *, on_progress: ProgressCallback, author: str = ""
+    ) -> None:
         """:param notes: the folder for what this machine knows of the themes
         :param on_progress: called after each page and segment; what it raises ends the sync
+        :param author: what others know this machine as; its own name unless given
         """
         self.store = store
         self.outcome = SyncOutcome()
         self._keys = keys
         self._notes = notes
         self._on_progress = on_progress
+        self._author = author or platform.node().partition(".")[0] or "another machine"
         self._themes: dict[str, ThemeExchange] = {}
         self._hurry = False
+        self.look_s = 0.0
+        """How long the last look took that found nothing to do."""
 
     def run(self, server: SharedFolder) -> SyncOutcome:
         """Sync until nothing is left.
 
         :raises TeamError: the folder cannot be used now
         """
-        sync = self.store.sync
+        sync, began = self.store.sync, time.monotonic()
         themes = sync.themes(SyncCarrier.FOLDER)
         self.outcome = outcome = SyncOutcome()
         outcome.themes = {theme: ThemeSyncCount(server_seq=sync.cursor(theme).seq) for theme in themes}
@@ -52,12 +59,20 @@ class FolderRun:
                 self._note_state(theme, error.state)
                 continue
             exchange.count = count
-            exchange.sync(server, at_once=self._hurry)
+            try:
+                exchange.sync(server, at_once=self._hurry)
+            except TeamError as error:
+                if len(themes) == 1:
+                    raise
+                self._note_state(theme, error.state)
+                continue
             count.server_seq = sync.cursor(theme).seq
             if (state := exchange.to_state()) is not None:
                 self._note_state(theme, state)
         self._hurry = False
         outcome.admitted = sync.admit_held()
+        if outcome.idle:
+            self.look_s = time.monotonic() - began
         return outcome
 
     def expire_backoffs(self) -> None:
@@ -83,8 +98,7 @@ class FolderRun:
         found = self._themes.get(theme)
         if found is None or found.key != key:
             state = ThemeState.load(self._notes / f"folder-{key.tag}.json")
-            author = platform.node().partition(".")[0] or "another machine"
-            found = ThemeExchange(self.store, theme, key, state, author, self._on_progress)
+            found = ThemeExchange(self.store, theme, key, state, self._author, self._on_progress)
             self._themes[theme] = found
         return found
 

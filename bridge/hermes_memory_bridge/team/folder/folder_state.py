@@ -58,6 +58,8 @@ class OwnSegment:
     """Rows and turns."""
     is_written: bool = False
     """Whether it was in the folder; one that never came there is not missed."""
+    is_read: bool = True
+    """Whether the store has what it holds: one that was restored from a backup may not."""
 
 
 @dataclass(slots=True)
@@ -75,6 +77,8 @@ class ThemeState:
     """The store's position when this was written; the store's is as high, or higher."""
     turns: bool = False
     """Whether captured turns were taken from all that was read."""
+    offers: bool = False
+    """Whether all is to be written once everything was read."""
     own: dict[str, OwnSegment] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
     gone: dict[str, None] = field(default_factory=dict)
@@ -99,6 +103,7 @@ class ThemeState:
                 next=int(document["next"]),
                 seq=int(document["seq"]),
                 turns=bool(document["turns"]),
+                offers=bool(document.get("offers")),
                 own={name: OwnSegment(*values) for name, values in document["own"].items()},
                 read=set(document["read"]),
                 gone=dict.fromkeys(document["gone"]),
@@ -119,7 +124,8 @@ class ThemeState:
             "next": self.next,
             "seq": self.seq,
             "turns": self.turns,
-            "own": {name: [one.size, one.is_written] for name, one in self.own.items()},
+            "offers": self.offers,
+            "own": {name: [one.size, one.is_written, one.is_read] for name, one in self.own.items()},
             "read": sorted(self.read),
             "gone": list(self.gone),
             "purged_here": sorted(self.purged_here),

@@ -27,6 +27,12 @@ LOCKED = TeamState(
 FOLDER_READ_ONLY = TeamState("read-only", "the shared folder may not be written to; what is written here waits")
 FOLDER_FULL = TeamState("disk full", "there is no space left for the shared folder; what is written here waits")
 
+CROWDED = TeamState(
+    "crowded",
+    "there are more files in the shared folder than any memory makes, and nothing is exchanged; "
+    "move away what does not end in .hms, or all files: every machine writes again what is missed",
+)
+
 OF_ERRNO = {
     errno.ENOENT: AWAY,
     errno.ENOTDIR: AWAY,

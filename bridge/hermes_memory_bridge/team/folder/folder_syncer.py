@@ -24,6 +24,9 @@ from hermes_memory_themes import SyncCarrier
 POLL_S = 1.0
 """How often the folder is looked at, in seconds."""
 
+POLL_SHARE, LONGEST_POLL_S = 0.05, 60.0
+"""Looking takes that share of the time at most: a folder that somebody filled is looked at less often, once a minute at least."""
+
 
 class FolderSyncer(SyncLoop[SharedFolder]):
     """Keep the themes of a store that travel through a folder in sync."""
@@ -65,7 +68,8 @@ class FolderSyncer(SyncLoop[SharedFolder]):
 
     def poll_interval(self) -> float:
         """Return how long to wait before the folder is looked at again, in seconds."""
-        return self.poll_s
+        look_s = 0.0 if self._run is None else self._run.look_s
+        return max(self.poll_s, min(LONGEST_POLL_S, look_s / POLL_SHARE))
 
     def fetch_digests(
         self, theme: str, wanted: Collection[str]

@@ -42,6 +42,9 @@ NAME = re.compile(r"([0-9a-f]{16})-(\d{8,})-([0-9a-f]{16})\.hms")
 
 VERSION = 1
 
+TEXT, NUMBER = {str}, {int}
+"""Types of what a row says; a truth value is no number."""
+
 
 class SegmentError(Exception):
     """A file is no segment of this theme; says why in words."""
@@ -247,8 +250,9 @@ def parse_segment_row(
     teammate: str | None,
 ) -> SyncRow:
     """Convert the columns of a row; a scope gets the uid that it has under the local name of its theme."""
-    require_types((uid, str), (state, int), (hlc, int), (node, str), (content, (str, type(None))))
-    require_types(*((clock, int) for clock in ancestors))
+    texts, numbers = {type(uid), type(node)}, {type(state), type(hlc), *map(type, ancestors)}
+    if texts != TEXT or numbers != NUMBER or (content is not None and type(content) is not str):
+        raise ValueError("a value of another type")
     by = teammate if isinstance(teammate, str) else author if node == writer and author else to_unknown_teammate(node)
     own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
     return SyncRow(
@@ -270,16 +274,10 @@ def parse_segment_turn(
     teammate: str | None,
 ) -> SharedTurnRow:
     """Convert the columns of a turn."""
-    require_types((uid, str), (node, str), (erased, bool), (role, str), (content, str), (at, int))
+    if {type(uid), type(node), type(role), type(content)} != TEXT or type(erased) is not bool or type(at) is not int:
+        raise ValueError("a value of another type")
     by = teammate if isinstance(teammate, str) else author if node == writer and author else to_unknown_teammate(node)
     return SharedTurnRow(Uid(uid), Uid(node), erased, role, content, session, at, origin, by[:100])
-
-
-def require_types(*pairs: tuple[object, type | tuple[type, ...]]) -> None:
-    """Check the types of values. :raises ValueError: one is of another"""
-    for value, wanted in pairs:
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is int):
-            raise ValueError("a value of another type")
 
 
 def without_purged(segment: Segment, uids: Set[str]) -> Segment:

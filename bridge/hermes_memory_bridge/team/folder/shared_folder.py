@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from hermes_memory_bridge.team.database.team_states import TeamError
-from hermes_memory_bridge.team.folder.folder_states import AWAY, UNMARKED, to_folder_error
+from hermes_memory_bridge.team.folder.folder_states import AWAY, CROWDED, UNMARKED, to_folder_error
 from hermes_memory_bridge.team.folder.segment import MOST_BYTES, SegmentError
 from hermes_memory_store.database.filesystem import atomic_write, flush_to_disk
 
@@ -27,6 +28,12 @@ TEXT = (
 )
 
 MARK_BYTES = 10_000
+
+MOST_FILES = 100_000
+"""Entries of a theme's folder that are looked at; a hundred machines of this program leave a tenth of that."""
+
+UNFINISHED_S = 86_400.0
+"""How old a file is that nobody is still writing."""
 
 KEPT_BY_CARRIER = (
     "what carries this folder may keep deleted files: the trash and the versions of a cloud drive, Syncthing's file "
@@ -90,25 +97,27 @@ class ThemeFolder:
         self.path = path
 
     def list(self) -> dict[str, FileStamp]:
-        """Return the plain files, without those that are being written.
+        """Return what is there, whether it is a file or not, without what is being written.
 
-        :raises TeamError: the folder cannot be read now
+        :raises TeamError: the folder cannot be read now, or is crowded
         """
+        found: dict[str, FileStamp] = {}
         with folder_errors():
             self._refuse_link()
             try:
-                entries = list(os.scandir(self.path))
+                entries = os.scandir(self.path)
             except FileNotFoundError:
-                return {}
-            found = {}
-            for entry in entries:
-                if entry.name.startswith((".", "~")) or entry.name.endswith(".tmp"):
-                    continue
-                try:
-                    status = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue  # gone meanwhile
-                if stat.S_ISREG(status.st_mode):
+                return found
+            with entries:
+                for count, entry in enumerate(entries):
+                    if count == MOST_FILES:
+                        raise TeamError(CROWDED)
+                    if entry.name.startswith((".", "~")) or entry.name.endswith(".tmp"):
+                        continue
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # gone meanwhile
                     found[entry.name] = (status.st_size, status.st_mtime_ns)
             return found
 
@@ -136,21 +145,24 @@ class ThemeFolder:
                 file.write(data)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there.
+        """Remove a file, if it is there; a folder of its name stays.
 
         :raises TeamError: it cannot be removed
         """
+        path = self.path / name
         with folder_errors():
-            (self.path / name).unlink(missing_ok=True)
+            if path.is_symlink() or not path.is_dir():
+                path.unlink(missing_ok=True)
 
     def sweep(self, machine: str) -> None:
-        """Remove what this machine began to write and did not finish.
+        """Remove what this machine began to write and did not finish, and what others left so a day ago.
 
         :raises TeamError: it cannot be removed
         """
         with folder_errors():
-            for path in self.path.glob(f".{machine}-*.tmp"):
-                path.unlink(missing_ok=True)
+            for path in self.path.glob(".*.hms.*.tmp"):
+                if path.name.startswith(f".{machine}-") or time.time() - path.lstat().st_mtime > UNFINISHED_S:
+                    self.remove(path.name)
 
     def _refuse_link(self) -> None:
         if self.path.is_symlink():
@@ -184,6 +196,8 @@ def read_plain_file(path: Path, most: int) -> bytes:
     :raises SegmentError: it is none, or too large
     :raises OSError: it cannot be read
     """
+    if not stat.S_ISREG(os.lstat(path).st_mode):  # opening a device may do something already
+        raise SegmentError("it is no plain file")
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)

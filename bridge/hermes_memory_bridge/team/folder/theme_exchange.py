@@ -10,7 +10,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from hermes_memory_bridge.team.database.team_states import TeamState
@@ -32,6 +32,7 @@ from hermes_memory_bridge.team.folder.shared_folder import FileStamp, SharedFold
 from hermes_memory_bridge.team.sync_outcome import ProgressCallback, ThemeSyncCount, take_bytes
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import PullCursor
 from hermes_memory_store.sync.wire_format import PURGED
@@ -61,6 +62,9 @@ MISSED_S = 60.0
 
 LEFT_TO_WRITERS_MS = 600_000
 """How long others have to take out of their segments what was purged on this machine or a third."""
+
+MOST_LOGGED = 100
+"""Files that cannot be taken in and are named in the log; `sync status` counts the rest."""
 
 FEW = 20
 """Purged uids that are looked for in a text; for more of them the rows are compared."""
@@ -95,7 +99,10 @@ class ThemeExchange:
     """What was listed, and the store's version, when nothing was left to do."""
     _missed: dict[str, float] = field(default_factory=dict)
     """Since when segments of this machine are missing."""
+    _verified: dict[str, FileStamp] = field(default_factory=dict)
+    """Segments of this machine that were found to be as they were written."""
     _looked_again: bool = False
+    _swept: bool = False
     _talks: bool = False
     """Whether captured turns are shared, or were once."""
 
@@ -117,10 +124,11 @@ class ThemeExchange:
             return
         self._seen = None
         self._adopt(folder.name)
-        self._remove_gone(listed)
         self._talks = bool(self.store.shared_turns.themes([self.theme]))
         self._read(listed)
-        self._look_for_missed(listed, at_once=at_once)
+        self._offer_everything()
+        self._look_for_missed(folder, listed, at_once=at_once)
+        self._remove_gone(listed)
         self._write()
         self._erase(at_once=at_once)
         self._merge_small()
@@ -138,54 +146,100 @@ class ThemeExchange:
 
     def _adopt(self, folder: str) -> None:
         """Begin anew where this is another folder than the store was exchanged with, or the store is older than the notes."""
-        sync, state = self.store.sync, self.state
-        token = Uid(str(uuid.uuid5(uuid.UUID(folder), self.key.tag)))
-        cursor = sync.cursor(self.theme)
-        is_known = cursor.mark_token == token and state.folder == folder
-        if is_known and state.seq <= cursor.seq:
-            return
-        if is_known or state.folder == folder:
-            sync.renew_node()
-            log.warning("this memory is older than what it wrote into the shared folder; it goes on under a new name")
-        if not is_known and cursor != PullCursor():
-            count = sync.mark_all_unsent(self.theme)
-            log.info("theme %s is exchanged through another folder from now on: %d rows are offered", self.theme, count)
-        self.state = ThemeState(state.file, folder=folder)
-        self.state.save()
-        sync.apply(self.theme, [], cursor=PullCursor(0, 0, token))
+        cursor, token = self.store.sync.cursor(self.theme), self._token(folder)
+        if self.state.folder == folder:
+            if cursor.mark_token == token and self.state.seq <= cursor.seq:
+                return
+            self.store.sync.renew_node()
+            for one in self.state.own.values():
+                one.is_read = False
+            log.warning("this memory is older than what it wrote into the shared folder: all is read again")
+        else:
+            self.state = ThemeState(self.state.file, folder=folder, offers=self._was_exchanged())
+        self._read_from_start(token)
 
-    def _look_for_missed(self, listed: Mapping[str, FileStamp], *, at_once: bool) -> None:
-        """Write everything again when segments of this machine are gone for good: an older copy of the folder, or a wiped one."""
-        missing = [name for name in self.state.own if name not in listed]
-        for name in missing:
-            if not self.state.own[name].is_written:
-                del self.state.own[name]
-        missing = [name for name in missing if name in self.state.own]
+    def _was_exchanged(self) -> bool:
+        """Check whether the store has sent anything of the theme, whatever carried it."""
+        sync = self.store.sync
+        return len(sync.digests(self.theme)) > sync.unsent_counts().get(self.theme, 0)
+
+    def _offer_everything(self) -> None:
+        """Write all that this machine knows, once it knows what is there: nothing says any more what it wrote before."""
+        if self.state.offers:
+            cursor = self.store.sync.cursor(self.theme)
+            count = self.store.sync.mark_all_unsent(self.theme)
+            self.store.sync.apply(self.theme, [], cursor=cursor)
+            log.info("theme %s is exchanged through this folder from now on: %d rows are offered", self.theme, count)
+            self.state.offers = False
+            self.state.save()
+
+    def _read_from_start(self, token: Uid) -> None:
+        """Forget what was read."""
+        self.state.read.clear()
+        self.state.seq = 0
+        self.state.save()
+        self.store.sync.apply(self.theme, [], cursor=PullCursor(0, 0, token))
+
+    def _token(self, folder: str) -> Uid:
+        """Return what the store knows a folder by."""
+        return Uid(str(uuid.uuid5(uuid.UUID(folder), self.key.tag)))
+
+    def _look_for_missed(self, folder: SharedFolder, listed: Mapping[str, FileStamp], *, at_once: bool) -> None:
+        """Write everything again when segments of this machine are gone or damaged for good.
+
+        Somebody put an older copy of the folder in its place, wiped it, or changed files in it.
+        """
+        missing = self._find_missing(listed)
         now = time.monotonic()
         self._missed = {name: self._missed.get(name, now) for name in missing}
         if not missing or (not at_once and now - min(self._missed.values()) < MISSED_S):
             return
+        folder.verify()  # once more: it may have been taken away meanwhile
         self._missed.clear()
         count = self.store.sync.mark_all_unsent(self.theme)
         log.warning("segments of this machine are gone from the shared folder: %d rows are written again", count)
-        folder = self.state.folder
-        self.state = ThemeState(self.state.file)
-        self._adopt(folder)
+        for name in missing:
+            del self.state.own[name]
+            self.state.gone[name] = None  # one that comes back is of no use any more
+        self._read_from_start(self._token(self.state.folder))
         self._read(listed)
+
+    def _find_missing(self, listed: Mapping[str, FileStamp]) -> set[str]:
+        """Return the segments of this machine that are not in the folder as it wrote them."""
+        own, missing = self.state.own, set()
+        for name in list(own):
+            stamp = listed.get(name)
+            if stamp is None and not own[name].is_written:
+                del own[name]
+            elif stamp is None:
+                missing.add(name)
+            elif self._verified.get(name) != stamp:
+                try:
+                    said, _ = decrypt_payload(self.key, self._files.read(name))
+                    if str(said) != name:
+                        raise SegmentError(f"it is a copy of {said}, and takes the place of what this machine wrote")
+                    self._verified[name] = stamp
+                    own[name].is_written = True
+                except SegmentError as error:
+                    self._note_problem(name, stamp, str(error))
+                    missing.add(name)
+        self._verified = {name: stamp for name, stamp in self._verified.items() if name in own}
+        return missing
 
     def _remove_gone(self, listed: Mapping[str, FileStamp]) -> None:
         """Remove segments whose removal was cut off, or that a carrier brought back."""
         for name in self.state.gone.keys() & listed.keys():
             self._files.remove(name)
-        if not self._looked_again:
+        if not self._swept:
             self._files.sweep(self.machine)
+            self._swept = True
 
     # Reading.
 
     def _read(self, listed: Mapping[str, FileStamp]) -> None:
         """Take in what was not read yet."""
         self.problems = {name: one for name, one in self.problems.items() if listed.get(name) == one[0]}
-        known = self.state.read | self.state.own.keys() | self.state.gone.keys() | self.problems.keys()
+        known = self._find_known() | self.problems.keys()
         self._note_turns_wanted()
         batch: dict[str, Segment] = {}
         size = 0
@@ -216,11 +270,20 @@ class ThemeExchange:
         identity = str(said)
         if identity != name:
             self._note_problem(name, stamp, f"it is a copy of {identity}, or was renamed; what it holds is taken in")
-        if identity in self.state.read or identity in self.state.own or identity in self.state.gone:
+        if self._is_known(identity):
+            self._note_purged_again([segment])
             return None
-        if said.machine == self.machine:
+        if said.machine == self.machine and identity not in self.state.own:
             self._part_from_copy()
         return identity, segment
+
+    def _find_known(self) -> set[str]:
+        """Return the names of segments that hold nothing new."""
+        return self.state.read | {name for name, one in self.state.own.items() if one.is_read} | self.state.gone.keys()
+
+    def _is_known(self, name: str) -> bool:
+        state = self.state
+        return name in state.read or name in state.gone or (name in state.own and state.own[name].is_read)
 
     def _is_of_theme(self, name: str) -> bool:
         """Check whether a file that cannot be read seems to be a segment of this theme."""
@@ -232,15 +295,17 @@ class ThemeExchange:
     def _part_from_copy(self) -> None:
         """Go on under another name: a copy of this memory writes into the folder, too, or notes of this one were lost."""
         self.store.sync.renew_node()
-        self.state.read |= self.state.own.keys()
         self.state.machine = uuid.uuid4().hex
-        self.state.own, self.state.next = {}, 1
         self.state.save()
         log.warning("another copy of this memory writes into the shared folder; this one goes on under a new name")
 
     def _note_problem(self, name: str, stamp: FileStamp, why: str, *, is_missed: bool = False) -> None:
-        self.problems[name] = stamp, FolderProblem(name, why, is_missed)
-        log.warning("shared folder, %s: %s", name[:200], why)
+        found = stamp, FolderProblem(name, why, is_missed)
+        if self.problems.get(name) == found:
+            return
+        self.problems[name] = found
+        if len(self.problems) <= MOST_LOGGED:
+            log.warning("shared folder, %s: %s", to_printable(name)[:200], why)
 
     def _is_missing_rows(self) -> bool:
         return any(one.is_missed for _, one in self.problems.values())
@@ -250,7 +315,7 @@ class ThemeExchange:
         if not batch:
             return
         sync, state = self.store.sync, self.state
-        known = state.read | state.own.keys() | state.gone.keys()
+        known = self._find_known()
         new = [one for one in batch.values() if not one.replaces or not known.issuperset(one.replaces)]
         replaced = {name for one in batch.values() for name in one.replaces}
         rows = newest_rows(row for one in new for row in one.rows)
@@ -279,12 +344,31 @@ class ThemeExchange:
             self.on_progress()
         if turns:
             self.count.unreached.update(self.store.turns.scrub())
+        self._note_purged_again(new)
         for name in replaced & state.own.keys():
             del state.own[name]
             state.gone[name] = None  # its remover may have got no further
-        state.read.update(batch)
+        for name in batch:
+            if name in state.own:
+                state.own[name].is_read = True
+            else:
+                state.read.add(name)
         state.seq = at.seq
         state.save()
+
+    def _note_purged_again(self, segments: Collection[Segment]) -> None:
+        """Note what was purged and stands in segments that came after it: a carrier brought old ones back, or was late."""
+        erased = self._find_erased()
+        held = [(str(row.uid), row.content) for one in segments for row in one.rows]
+        held += [(str(turn.uid), turn.content) for one in segments for turn in one.turns]
+        for uid, content in held:
+            if content and uid in erased:
+                self.state.purged_elsewhere.setdefault(uid, self.store.clock())
+
+    def _find_erased(self) -> set[str]:
+        """Return what was purged of the theme: facts, scopes and turns."""
+        turns = {str(uid) for uid, gone in self.store.shared_turns.states(self.theme).items() if gone}
+        return turns | self.store.sync.purged_uids(self.theme)
 
     def _next_cursor(self) -> PullCursor:
         """Return the position after the next step: a store that is restored from a backup is at an earlier one."""
@@ -337,8 +421,8 @@ class ThemeExchange:
             self.count.turns_pushed += len(turns)
             self.on_progress()
 
-    def _put(self, segment: Segment) -> str:
-        """Write a segment; return its name. It is noted before, so that it is never taken for another's."""
+    def _put(self, segment: Segment) -> None:
+        """Write a segment. It is noted before, so that it is never taken for another's."""
         name = SegmentName(self.machine, self.state.next, os.urandom(8).hex())
         data = seal_segment(self.key, name, segment)
         self.state.next += 1
@@ -346,7 +430,7 @@ class ThemeExchange:
         self.state.save()
         self._files.write(str(name), data)
         self.state.own[str(name)].is_written = True
-        return str(name)
+        self.state.save()  # before its rows are acknowledged: from then on it is missed when it is gone
 
     # What segments hold no longer.
 
@@ -361,7 +445,7 @@ class ThemeExchange:
         listed = self._files.list()
         # What came meanwhile is not read yet: taken out of the folder, it would be lost to this machine.
         if due:
-            self._rewrite_without(sorted(listed.keys() & (state.read | state.own.keys())), due)
+            self._rewrite_without(sorted(listed.keys() & (state.read | state.own.keys() | self.problems.keys())), due)
         elif state.purged_new:
             self._rewrite_without(sorted(listed.keys() & state.own.keys()), state.purged_new)
         if due or state.purged_new:
@@ -410,8 +494,7 @@ class ThemeExchange:
 
         What this machine knows to be purged is left out: another's segment may hold it until he learns of it.
         """
-        erased = {str(uid) for uid, gone in self.store.shared_turns.states(self.theme).items() if gone}
-        left = without_purged(left, erased | self.store.sync.purged_uids(self.theme))
+        left = without_purged(left, self._find_erased())
         for part in split_segment(left, SEGMENT_ROWS, SEGMENT_BYTES):
             self._put(Segment(part.rows, part.turns, tuple(names), self.store.sync.node, self.author, self.theme))
         self.state.gone.update(dict.fromkeys(names))
@@ -425,7 +508,7 @@ class ThemeExchange:
         """Return what keeps this theme from being exchanged whole."""
         missed = [one for _, one in self.problems.values() if one.is_missed]
         if missed:
-            named = f"{missed[0].file[:60]}: {missed[0].why}"
+            named = f"{to_printable(missed[0].file)[:60]}: {missed[0].why}"
             more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
             return TeamState(
                 "incomplete", f"files of the shared folder cannot be read ({named}{more}); all else is exchanged"

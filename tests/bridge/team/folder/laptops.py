@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.folder.folder_keys import FolderKeys
 from hermes_memory_bridge.team.folder.folder_run import FolderRun
-from hermes_memory_bridge.team.folder.segment import ThemeKey
+from hermes_memory_bridge.team.folder.segment import ThemeKey, open_segment
 from hermes_memory_bridge.team.folder.shared_folder import SharedFolder, mark_folder
+from hermes_memory_bridge.team.folder.theme_exchange import ThemeExchange
 from hermes_memory_bridge.team.sync_outcome import SyncOutcome
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.store import Store
@@ -36,7 +38,7 @@ class Laptop:
         self.paths = BridgePaths.of(home / "memory.db")
         self.paths.make_folder()
         self.keys = FolderKeys(self.paths)
-        self.keys._known[theme] = key
+        self.keys.hold(theme, key)
         self.open()
 
     def open(self) -> None:
@@ -61,7 +63,16 @@ class Laptop:
     def sync(self) -> SyncOutcome:
         """Sync once, as `sync now` does."""
         self.run.expire_backoffs()
+        return self.look()
+
+    def look(self) -> SyncOutcome:
+        """Sync once, as a bridge does when it looks into the folder."""
         return self.run.run(SharedFolder(self.folder))
+
+    @property
+    def exchange(self) -> ThemeExchange:
+        """What it knows of the folder."""
+        return self.run.exchange_of(self.theme)
 
     def write(self, notation: str) -> str:
         """Write a fact; return its uid."""
@@ -83,6 +94,26 @@ class Laptop:
     def files(self, key: ThemeKey = KEY) -> list[Path]:
         """Return the segments in its folder."""
         return sorted((self.folder / key.tag).glob("*.hms"))
+
+
+Maker = Callable[..., Laptop]
+
+
+def settle(*laptops: Laptop) -> None:
+    """Sync until nothing moves."""
+    for _ in range(8):
+        done = [laptop.sync() for laptop in laptops]
+        if all(one.idle for one in done):
+            break
+    else:
+        raise AssertionError("the exchange does not come to rest")
+    assert len({str(laptop.digest()) for laptop in laptops}) == 1
+
+
+def words_in(laptop: Laptop) -> str:
+    """Return all that whoever has the key reads in the folder."""
+    found = [open_segment(KEY, THEME, path.read_bytes())[1] for path in laptop.files()]
+    return str([(one.rows, one.turns) for one in found])
 
 
 def carry(*folders: Path) -> None:

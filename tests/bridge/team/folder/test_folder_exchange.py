@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,43 +13,10 @@ from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder import theme_exchange
 from hermes_memory_bridge.team.folder.segment import SegmentName, ThemeKey, open_segment, seal_segment
 from tests.bridge.team.conftest import LONG
-from tests.bridge.team.folder.laptops import KEY, THEME, Laptop, carry
-
-Maker = Callable[..., Laptop]
+from tests.bridge.team.folder.laptops import KEY, THEME, Laptop, Maker, carry, settle, words_in
 
 LATER_MS = 41 * 86_400_000
 """When nothing is ahead of any clock."""
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Maker]:
-    """Return a maker of laptops that share `tmp_path/shared`, or have a copy of it."""
-    made: list[Laptop] = []
-
-    def laptop(folder: str = "shared", **settings: object) -> Laptop:
-        made.append(Laptop(tmp_path / f"laptop{len(made)}", tmp_path / folder, **settings))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield laptop
-    for one in made:
-        one.close()
-
-
-def settle(*laptops: Laptop) -> None:
-    """Sync until nothing moves."""
-    for _ in range(8):
-        done = [laptop.sync() for laptop in laptops]
-        if all(one.idle for one in done):
-            break
-    else:
-        raise AssertionError("the exchange does not come to rest")
-    assert len({str(laptop.digest()) for laptop in laptops}) == 1
-
-
-def words_in(laptop: Laptop) -> str:
-    """Return all that whoever has the key reads in the folder."""
-    found = [open_segment(KEY, THEME, path.read_bytes())[1] for path in laptop.files()]
-    return str([(one.rows, one.turns) for one in found])
 
 
 def test_what_one_writes_is_on_the_other_with_its_author(make: Maker) -> None:
@@ -192,7 +158,17 @@ def test_files_that_are_no_segments_are_said_and_harmless(make: Maker, tmp_path:
     assert there.contents() == ["8080"]
     said = {problem.file: problem.why for _, problem in there.run.problems()}
     assert said.keys() == {
-        *("notes.txt", "half.hms", "few.hms", "more.hms", "flipped.hms", "empty.hms", str(name)),
+        *(
+            "notes.txt",
+            "half.hms",
+            "few.hms",
+            "more.hms",
+            "flipped.hms",
+            "empty.hms",
+            str(name),
+            "link.hms",
+            "folder.hms",
+        ),
         f"{good.stem} (1).hms",
     }
     assert outcome.state.name == "incomplete"

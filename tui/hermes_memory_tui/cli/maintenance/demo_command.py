@@ -40,7 +40,7 @@ def demo_command(
 ) -> int:
     """Open the inspector on a temporary memory with a bridge and simulated agents.
 
-    The demo data is deleted when you quit.
+    A second machine shares the theme marketing with it through a folder. The demo data is deleted when you quit.
     """
     from hermes_memory_tui.demo.demo_environment import DemoEnvironment
 
@@ -57,7 +57,15 @@ def demo_command(
     if not has_interactive_terminal():
         return run_inspector()  # which says why not
     with DemoEnvironment(agents, facts, seed) as stage:
-        return run_inspector(stage.store, theme, leave_after_s=seconds)
+        code = run_inspector(stage.store, theme, leave_after_s=seconds)
+        print_note(stage)
+        return code
+
+
+def print_note(stage: DemoEnvironment) -> None:
+    """Print why there was no second machine, if there was none."""
+    if (why := stage.find_note()) is not None:
+        print(f"without a second machine: {to_printable(why)}", file=sys.stderr)
 
 
 def run_headless(settings: CommandSettings, stage: DemoEnvironment, seconds: float | None) -> int:
@@ -85,6 +93,7 @@ def run_headless(settings: CommandSettings, stage: DemoEnvironment, seconds: flo
     else:
         said = f"{format_quantity(calls.total(), 'call')} by {format_quantity(stage.agents, 'agent')} in {took_s:g} s"
         click.echo(said + (f", {refused} refused" if refused else ""))
+    print_note(stage)
     if told is not None:
         raise told
     return 0 if calls else report_no_calls(stage)

@@ -1,0 +1,23 @@
+"""Random histories through shared folders that an unreliable carrier fills end with the same on every machine.
+
+A fixed portion; `python -m tests.store.histories --carrier folder --count 5000` plays fresh ones.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.store.histories.folder_player import FolderPlayer, make_folder_history
+from tests.store.histories.player import play
+
+FOUND = (20, 32, 133, 1_000_169)
+"""Seeds that once ended with differences."""
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [range(1, 5), FOUND, *(pytest.param(range(n, n + 20), marks=pytest.mark.long) for n in range(200, 300, 20))],
+)
+def test_histories_through_folders_end_with_the_same_on_every_machine(seeds: range) -> None:
+    for seed in seeds:
+        play(make_folder_history(seed), player=FolderPlayer)
