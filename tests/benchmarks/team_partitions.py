@@ -36,10 +36,10 @@ MANY = 100
 """Facts of a larger push."""
 
 VECTORS = f"""
-INSERT INTO hm.vector (theme, id, model, content_sha, embedding)
-SELECT f.theme, f.id, 'm:{DIMENSIONS}', f.content_sha,
+INSERT INTO hm.vector (theme, id, kind, model, content_sha, embedding)
+SELECT f.theme, f.id, f.kind, 'm:{DIMENSIONS}', f.content_sha,
        (SELECT array_agg(r.x) FROM (SELECT random() AS x FROM generate_series(1, {DIMENSIONS} + 0 * f.seq)) r)::real[]
-FROM hm.fact f ON CONFLICT DO NOTHING
+FROM hm.item f ON CONFLICT DO NOTHING
 """
 
 

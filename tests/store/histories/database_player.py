@@ -27,7 +27,7 @@ from tests.store.team import THEME, Server
 
 ROLE = "stores"
 
-TABLES = ("fact", "mark", "clock")
+TABLES = ("clock", "mark", "item", "conflict")
 
 numbers = itertools.count()
 
