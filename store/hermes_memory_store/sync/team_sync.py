@@ -344,6 +344,13 @@ class Sync:
             server_ms = self._clocks(conn).server_ms
             return [one.to_hidden_version(server_ms) for one in find_held(conn, theme)]
 
+    def held_rows(self, theme: str) -> list[SyncRow]:
+        """Return the versions of a theme whose clock is ahead, to send them on: the store shows none of them."""
+        with self._db.snapshot() as conn:
+            rows = [one.row for one in find_held(conn, theme)]
+            theme_id = self._names.theme_or_none(theme)
+            return rows if theme_id is None else attach_origins(conn, self._names, theme_id, rows)
+
     def admit_held(self) -> int:
         """Apply held versions that are allowed by now; return how many."""
         with self._db.snapshot() as conn:

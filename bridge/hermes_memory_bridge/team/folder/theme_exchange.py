@@ -166,6 +166,7 @@ class ThemeExchange:
     def _offer_everything(self) -> None:
         """Write all that this machine knows, once it knows what is there: nothing says any more what it wrote before."""
         if self.state.offers:
+            self._write_held()
             cursor = self.store.sync.cursor(self.theme)
             count = self.store.sync.mark_all_unsent(self.theme)
             self.store.sync.apply(self.theme, [], cursor=cursor)
@@ -196,6 +197,7 @@ class ThemeExchange:
             return
         folder.verify()  # once more: it may have been taken away meanwhile
         self._missed.clear()
+        self._write_held()
         count = self.store.sync.mark_all_unsent(self.theme)
         log.warning("segments of this machine are gone from the shared folder: %d rows are written again", count)
         for name in missing:
@@ -420,6 +422,11 @@ class ThemeExchange:
             self.count.pushed += len(rows)
             self.count.turns_pushed += len(turns)
             self.on_progress()
+
+    def _write_held(self) -> None:
+        """Write the versions that are held back here: a segment of this machine may have been the only one that held them."""
+        if held := self.store.sync.held_rows(self.theme):
+            self._put(Segment(held, [], (), self.store.sync.node, self.author, self.theme))
 
     def _put(self, segment: Segment) -> None:
         """Write a segment. It is noted before, so that it is never taken for another's."""

@@ -186,6 +186,27 @@ def test_a_late_segment_with_a_word_that_was_purged_meanwhile_is_rewritten(
     assert "xylophone" not in words_in(here)
 
 
+def test_what_is_held_back_is_written_again_by_who_took_it_over(make: Maker) -> None:
+    here, there = make(), make()
+    here.sync()
+    uid = here.write("V[key]: xylophone")
+    here.offset_ms = 86_400_000
+    here.write("V[port]: of tomorrow")
+    for laptop in (here, there):
+        laptop.sync()
+    there.store.purge.erase([uid])  # which rewrites the segment of the first
+    for laptop in (there, here):
+        laptop.sync()
+    for path in there.files():
+        path.unlink()
+    for laptop in (there, here, there, here):
+        laptop.sync()
+    third = make()
+    third.offset_ms = 86_400_000
+    third.sync()
+    assert third.contents() == ["of tomorrow"]
+
+
 def test_what_a_killed_machine_began_to_write_is_removed_when_it_starts_again(make: Maker) -> None:
     here, there = make(), make()
     here.write("V[port]: 8080")
