@@ -289,8 +289,8 @@ class FolderPlayer(Player):
         laptop.files.mkdir(exist_ok=True)
         name = SegmentName(f"{number:016x}", number, f"{number:016x}")
         path = laptop.files / str(name)
-        if path.exists() or path.is_symlink():
-            return
+        if any(os.path.lexists(one.files / str(name)) for one in self.laptops):
+            return  # a carrier that brings a file to where a folder of that name is would have to choose
         if kind == "link":
             path.symlink_to(laptop.path)
         elif kind == "pipe":
