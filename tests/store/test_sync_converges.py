@@ -6,6 +6,7 @@ A fixed portion of the histories; `python -m tests.store.histories --count 5000`
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -38,3 +39,20 @@ def test_a_failing_history_is_made_smaller_and_says_what_is_left(monkeypatch: py
     smaller = shrink(failed.value)
 
     assert [step.name for step in smaller.history.steps] == ["write", "purge"]
+
+
+def test_an_undo_that_nothing_followed_can_be_taken_back_whatever_the_team_sent_before() -> None:
+    before = (
+        Step(1, "write", ("V[cache]: #", "pace", None)),
+        Step(0, "write", ("✓[cache]: #", "pace", "one")),
+        Step(2, "write", ("V[cache]: valkey", "pace", None)),
+        Step(2, "write", ("D[cache]: sqlite", "speed", "two")),
+        *(Step(*one) for one in ((0, "push", (9, True)), (2, "pull", (9,)), (2, "push", (9, True)))),
+        *(Step(*one) for one in ((1, "push", (9, True)), (2, "pull", (9,)))),
+        Step(2, "write", ("?[Cache]: sqlite", "speed", "two")),
+        Step(2, "undo_change", (451,)),
+        Step(2, "write", ("C[Cache]: #", None, None)),
+        Step(2, "restore", (625,)),
+        Step(2, "undo_change", (118,)),
+    )
+    play(replace(make_history(17366253899), steps=(*before, Step(2, "undo_and_redo", (433,)))))

@@ -235,8 +235,8 @@ class Undo:
         """
         with suppress(PreviewRollback), self._db.savepoint(conn):
             done = self._revert(conn, first, actor, newest, sparing)
-            if is_newest_change(conn, first):
-                return done
+            if is_newest_change(conn, first) or self._journal.get(newest).change == first:
+                return done  # the last of all, be it an undo: all is as before it
             related = self._load_related_changes(conn, done.uids)
             if max(related, default=0) < first and self._journal.get(first).undoes is None:
                 return done  # it was the newest of them: all is as before it
