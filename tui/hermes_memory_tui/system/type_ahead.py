@@ -40,12 +40,19 @@ class TypeAhead(App[int]):
 
     async def _hand_over(self, event: events.Key | events.Paste) -> None:
         self._current, self._current_since = event, time.monotonic()
+        if self._waits_for_screen(event):
+            return
         self._target = self.focused or self.screen
         await super().on_event(event)
         if event.is_forwarded:
             self._follow(event, self._target)
         else:  # a binding that goes before the focus
             self._settle(event, self._target)
+
+    def _waits_for_screen(self, event: events.Key | events.Paste) -> bool:
+        """Keep an event for a screen that was opened just now: its bindings act on widgets that it does not have yet."""
+        screen = self.screen
+        return not screen.is_mounted and screen.call_later(self.call_later, self._hand_over, event)
 
     def _follow(self, event: events.Key | events.Paste, node: DOMNode) -> None:
         """Look at the event once a node has had it: handled there, or on its way to the parent."""
@@ -61,6 +68,9 @@ class TypeAhead(App[int]):
 
     async def _on_key(self, event: events.Key) -> None:
         # Textual calls this before its own `_on_key`, which runs the binding: what is called later comes after both.
+        if self._waits_for_screen(events.Key(event.key, event.character)):
+            event.prevent_default()
+            return
         self.call_later(self._settle, event, self._target)
 
     def _settle(self, event: events.Key | events.Paste, node: DOMNode | None) -> None:
