@@ -18,6 +18,7 @@ import faulthandler
 import gc
 import os
 import random
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from subprocess import Popen
+from typing import Any
 
 import textual.screen
 from textual import events
@@ -92,7 +94,7 @@ FOLLOWED = 0.15
 FRAME_S = 0.2
 """How often it draws by itself, besides after every second action: a frame takes as long as several actions."""
 
-FROZEN_S = 60.0
+FROZEN_S = 120.0
 """An app that has not come back from one action by then never will: hundreds of times what one takes."""
 
 AT_WORK_S = 1.0
@@ -215,6 +217,9 @@ class RandomHands:
             await handle_messages(pilot)
             if not pilot.app._exit:
                 pilot.app.screen._on_timer_update()  # draw now
+                app: Any = pilot.app
+                is_stuck = app._waiting and time.monotonic() - app._current_since > FROZEN_S / 2
+                assert not is_stuck, f"keys wait for nothing: {app._waiting}"
 
     def find_place(self, pilot: Pilot[int], beyond: int = 0) -> tuple[int, int]:
         """Return a place on the screen, often on its first or last lines, or so far beyond it."""
@@ -349,9 +354,17 @@ def fill_store(path: Path) -> None:
                 store.facts.write(theme, f"V[start.{number}]: {name}", scope=label)
 
 
-def watch_for_freeze() -> None:
+def watch_for_freeze(hands: RandomHands, seed: int) -> None:
     """End the process, and say where it stands, unless this is called again soon."""
     assert sys.__stderr__ is not None  # the inspector takes the other one
+
+    def show_tasks(*_: object) -> None:
+        print(f"frozen: seed {seed}, the last: {list(hands.did)}", file=sys.__stderr__, flush=True)
+        for task in asyncio.all_tasks():
+            task.print_stack(file=sys.__stderr__)
+
+    signal.signal(signal.SIGALRM, show_tasks)  # says more, if the event loop still goes round
+    signal.setitimer(signal.ITIMER_REAL, FROZEN_S * 0.9)
     faulthandler.dump_traceback_later(FROZEN_S, exit=True, file=sys.__stderr__)
 
 
@@ -370,11 +383,11 @@ async def fuzz_inspector(path: Path, actions: int, seed: int, seconds: float = f
             try:
                 size = hands.pick.choice(SIZES)
                 hands.did.append(f"start {size}")
-                watch_for_freeze()
+                watch_for_freeze(hands, seed)
                 async with inspecting(path, clock=system_clock, size=size, wait_s=LOCK_WAIT_S) as pilot:
                     while done < actions and not pilot.app._exit and time.monotonic() < until:
                         done += 1
-                        watch_for_freeze()
+                        watch_for_freeze(hands, seed)
                         await asyncio.wait_for(hands.act(pilot), FROZEN_S / 2)
                         if pilot.app._exception is not None:
                             raise getattr(pilot.app._exception, "error", pilot.app._exception)
@@ -382,6 +395,7 @@ async def fuzz_inspector(path: Path, actions: int, seed: int, seconds: float = f
                 raise AssertionError(f"seed {seed}, {done} actions, the last: {list(hands.did)}") from error
             finally:
                 faulthandler.cancel_dump_traceback_later()
+                signal.setitimer(signal.ITIMER_REAL, 0)
             assert pilot.app.return_code in (0, None)
     said = doctor_says(path)
     assert said == [], f"seed {seed}: {said}"

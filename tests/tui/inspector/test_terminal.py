@@ -330,6 +330,11 @@ def test_what_joins_emoji_and_persian_words_is_typed_as_it_is(monkeypatch: pytes
     assert [found[1], found[3]] == ["\u200d", "\u200c"]
 
 
+@pytest.mark.parametrize("code", [0x110000, 999_999_999_999])
+def test_a_key_that_no_terminal_has_is_none(code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_typed([b"\x1b[%d;5u" % code, b"j", b"k"], monkeypatch, apart_s=0.05) == ["j", "k"]
+
+
 async def test_a_typed_joiner_arrives_in_a_search(tmp_path: Path) -> None:
     fill(tmp_path / "memory.db", "V[a]: 1")
     async with inspecting(tmp_path / "memory.db") as pilot:

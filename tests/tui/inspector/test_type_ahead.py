@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from textual import events
@@ -105,6 +106,15 @@ async def test_a_key_that_comes_back_when_something_else_has_opened_a_screen_wai
         screen.may_begin.set()
         await until(pilot, lambda: len(screen.looks) == 2)
         assert screen.looks == [True, True]
+
+
+async def test_keys_behind_one_that_nobody_finishes_come_by_themselves_and_in_order(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash", "x")
+        app: Any = pilot.app
+        app._current, app._current_since = events.Key("x", "x"), time.monotonic()  # its widget has gone with it
+        send_at_once(pilot, *"abc")
+        await until(pilot, lambda: "/ xabc" in screen_text(pilot))
 
 
 async def test_every_key_of_a_burst_counts_once(path: Path) -> None:

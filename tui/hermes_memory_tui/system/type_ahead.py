@@ -17,6 +17,9 @@ from textual.dom import DOMNode
 LONGEST_S = 1.0
 """After this long a key counts as handled, whatever has become of it."""
 
+LATER_S = 0.01
+"""So much later it is surely over."""
+
 
 class TypeAhead(App[int]):
     """An app that takes the next key, or the next paste, when the one before has been handled."""
@@ -33,13 +36,22 @@ class TypeAhead(App[int]):
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self._current is not None and time.monotonic() - self._current_since < LONGEST_S:
-            self._waiting.append(event)
         else:
-            await self._hand_over(event)
+            self._waiting.append(event)
+            await self._hand_over_next()
+
+    async def _hand_over_next(self) -> None:
+        """Hand over what waits longest, unless the one before it is not handled yet; look again when it counts as handled."""
+        rest_s = self._current_since + LONGEST_S - time.monotonic()
+        if self._waiting and (self._current is None or rest_s <= 0):
+            await self._hand_over(self._waiting.popleft())
+        elif len(self._waiting) == 1:
+            self.set_timer(rest_s + LATER_S, self._hand_over_next)
 
     async def _hand_over(self, event: events.Key | events.Paste) -> None:
         self._current, self._current_since = event, time.monotonic()
+        if self._waiting:
+            self.set_timer(LONGEST_S + LATER_S, self._hand_over_next)
         if self._waits_for_screen(event):
             return
         self._target = self.focused or self.screen
@@ -89,5 +101,4 @@ class TypeAhead(App[int]):
     async def _finish(self, event: events.Key | events.Paste) -> None:
         if event is self._current:
             self._current = None
-            if self._waiting:
-                await self._hand_over(self._waiting.popleft())
+            await self._hand_over_next()
