@@ -134,7 +134,7 @@ class TerminalDriver(LinuxDriver):
             output.answer(ASK_MODE)
         elif isinstance(message, events.CursorPosition) and output is not None:
             output.answer(ASK_CURSOR)
-        else:
+        elif not (isinstance(message, events.Resize) and not message.size):  # a terminal without cells is none
             if isinstance(message, events.Key) and output is not None:
                 output.press()
             super().process_message(message)
