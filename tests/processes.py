@@ -19,14 +19,14 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 @contextmanager
-def working_beside(program: str, *args: str) -> Iterator[None]:
+def working_beside(program: str, *args: str) -> Iterator[subprocess.Popen[str]]:
     """Another Python process at work meanwhile: it says `ready`, and works until a line comes on its standard input."""
     command = [sys.executable, "-c", program, *args]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
         try:
-            yield
+            yield process
         finally:
             process.communicate("end\n", timeout=60)
     assert process.returncode == 0

@@ -25,7 +25,7 @@ from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite
 from hermes_memory_store.database.index_health import index_note, index_troubles
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
-from hermes_memory_store.database.write_ahead_log import find_logs_set_aside, note_log_owner
+from hermes_memory_store.database.write_ahead_log import find_logs_set_aside
 from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
@@ -340,7 +340,7 @@ class Store:
             kept = ensure_current_version(db, clock)
             ensure_wal_mode(db)
             if not read_only:
-                note_log_owner(place)
+                db.hold_log()
         except BaseException:
             db.close()
             raise
@@ -418,6 +418,7 @@ class Store:
                 unreached.append(copy)
         for log in find_logs_set_aside(self.path):  # whole: a log cannot be read without its file
             log.unlink(missing_ok=True)
+            log.with_suffix(".shm").unlink(missing_ok=True)
         unreached += find_stale_files(self.db)
         return [*unreached, *memory_file_copies.purge_facts_from_copies(self.path, wanted)]
 
@@ -527,6 +528,7 @@ def ensure_wal_mode(db: Db) -> None:
     if not db.read_only and db.value("PRAGMA journal_mode") != "wal":
         with filesystem.file_lock(db.path), db.lock, translate_sqlite_errors(db.path):
             db.conn.execute("PRAGMA journal_mode = WAL")
+            db.conn.execute("PRAGMA schema_version").fetchone()  # makes the log
 
 
 def ensure_current_version(db: Db, clock: Clock) -> Path | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hermes_memory_store.model import FactFilter, Millis, PressureLevel, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
 
 POLICY = "[defaults]\nhot_chars = 1000\n"
@@ -82,3 +83,19 @@ def test_the_history_of_the_gauge_is_reckoned_from_the_journal(tmp_path: Path) -
             "t": seen,
             "other": [0] * 5 + [store.tiers.gauge("other").used],
         }
+
+
+def test_a_theme_that_goes_just_before_its_plan_is_read_has_none(tmp_path: Path) -> None:
+    """As when a screen asks while time travel moves the one connection of the past."""
+    with opened(tmp_path / "m.db", [1_000_000]) as store:
+        store.facts.write("t", "V[a]: 1")
+        backup.create_backup(store, tmp_path / "copy.db")
+        store.facts.write("late", "V[b]: 2")
+
+        def restore(statement: str) -> None:
+            if statement == "BEGIN":
+                store.db.conn.set_trace_callback(None)
+                backup.restore_backup(tmp_path / "copy.db", store.path)
+
+        store.db.conn.set_trace_callback(restore)
+        assert store.pressure.plan("late") == {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -183,3 +185,84 @@ def test_a_note_that_cannot_be_written_hinders_nobody(path: Path) -> None:
     with Store.open(path) as store:
         store.facts.write(THEME, "D[more]: written")
     assert contents(path) == {"D[cache]: redis", "D[more]: written"}
+
+
+def put_no_store_here(path: Path) -> None:
+    path.write_text("not a database, but long enough to be looked at as one" * 40)
+
+
+def write_elsewhere(path: Path, line: str) -> None:
+    """Write a fact as another process."""
+    program = (
+        "import sys; from hermes_memory_store.store import Store;"
+        "Store.open(sys.argv[1]).facts.write('default', sys.argv[2])"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path), line], check=True)
+
+
+@pytest.mark.parametrize("put", [move_another_here, put_no_store_here])
+@pytest.mark.parametrize("is_log_empty", [True, False])
+def test_a_file_that_comes_back_has_one_log_with_whoever_kept_it_open(
+    put: Callable[[Path], None], is_log_empty: bool, path: Path
+) -> None:
+    with Store.open(path) as store:
+        store.facts.write(THEME, "D[cache]: redis")
+        if is_log_empty:
+            store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        away = path.with_name("away.db")
+        path.rename(away)
+        put(path)
+        with suppress(errors.StoreUnreadable), Store.open(path):
+            assert len(find_logs_set_aside(path)) == 1
+        away.replace(path)
+        write_elsewhere(path, "D[new]: written")
+        store.facts.write(THEME, "D[kept]: written")
+        write_elsewhere(path, "D[newer]: written")
+        assert find_logs_set_aside(path) == []
+    assert contents(path) == {"D[cache]: redis", "D[new]: written", "D[kept]: written", "D[newer]: written"}
+    with Store.open(path) as again:
+        assert again.journal.verify().ok
+
+
+def test_a_backup_copied_into_place_has_one_log_when_it_comes_back_too(path: Path) -> None:
+    make_store(path, "D[cache]: redis")
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA journal_mode = DELETE")
+    with Store.open(path) as store:
+        store.facts.write(THEME, "D[first]: written")
+        write_elsewhere(path, "D[second]: written")
+        away = path.with_name("away.db")
+        path.rename(away)
+        put_no_store_here(path)
+        with pytest.raises(errors.StoreUnreadable):
+            Store.open(path)
+        away.replace(path)
+        write_elsewhere(path, "D[new]: written")
+        store.facts.write(THEME, "D[kept]: written")
+        assert find_logs_set_aside(path) == []
+    assert contents(path) == {
+        f"D[{target}]: {text}"
+        for target, text in [("cache", "redis"), *((name, "written") for name in ("first", "second", "new", "kept"))]
+    }
+
+
+def test_a_file_that_comes_back_is_written_to_through_its_own_log_again(path: Path) -> None:
+    with Store.open(path) as store:
+        store.facts.write(THEME, "D[cache]: redis")
+        away = path.with_name("away.db")
+        path.rename(away)
+        put_no_store_here(path)
+        with pytest.raises(errors.StoreUnreadable):
+            Store.open(path)
+        away.replace(path)
+        store.facts.write(THEME, "D[kept]: written")
+        assert find_logs_set_aside(path) == []
+    assert contents(path) == {"D[cache]: redis", "D[kept]: written"}
+
+
+def test_a_write_beside_a_log_that_another_program_made_for_the_same_file_is_refused(path: Path) -> None:
+    with Store.open(path) as store:
+        store.facts.write(THEME, "D[cache]: redis")
+        path.with_name("memory.db-wal").rename(path.with_name("away-wal"))
+        with pytest.raises(errors.StoreReplaced, match="what it held is in"):
+            store.facts.write(THEME, "D[lost]: never acknowledged")

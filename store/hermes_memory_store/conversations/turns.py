@@ -265,8 +265,8 @@ class Turns:
 
     def find_known(self, theme: str, wanted: Uids) -> set[Uid]:
         """Return those of these turns that are here, or were erased here. :param wanted: uids"""
-        theme_id = self._names.theme_or_none(theme)
         with self._db.snapshot() as conn:
+            theme_id = self._names.theme_or_none(theme)
             return {
                 uids.format_uid(uid)
                 for uid in find_known_turns(conn, theme_id, [uids.parse_uid(uid) for uid in uids.list_uids(wanted)])

@@ -49,6 +49,9 @@ CACHE_KIB = 8_000
 class Db:
     """One SQLite connection with the store's rules. Threads of one process may share it; a lock orders them."""
 
+    _log: int | None = None
+    """An open handle of the log that this connection writes to."""
+
     def __init__(self, path: Path, *, read_only: bool = False, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
         self.path = path
         self.read_only = read_only
@@ -68,6 +71,7 @@ class Db:
             mode += "&immutable=1"
         with translate_sqlite_errors(path):
             write_ahead_log.set_aside_foreign_log(path)
+            write_ahead_log.take_back_own_log(path)
             self.conn, self.file = connect_to_named_file(path, mode)
             # FULL, not NORMAL: an acknowledged write must survive a power cut.
             self.conn.execute("PRAGMA synchronous = FULL")
@@ -192,8 +196,25 @@ class Db:
             self.forget_caches()
 
     def has_lost_name(self) -> bool:
-        """Check whether the open file was deleted, or another one has its name."""
-        return filesystem.file_identity(self.path) != self.file
+        """Check whether the open file was deleted, or another one has its name, or others write to another log of it."""
+        if filesystem.file_identity(self.path) != self.file:
+            return True
+        if self._has_own_log():
+            return False
+        write_ahead_log.set_aside_foreign_log(self.path)
+        write_ahead_log.take_back_own_log(self.path)
+        return not self._has_own_log()
+
+    def _has_own_log(self) -> bool:
+        if self._log is None:
+            return True
+        log = os.fstat(self._log)
+        return filesystem.file_identity(write_ahead_log.log_path(self.path)) == (log.st_dev, log.st_ino)
+
+    def hold_log(self) -> None:
+        """Note that this connection writes to the log that now lies beside the file, until it is closed."""
+        write_ahead_log.note_log_owner(self.path)
+        self._log = write_ahead_log.hold_log(self.path)
 
     def refuse_renamed_file(self) -> None:
         """Check, outside of a transaction, that the open file still has its name.
@@ -211,6 +232,9 @@ class Db:
         """Close the connection. Further use raises."""
         with self.lock:
             self.conn.close()
+            if self._log is not None:
+                os.close(self._log)
+                self._log = None
 
     def _roll_back(self) -> None:
         if not self.conn.in_transaction:

@@ -95,10 +95,10 @@ class Pressure:
 
         Consolidation is planned as if the gauge were at 95 %: these are the facts that go next. Writes nothing.
         """
-        theme_id = self._names.theme_or_none(theme)
-        if theme_id is None:
-            return {}
         with self._db.snapshot() as conn:
+            theme_id = self._names.theme_or_none(theme)
+            if theme_id is None:
+                return {}
             levels = self._rehearse(conn, theme_id)
             return {level: self._moves(rehearsal) for level, rehearsal in levels.items()}
 

@@ -106,9 +106,9 @@ class ThemeSplit:
         :raises UnknownTheme: there is no such theme
         """
         self._refuse_unplaced()
-        theme_id = self._names.theme(source)
-        own = ThemeName(self._names.theme_name(theme_id))
         with self._db.snapshot() as conn:
+            theme_id = self._names.theme(source)
+            own = ThemeName(self._names.theme_name(theme_id))
             rows = self._moves.list_rows(conn, theme_id)
             known = load_known_places(conn, theme_id)
             decided = {row.uid: found for row in rows if (found := self._decide_by_itself(known, row))}

@@ -262,11 +262,11 @@ class ReliefSteps:
 
     def _find_standing_fact(self, kind: FactType, target: str) -> FactRow | None:
         """Find the fact without a scope that a write of this type and target would replace."""
-        theme_id = self._store.names.theme_or_none(self._theme)
-        scope = None if theme_id is None else self._store.names.scope_or_none(theme_id, None)
-        if scope is None:
-            return None
         with self._store.db.snapshot() as conn:
+            theme_id = self._store.names.theme_or_none(self._theme)
+            scope = None if theme_id is None else self._store.names.scope_or_none(theme_id, None)
+            if scope is None:
+                return None
             return find_standing_fact(conn, scope.id, kind, target)
 
     def _find_same_fact(self, said: Notation) -> bytes | None:

@@ -24,6 +24,8 @@ import psutil
 import pyte
 import pytest
 from textual import constants, events
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 
 from hermes_memory_tui.app import ESCAPE_MS
 from hermes_memory_tui.system.line_pace import ASK_MODE
@@ -328,6 +330,21 @@ def test_what_joins_emoji_and_persian_words_is_typed_as_it_is(monkeypatch: pytes
     typed = ["\U0001f468", "\u200d", "\U0001f469", "\u200c"]
     found = read_typed([one.encode() for one in typed], monkeypatch)
     assert [found[1], found[3]] == ["\u200d", "\u200c"]
+
+
+@pytest.mark.parametrize("sequence", ["\x1b[1114112;5u", "\x1b[999999999999;5u"])
+def test_what_no_terminal_sends_is_nothing(sequence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = read_typed([sequence.encode(), b"j", b"k"], monkeypatch, apart_s=0.05)
+    assert typed == ["j", "k"]
+
+
+def test_a_terminal_without_cells_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(LinuxDriver, "process_message", lambda _, message: seen.append(message))
+    driver: Any = TerminalDriver.__new__(TerminalDriver)
+    for size in (Size(0, 0), Size(80, 0), Size(80, 24)):
+        driver.process_message(events.Resize(size, size))
+    assert [event.size for event in seen] == [Size(80, 24)]  # type: ignore[attr-defined]
 
 
 async def test_a_typed_joiner_arrives_in_a_search(tmp_path: Path) -> None:

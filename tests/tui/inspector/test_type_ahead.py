@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from textual import events
+from textual.binding import BindingType
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.screens.fact_editor import NewFactEditor
@@ -68,6 +73,48 @@ async def test_a_paste_after_the_slash_is_the_search(path: Path) -> None:
         pilot.app.post_message(events.Paste("number d"))
         send_at_once(pilot, "x")
         await until(pilot, lambda: main_screen(pilot).line == "number dx")
+
+
+class LateScreen(Screen[None]):
+    """A screen that has its widgets late, as on a machine with other work."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [("l", "look")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_begin = asyncio.Event()
+        self.looks: list[bool] = []
+
+    async def on_compose(self) -> None:
+        await self.may_begin.wait()
+
+    def action_look(self) -> None:
+        self.looks.append(self.is_mounted)
+
+
+async def test_a_key_that_comes_back_when_something_else_has_opened_a_screen_waits_for_its_widgets(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("j")
+        screen, key = LateScreen(), events.Key("l", "l")
+        pilot.app.push_screen(screen)
+        key._set_forwarded()  # no widget took it
+        pilot.app.post_message(key)
+        send_at_once(pilot, "l")
+        for _ in range(1000):  # rounds of the event loop, in which the app has had both
+            await asyncio.sleep(0)
+        assert not screen.is_mounted
+        screen.may_begin.set()
+        await until(pilot, lambda: len(screen.looks) == 2)
+        assert screen.looks == [True, True]
+
+
+async def test_keys_behind_one_that_nobody_finishes_come_by_themselves_and_in_order(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("slash", "x")
+        app: Any = pilot.app
+        app._current, app._current_since = events.Key("x", "x"), time.monotonic()  # its widget has gone with it
+        send_at_once(pilot, *"abc")
+        await until(pilot, lambda: "/ xabc" in screen_text(pilot))
 
 
 async def test_every_key_of_a_burst_counts_once(path: Path) -> None:

@@ -134,7 +134,7 @@ class TerminalDriver(LinuxDriver):
             output.answer(ASK_MODE)
         elif isinstance(message, events.CursorPosition) and output is not None:
             output.answer(ASK_CURSOR)
-        else:
+        elif not (isinstance(message, events.Resize) and not message.size):  # a terminal without cells is none
             if isinstance(message, events.Key) and output is not None:
                 output.press()
             super().process_message(message)
@@ -202,7 +202,14 @@ class TerminalDriver(LinuxDriver):
             text, held = held + text, ""
             if part := PART_OF_KEY.search(text):
                 text, held = text[: part.start()], part[0]
-            for event in parser.feed(text) if text else ():
+            try:
+                typed_events = list(parser.feed(text)) if text else []
+            except (
+                ValueError,
+                OverflowError,
+            ):  # a number that is no character: no key of a terminal, and the parser is broken
+                typed_events, parser = [], XTermParser(self._debug)
+            for event in typed_events:
                 self.process_message(keep_joiner(event))
 
     def _find_wait_s(self) -> float:

@@ -17,6 +17,9 @@ from textual.dom import DOMNode
 LONGEST_S = 1.0
 """After this long a key counts as handled, whatever has become of it."""
 
+LATER_S = 0.01
+"""So much later it is surely over."""
+
 
 class TypeAhead(App[int]):
     """An app that takes the next key, or the next paste, when the one before has been handled."""
@@ -33,19 +36,35 @@ class TypeAhead(App[int]):
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif self._current is not None and time.monotonic() - self._current_since < LONGEST_S:
-            self._waiting.append(event)
         else:
-            await self._hand_over(event)
+            self._waiting.append(event)
+            await self._hand_over_next()
+
+    async def _hand_over_next(self) -> None:
+        """Hand over what waits longest, unless the one before it is not handled yet; look again when it counts as handled."""
+        rest_s = self._current_since + LONGEST_S - time.monotonic()
+        if self._waiting and (self._current is None or rest_s <= 0):
+            await self._hand_over(self._waiting.popleft())
+        elif len(self._waiting) == 1:
+            self.set_timer(rest_s + LATER_S, self._hand_over_next)
 
     async def _hand_over(self, event: events.Key | events.Paste) -> None:
         self._current, self._current_since = event, time.monotonic()
+        if self._waiting:
+            self.set_timer(LONGEST_S + LATER_S, self._hand_over_next)
+        if self._waits_for_screen(event):
+            return
         self._target = self.focused or self.screen
         await super().on_event(event)
         if event.is_forwarded:
             self._follow(event, self._target)
         else:  # a binding that goes before the focus
             self._settle(event, self._target)
+
+    def _waits_for_screen(self, event: events.Key | events.Paste) -> bool:
+        """Keep an event for a screen that was opened just now: its bindings act on widgets that it does not have yet."""
+        screen = self.screen
+        return not screen.is_mounted and screen.call_later(self.call_later, self._hand_over, event)
 
     def _follow(self, event: events.Key | events.Paste, node: DOMNode) -> None:
         """Look at the event once a node has had it: handled there, or on its way to the parent."""
@@ -61,6 +80,9 @@ class TypeAhead(App[int]):
 
     async def _on_key(self, event: events.Key) -> None:
         # Textual calls this before its own `_on_key`, which runs the binding: what is called later comes after both.
+        if self._waits_for_screen(events.Key(event.key, event.character)):
+            event.prevent_default()
+            return
         self.call_later(self._settle, event, self._target)
 
     def _settle(self, event: events.Key | events.Paste, node: DOMNode | None) -> None:
@@ -79,5 +101,4 @@ class TypeAhead(App[int]):
     async def _finish(self, event: events.Key | events.Paste) -> None:
         if event is self._current:
             self._current = None
-            if self._waiting:
-                await self._hand_over(self._waiting.popleft())
+            await self._hand_over_next()

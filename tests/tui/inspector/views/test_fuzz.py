@@ -1,4 +1,5 @@
-"""Random hands on the inspector, over all views, while another process writes: `tests.fuzz_inspector` tries more."""
+"""Random hands on the inspector while another process writes: `tests.fuzz_inspector` and
+`tests.fuzz_terminal` try more."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz_inspector import fuzz_inspector
+from tests.fuzz_terminal import fuzz_terminal
 
 
 @pytest.fixture
@@ -27,3 +29,10 @@ async def test_no_few_random_actions_break_the_inspector_or_the_store(folder: Pa
 @pytest.mark.parametrize("seed", range(1, 6))
 async def test_no_random_actions_break_the_inspector_or_the_store(folder: Path, seed: int) -> None:
     assert await fuzz_inspector(folder / "memory.db", 2_000, seed) == 2_000
+
+
+@pytest.mark.fuzz
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_no_random_bytes_and_signals_break_the_program_in_its_terminal(tmp_path: Path, seed: int) -> None:
+    assert fuzz_terminal(tmp_path, seed) > 0
