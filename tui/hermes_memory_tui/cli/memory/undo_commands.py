@@ -21,7 +21,6 @@ SHOWN = 20
 @add_examples(
     ("undo", "the newest change"),
     ("undo --session claude-code --dry-run", "what undoing all writes of a session would do"),
-    ("undo --teammate mallory --dry-run", "what taking back all that a teammate wrote would do"),
     ("undo --last 3 --leave-conflicts", "the newest three, without those that others built on"),
 )
 @click.command("undo", short_help="Undo changes.")
