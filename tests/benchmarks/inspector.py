@@ -126,8 +126,12 @@ class Terminal:
     def rest(self, seconds: float) -> None:
         """Read along for a while: until everything is loaded that is loaded after the first frame."""
         begin = time.perf_counter()
-        while time.perf_counter() - begin < seconds:
-            self.stream.feed(self.read(0.05).replace(MODE_QUESTION, b""))
+        while (data := self.read(0.0)) or time.perf_counter() - begin < seconds:
+            self.feed(data or self.read(0.05))
+
+    def feed(self, data: bytes) -> None:
+        """Draw what came."""
+        self.stream.feed(data.replace(MODE_QUESTION, b""))
 
     def seen(self, text: str, patience_s: float = 10.0) -> float:
         """Seconds until a text stands on the screen."""
@@ -135,20 +139,22 @@ class Terminal:
         while time.perf_counter() - begin < patience_s:
             data = self.read(0.02)
             if data:
-                self.stream.feed(data.replace(MODE_QUESTION, b""))
+                self.feed(data)
                 if any(text in line for line in self.screen.display):
                     return time.perf_counter() - begin
         raise TimeoutError(f"{text!r} was not seen:\n" + "\n".join(self.screen.display))
 
     def key(self, key: bytes) -> float:
         """Seconds from the key to the end of the next frame."""
-        while self.read(0.0):
-            pass
-        begin = time.perf_counter()
+        self.rest(0.0)
+        begin, frame = time.perf_counter(), b""
         os.write(self.fd, key)
         while time.perf_counter() - begin < 5:
-            if END_OF_FRAME in self.read(1.0):
-                return time.perf_counter() - begin
+            frame += self.read(1.0)
+            if END_OF_FRAME in frame:
+                passed = time.perf_counter() - begin
+                self.feed(frame)  # only what changed is sent: a frame that is missed leaves its place wrong
+                return passed
         raise TimeoutError(f"no frame after {key!r}")
 
 
@@ -234,6 +240,7 @@ def typing(store: Path, rounds: int) -> dict[str, object]:
             last = time.perf_counter()
             while time.perf_counter() - last < 0.5:
                 data = terminal.read(0.05)
+                terminal.feed(data)
                 if END_OF_FRAME in data:
                     last = time.perf_counter()
                 if time.perf_counter() - begin > 3:
