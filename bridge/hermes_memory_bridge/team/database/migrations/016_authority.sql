@@ -317,8 +317,10 @@ BEGIN
     RETURNING f.seq
   )
   SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
-  DELETE FROM hm.conflict c USING hm.item f
-  WHERE c.theme = asked AND c.id = ANY (uids) AND f.theme = asked AND f.id = c.id AND (f.state = 2 OR c.hlc = ANY (f.anc));
+  IF EXISTS (SELECT FROM hm.conflict c WHERE c.theme = asked AND c.id = ANY (uids)) THEN  -- which spares nearly all pushes a join
+    DELETE FROM hm.conflict c USING hm.item f
+    WHERE c.theme = asked AND c.id = ANY (uids) AND f.theme = asked AND f.id = c.id AND (f.state = 2 OR c.hlc = ANY (f.anc));
+  END IF;
   -- A vector belongs to one text, and does not outlive it.
   IF to_regclass('hm.vector') IS NOT NULL THEN
     DELETE FROM hm.vector v USING hm.item f
