@@ -14,17 +14,14 @@ from hermes_memory_store.memory.reversal import format_fact_name
 from hermes_memory_store.model import STANDING_TIERS, Tier
 from hermes_memory_store.rows.mutation import FactRow, Mutation, find_standing_fact
 
-FACTS_OF_TEAMMATE = """
+ORIGINS_OF_TEAMMATE = "SELECT id FROM origins WHERE teammate >= ?1 || '/' AND teammate < ?1 || '0'"
+
+FACTS_OF_TEAMMATE = f"""
     SELECT uid FROM journal WHERE entity = 'fact' AND (?2 IS NULL OR theme_id = ?2)
       AND actor_id = (SELECT id FROM actors WHERE kind = 'sync' AND name = ?1)
     UNION
     SELECT uid FROM facts WHERE (?2 IS NULL OR theme_id = ?2)
-      AND origin_id IN (SELECT id FROM origins WHERE teammate >= ?1 || '/' AND teammate < ?1 || '0')
-"""
-
-IS_AUTHOR = """
-    SELECT 1 FROM facts JOIN origins o ON o.id = origin_id
-    WHERE facts.uid = ?2 AND teammate >= ?1 || '/' AND teammate < ?1 || '0'
+      AND origin_id IN ({ORIGINS_OF_TEAMMATE})
 """
 
 HISTORY = """
@@ -65,29 +62,30 @@ class TeammateUndo:
     touched: list[bytes] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     """What is left as it is, and why."""
+    _origins: frozenset[int] = frozenset()
+    """Of facts that he brought first."""
 
     def take_back(self, theme_id: int | None) -> None:
         """Take back all of it, in one theme or in all."""
         conn = self.change.conn
-        rows = [self.change.fact_row(uid) for (uid,) in conn.execute(FACTS_OF_TEAMMATE, (self.role, theme_id))]
-        standing = [row for row in rows if row is not None and row.tier != Tier.WITHDRAWN]
-        kept = [row for row in standing if not self._withdraw(row)]
-        for row in kept:  # places are free by now
-            self._restore(row)
+        self._origins = frozenset(key for (key,) in conn.execute(ORIGINS_OF_TEAMMATE, (self.role,)))
+        kept = []
+        for (uid,) in conn.execute(FACTS_OF_TEAMMATE, (self.role, theme_id)).fetchall():
+            row = self.change.fact_row(uid)
+            if row is None or row.tier == Tier.WITHDRAWN:
+                continue
+            history, numbers = self._load_history(row)
+            words = history["content"]
+            if words.is_his and not words.has_former:
+                self.change.update_fact(row, "withdraw", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
+                self._note(row, numbers)
+            else:
+                kept.append((row, history, numbers))
+        for row, history, numbers in kept:  # places are free by now
+            self._restore(row, history, numbers)
 
-    def _withdraw(self, row: FactRow) -> bool:
-        """Withdraw a fact that has no words but his."""
-        history, numbers = self._load_history(row)
-        words = history["content"]
-        if not words.is_his or words.has_former:
-            return False
-        self.change.update_fact(row, "withdraw", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
-        self._note(row, numbers)
-        return True
-
-    def _restore(self, row: FactRow) -> None:
+    def _restore(self, row: FactRow, history: dict[str, ColumnHistory], numbers: list[int]) -> None:
         """Return the columns that are as he left them to what they were before him."""
-        history, numbers = self._load_history(row)
         former = {name: one.former for name, one in history.items() if one.is_his and one.has_former}
         if "tier" in former:
             former["superseded_by"] = history["superseded_by"].former
@@ -125,11 +123,10 @@ class TeammateUndo:
         for seq, is_creation, after, kind, name in self.change.conn.execute(HISTORY, (row.uid,)).fetchall():
             said = json.loads(after)
             # Before the server said whose words they are, it named only who had brought a fact first.
-            is_his = kind == "sync" and (name == self.role or (is_creation and not name and self._is_author(row)))
+            is_his = kind == "sync" and (
+                name == self.role or (is_creation and not name and row.origin_id in self._origins)
+            )
             numbers += [seq] if is_his else []
             for column in history if is_creation else history.keys() & said.keys():
                 history[column].note(said.get(column), is_his)
         return history, numbers
-
-    def _is_author(self, row: FactRow) -> bool:
-        return self.change.conn.execute(IS_AUTHOR, (self.role, row.uid)).fetchone() is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from hermes_memory_bridge.team.database.team_server import TeamServer, to_postgres_array
+from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_store.sync.team_sync import SyncRow
 from hermes_memory_store.sync.wire_format import rename_theme_of_row
 
@@ -30,18 +30,7 @@ def push_conflicts(server: TeamServer, theme: str, lost: Sequence[SyncRow]) -> i
 
     :raises TeamError: the database cannot be used now
     """
-    named = {
-        "theme": server.to_name(theme),
-        "ids": server.list_uids(theme, lost),
-        "kinds": [one.kind for one in lost],
-        "contents": [one.content for one in lost],
-        "attrs": [json.dumps(one.attrs, ensure_ascii=False) for one in lost],
-        "states": [one.state for one in lost],
-        "hlcs": [one.hlc for one in lost],
-        "nodes": [one.node for one in lost],
-        "ancestors": [to_postgres_array(one.ancestors) for one in lost],
-    }
-    return int(server.value(PUSH, named))
+    return int(server.value(PUSH, server.to_version_arrays(theme, lost)))
 
 
 def list_conflicts(server: TeamServer, theme: str) -> list[SyncRow]:

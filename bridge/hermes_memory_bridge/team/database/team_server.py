@@ -357,25 +357,31 @@ class TeamServer:
             row = self.conn.execute(
                 PUSH,
                 {
-                    "theme": self.to_name(theme),
+                    **self.to_version_arrays(theme, rows),
                     "by": node,
                     "token": token,
                     "own_ms": clock(),
-                    "ids": to_postgres_array(self.list_uids(theme, rows)),
-                    "kinds": to_postgres_array([one.kind for one in rows]),
-                    "contents": to_postgres_array([one.content for one in rows]),
-                    "attrs": to_postgres_array([json.dumps(one.attrs, ensure_ascii=False) for one in rows]),
                     "supersedes": to_postgres_array([one.supersedes or None for one in rows]),
-                    "states": to_postgres_array([one.state for one in rows]),
-                    "hlcs": to_postgres_array([one.hlc for one in rows]),
-                    "nodes": to_postgres_array([one.node for one in rows]),
-                    "ancestors": to_postgres_array([to_postgres_array(one.ancestors) for one in rows]),
                     "origins": to_postgres_array([format_origin_column(one.origin) for one in rows]),
                     "claims": self.list_claims(theme),
                 },
             ).fetchone()
         assert row is not None
         return to_push_result(rows, row[0], row[1], row[2], token)
+
+    def to_version_arrays(self, theme: str, rows: Sequence[SyncRow]) -> dict[str, str]:
+        """Return the theme's name in the database, and what makes up its versions as PostgreSQL arrays, one a column."""
+        return {
+            "theme": self.to_name(theme),
+            "ids": to_postgres_array(self._list_uids(theme, rows)),
+            "kinds": to_postgres_array([one.kind for one in rows]),
+            "contents": to_postgres_array([one.content for one in rows]),
+            "attrs": to_postgres_array([json.dumps(one.attrs, ensure_ascii=False) for one in rows]),
+            "states": to_postgres_array([one.state for one in rows]),
+            "hlcs": to_postgres_array([one.hlc for one in rows]),
+            "nodes": to_postgres_array([one.node for one in rows]),
+            "ancestors": to_postgres_array([to_postgres_array(one.ancestors) for one in rows]),
+        }
 
     def pull(self, theme: str, after: int, limit: int = PAGE) -> RowPage:
         """Return the rows after a position in a theme, in order, but for captured turns.
@@ -409,13 +415,13 @@ class TeamServer:
         """
         named = {
             "theme": self.to_name(theme),
-            "ids": self.list_uids(theme, lost),
+            "ids": self._list_uids(theme, lost),
             "hlcs": [one.hlc for one in lost],
             "nodes": [one.node for one in lost],
         }
         return [(row[0], self._parse_row(theme, row)) for row in self.rows(WINNERS, named)]
 
-    def list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
+    def _list_uids(self, theme: str, rows: Sequence[SyncRow]) -> list[Uid]:
         """Return the uids that rows of a theme have in the database."""
         name = self.to_name(theme)
         return [one.uid for one in (rows if name == theme else (rename_theme_of_row(one, name) for one in rows))]
