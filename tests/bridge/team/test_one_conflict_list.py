@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.errors import CheckViolation, InsufficientPrivilege, ProgramLimitExceeded
 
+from hermes_memory_bridge.team import shared_conflicts
 from hermes_memory_store.model import Uid
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.people import THEME, Person, settle, team_of
@@ -85,6 +86,23 @@ def test_an_exchange_with_nothing_new_asks_for_no_conflicts(database: Database, 
         seq = database.one("SELECT seq FROM hm.clock")
         settle(ann, bob)
         assert database.one("SELECT seq FROM hm.clock") == seq
+
+
+def test_more_conflicts_than_one_push_takes_are_kept_in_one_exchange(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_conflicts, "MOST", 2)
+    with team_of(database, tmp_path, ann="curate", bob="curate", cleo="curate") as (ann, bob, cleo):
+        facts = [ann.write(f"D[part.{n}]: decision {n}") for n in range(7)]
+        settle(ann, bob, cleo)
+        for n, fact in enumerate(facts):
+            ann.store.facts.edit(fact.uid, f"by ann {n}")
+            bob.store.facts.edit(fact.uid, f"by bob {n}")
+        ann.exchange()
+        bob.exchange()
+        assert database.one("SELECT count(*) FROM hm.conflict") == len(lost(bob)) == 7
+        settle(ann, bob, cleo)
+        assert lost(ann) == lost(bob) == lost(cleo)
 
 
 KEPT = (

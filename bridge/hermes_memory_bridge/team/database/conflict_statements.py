@@ -15,6 +15,9 @@ from hermes_memory_store.sync.wire_format import rename_theme_of_row
 MOST = 500
 """Versions of one push."""
 
+MOST_BYTES = 2 * 2**20
+"""Bytes of their contents, or one: the database takes twice as many, with what describes them."""
+
 PUSH = """
 SELECT hm.push_conflicts(
   %(theme)s, %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[], %(states)s::smallint[],
@@ -26,7 +29,7 @@ LIST = "SELECT * FROM hm.list_conflicts(%s)"
 
 
 def push_conflicts(server: TeamServer, theme: str, lost: Sequence[SyncRow]) -> int:
-    """Push versions that lost, at most `MOST`; return how many the database had not.
+    """Push versions that lost, at most `MOST` and of `MOST_BYTES`; return how many the database had not.
 
     :raises TeamError: the database cannot be used now
     """
