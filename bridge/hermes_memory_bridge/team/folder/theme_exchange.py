@@ -126,8 +126,8 @@ class ThemeExchange:
         self._adopt(folder.name)
         self._talks = bool(self.store.shared_turns.themes([self.theme]))
         self._read(listed)
-        self._offer_everything()
         self._look_for_missed(folder, listed, at_once=at_once)
+        self._offer_everything()  # last: what it writes is not in the list, and reading on would take it for carried by others
         self._remove_gone(listed)
         self._write()
         self._erase(at_once=at_once)

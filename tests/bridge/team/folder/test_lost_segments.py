@@ -133,6 +133,23 @@ def test_notes_that_are_lost_with_the_position_of_the_store_cost_nothing_but_wri
     assert there.contents() == ["8080"]
 
 
+def test_who_lost_his_notes_writes_everything_again_also_beside_what_he_holds_back(make: Maker) -> None:
+    here, there, third = make(), make(), make()
+    there.offset_ms = 86_400_000
+    there.write("V[port]: of tomorrow")
+    there.sync()
+    here.write("V[port]: 8080")
+    here.sync()
+    before = here.files()
+    notes_of(here).unlink()
+    here.restart()
+    here.sync()
+    for path in before:  # which belong to nobody any more
+        path.unlink()
+    third.sync()
+    assert third.contents() == ["8080"]
+
+
 def test_a_purged_word_that_comes_back_under_another_name_is_taken_out(make: Maker, tmp_path: Path) -> None:
     here, there = make(), make()
     uid = here.write("V[key]: xylophone")
