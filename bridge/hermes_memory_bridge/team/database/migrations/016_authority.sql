@@ -121,6 +121,11 @@ ALTER TABLE hm.item ADD CONSTRAINT item_turn CHECK (
   ) IS TRUE
 );
 
+-- Each theme's newest mark is at its newest row or behind it, and stays so: a push tells by it whether its counter is right.
+INSERT INTO hm.mark (theme, seq, token, node)
+SELECT i.theme, max(i.seq), gen_random_uuid(), '00000000-0000-0000-0000-000000000000' FROM hm.item i GROUP BY i.theme
+HAVING max(i.seq) > coalesce((SELECT max(m.seq) FROM hm.mark m WHERE m.theme = i.theme), 0);
+
 -- Versions that lost against one that did not know of them, until a person decides; whoever has the winner alone would never hear of them.
 CREATE TABLE hm.conflict (
   theme     text NOT NULL,
@@ -248,14 +253,17 @@ BEGIN
       ELSE moment END
   RETURNING c.seq - rows, c.announced_at = moment INTO base, is_due;
   PERFORM hm.claim(asked, by, claims);
-  taken := greatest(
-    (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
-    (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND i.is_turn),
-    (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked)
-  );
-  IF taken > base THEN
-    base := taken;
-    UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
+  taken := (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked);
+  IF taken IS DISTINCT FROM base THEN  -- else nothing came after the mark that the last push left, behind all there was
+    taken := greatest(
+      taken,
+      (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
+      (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND i.is_turn)
+    );
+    IF taken > base THEN
+      base := taken;
+      UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
+    END IF;
   END IF;
   INSERT INTO hm.mark (theme, seq, token, node) VALUES (asked, base + rows, token, by);
   IF is_due THEN  -- without the theme's name: whoever may connect may listen
@@ -276,6 +284,8 @@ CREATE FUNCTION hm.push(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   hash_key text := (SELECT s.value FROM hm.setting s WHERE s.name = 'hash_key');
+  changed uuid[];
+  shas bytea[];
   is_curator boolean := coalesce(asked = ANY (hm.allowed_themes('curate')), true);
 BEGIN
   base := hm.tick(asked, by, token, cardinality(uids), greatest(
@@ -314,18 +324,17 @@ BEGIN
       WHERE CASE WHEN 'turn' IN (f.kind, excluded.kind) THEN f.kind = excluded.kind AND f.state = 0 AND excluded.state = 2
             ELSE (excluded.state = 2, excluded.hlc, excluded.node)
                > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest(ms, own_ms) + 300000 THEN 0 ELSE f.hlc END, f.node) END
-    RETURNING f.seq
+    RETURNING f.seq, f.id, CASE WHEN f.state = 0 THEN f.content_sha END AS sha
   )
-  SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
+  SELECT coalesce(array_agg(w.seq), '{}'), array_agg(w.id), array_agg(w.sha) INTO won, changed, shas FROM w;
   IF EXISTS (SELECT FROM hm.conflict c WHERE c.theme = asked AND c.id = ANY (uids)) THEN  -- which spares nearly all pushes a join
     DELETE FROM hm.conflict c USING hm.item f
     WHERE c.theme = asked AND c.id = ANY (uids) AND f.theme = asked AND f.id = c.id AND (f.state = 2 OR c.hlc = ANY (f.anc));
   END IF;
   -- A vector belongs to one text, and does not outlive it.
   IF to_regclass('hm.vector') IS NOT NULL THEN
-    DELETE FROM hm.vector v USING hm.item f
-    WHERE v.theme = asked AND v.id = ANY (uids) AND f.theme = asked AND f.id = v.id
-      AND (f.state <> 0 OR f.content_sha IS DISTINCT FROM v.content_sha);
+    DELETE FROM hm.vector v USING unnest(changed, shas) AS f (id, sha)
+    WHERE v.theme = asked AND v.id = f.id AND v.content_sha IS DISTINCT FROM f.sha;
   END IF;
 END $$;
 
