@@ -56,6 +56,8 @@ DROP_RIGHTS = (
     "DELETE FROM hm.member m WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = m.role) RETURNING role::text"
 )
 
+DROP_HEADS = "DELETE FROM hm.chain_head h WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = h.role)"
+
 TOO_LARGE = f"SELECT id::text FROM hm.item WHERE {IS_TOO_LARGE} ORDER BY id"
 
 
@@ -95,5 +97,6 @@ def repair_team_database(dsn: str) -> RepairResult:
             stamped += [uid for (uid,) in conn.execute(STAMP_AGAIN, {"theme": theme, "nobody": NOBODY}).fetchall()]
         emptied = conn.execute(EMPTY_PURGED).rowcount
         roles = [role for (role,) in conn.execute(DROP_RIGHTS).fetchall()]
+        conn.execute(DROP_HEADS)
         too_large = [uid for (uid,) in conn.execute(TOO_LARGE).fetchall()]
     return RepairResult(counters, stamped, emptied, roles, too_large)

@@ -272,6 +272,45 @@ BEGIN
   RETURN base;
 END $$;
 
+-- Heads of the machines' journals, which tell a machine whose newest changes were cut off or rewritten: those of a role and a store's
+-- name are kept and told for that role alone. All but the newest one are kept since a later journal did not have them.
+CREATE TABLE hm.chain_head (
+  role name NOT NULL,
+  node uuid NOT NULL,
+  seq bigint NOT NULL CHECK (seq > 0),
+  hash bytea NOT NULL CHECK (octet_length(hash) BETWEEN 16 AND 32),
+  at timestamptz NOT NULL CHECK (at BETWEEN '1970-01-01' AND '9999-01-01'),
+  pushed_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (role, node, hash)
+);
+
+-- Keeps the head of a store's journal in the place of those that its journal still has, or that do not count since a backup was
+-- restored; all others stay, 8 of them, and so do the stores of a role that said something last, 100 of them.
+CREATE FUNCTION hm.keep_head(by uuid, head_seq bigint, head_hash bytea, head_at timestamptz, past bytea[] DEFAULT '{}') RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  gone bigint;
+BEGIN
+  IF hm.allowed_themes() = '{}' THEN
+    RAISE insufficient_privilege USING MESSAGE = format('%s may read no theme', session_user);
+  END IF;
+  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (past);
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  INSERT INTO hm.chain_head (role, node, seq, hash, at) VALUES (session_user, by, head_seq, head_hash, head_at)
+  ON CONFLICT (role, node, hash) DO UPDATE SET pushed_at = now();
+  IF gone > 0 THEN  -- as by nearly every push: there are no more than before
+    RETURN;
+  END IF;
+  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (ARRAY(
+    SELECT o.hash FROM hm.chain_head o WHERE o.role = session_user AND o.node = by AND o.hash <> head_hash
+    ORDER BY o.seq DESC, o.hash OFFSET 8
+  ));
+  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = ANY (ARRAY(
+    SELECT o.node FROM hm.chain_head o WHERE o.role = session_user AND o.node <> by GROUP BY o.node
+    ORDER BY max(o.pushed_at) DESC, o.node OFFSET 99
+  ));
+END $$;
+
 -- Takes versions of rows. Of two versions the purged one wins, then the one of the higher clock, then of the higher node; what is
 -- stamped more than five minutes ahead is left out, and one that was taken when a clock was wrong loses against any other. A turn is
 -- only ever erased, and nothing else becomes a turn. A purge empties its row. The first origin of a row stands, and who brought it is
@@ -280,6 +319,7 @@ END $$;
 CREATE FUNCTION hm.push(
   asked text, by uuid, token uuid, own_ms bigint, uids uuid[], kinds text[], texts text[], about text[], replaced uuid[],
   states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[], claims text[] DEFAULT NULL,
+  head_seq bigint DEFAULT NULL, head_hash bytea DEFAULT NULL, head_at timestamptz DEFAULT NULL, past bytea[] DEFAULT '{}',
   OUT base bigint, OUT ms bigint, OUT won bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -335,6 +375,9 @@ BEGIN
   IF to_regclass('hm.vector') IS NOT NULL THEN
     DELETE FROM hm.vector v USING unnest(changed, shas) AS f (id, sha)
     WHERE v.theme = asked AND v.id = f.id AND v.content_sha IS DISTINCT FROM f.sha;
+  END IF;
+  IF head_seq IS NOT NULL THEN
+    PERFORM hm.keep_head(by, head_seq, head_hash, head_at, past);
   END IF;
 END $$;
 
