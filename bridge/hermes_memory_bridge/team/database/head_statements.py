@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_memory_bridge.team.database.team_server import TeamServer, to_hash_array
+from hermes_memory_bridge.team.database.team_server import TeamServer, to_hash, to_hash_array
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.rows.journal_receipt import ChainHead
 
 LIST = "SELECT * FROM hm.list_heads(%s::uuid)"
 
-KEEP = "SELECT hm.keep_head(%s::uuid, %s, decode(%s, 'hex'), %s::timestamptz, %s::bytea[])"
+KEEP = "SELECT hm.keep_head(%s::uuid, %s, %s::bytea, %s::timestamptz, %s::bytea[])"
 
 
 def list_heads(server: TeamServer, node: str) -> list[ChainHead]:
@@ -27,4 +27,4 @@ def keep_head(server: TeamServer, node: str, head: ChainHead, *, past: Sequence[
     :param past: heads that it takes the place of
     :raises TeamError: the database cannot be used now
     """
-    server.rows(KEEP, (node, head.seq, head.hash, head.at, to_hash_array(past)))
+    server.rows(KEEP, (node, head.seq, to_hash(head), head.at, to_hash_array(past)))

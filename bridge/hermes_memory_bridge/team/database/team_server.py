@@ -109,7 +109,7 @@ PUSH = """
 SELECT * FROM hm.push(
   %(theme)s, %(by)s, %(token)s, %(own_ms)s, %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[],
   %(supersedes)s::uuid[], %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::text[],
-  %(origins)s::text[], %(claims)s::text[], %(head_seq)s, decode(%(head_hash)s, 'hex'), %(head_at)s::timestamptz, %(past)s::bytea[]
+  %(origins)s::text[], %(claims)s::text[], %(head_seq)s, %(head_hash)s::bytea, %(head_at)s::timestamptz, %(past)s::bytea[]
 )
 """
 
@@ -383,7 +383,7 @@ class TeamServer:
                     "origins": to_postgres_array([format_origin_column(one.origin) for one in rows]),
                     "claims": self.list_claims(theme),
                     "head_seq": new_head.head.seq if new_head else None,
-                    "head_hash": new_head.head.hash if new_head else None,
+                    "head_hash": to_hash(new_head.head) if new_head else None,
                     "head_at": new_head.head.at if new_head else None,
                     "past": to_hash_array(new_head.past if new_head else ()),
                 },
@@ -574,7 +574,12 @@ def to_postgres_array(values: Sequence[str | int | None]) -> str:
 
 def to_hash_array(heads: Sequence[ChainHead]) -> str:
     """Format the hashes of heads as a PostgreSQL array."""
-    return to_postgres_array([f"\\x{one.hash}" for one in heads])
+    return to_postgres_array([to_hash(one) for one in heads])
+
+
+def to_hash(head: ChainHead) -> str:
+    """Format the hash of a head as a `bytea`."""
+    return f"\\x{head.hash}"
 
 
 def to_notify_name(theme: str) -> str:

@@ -277,34 +277,30 @@ END $$;
 CREATE TABLE hm.chain_head (
   role name NOT NULL,
   node uuid NOT NULL,
+  place smallint NOT NULL CHECK (place BETWEEN 0 AND 8),
   seq bigint NOT NULL CHECK (seq > 0),
   hash bytea NOT NULL CHECK (octet_length(hash) BETWEEN 16 AND 32),
   at timestamptz NOT NULL CHECK (at BETWEEN '1970-01-01' AND '9999-01-01'),
   pushed_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (role, node, hash)
+  PRIMARY KEY (role, node, place)
 );
 
 -- Keeps the head of a store's journal in the place of those that its journal still has, or that do not count since a backup was
--- restored; all others stay, 8 of them, and so do the stores of a role that said something last, 100 of them.
+-- restored. All others stay, but for the oldest one where there is no place left, and so do the 100 stores of a role that pushed last.
 CREATE FUNCTION hm.keep_head(by uuid, head_seq bigint, head_hash bytea, head_at timestamptz, past bytea[] DEFAULT '{}') RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  gone bigint;
 BEGIN
   IF hm.allowed_themes() = '{}' THEN
     RAISE insufficient_privilege USING MESSAGE = format('%s may read no theme', session_user);
   END IF;
-  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (past);
-  GET DIAGNOSTICS gone = ROW_COUNT;
-  INSERT INTO hm.chain_head (role, node, seq, hash, at) VALUES (session_user, by, head_seq, head_hash, head_at)
-  ON CONFLICT (role, node, hash) DO UPDATE SET pushed_at = now();
-  IF gone > 0 THEN  -- as by nearly every push: there are no more than before
-    RETURN;
-  END IF;
-  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (ARRAY(
-    SELECT o.hash FROM hm.chain_head o WHERE o.role = session_user AND o.node = by AND o.hash <> head_hash
-    ORDER BY o.seq DESC, o.hash OFFSET 8
-  ));
+  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (past || head_hash);
+  INSERT INTO hm.chain_head (role, node, place, seq, hash, at)
+  SELECT session_user, by, p.place, head_seq, head_hash, head_at
+  FROM generate_series(0, 8) AS p (place)
+  LEFT JOIN hm.chain_head h ON h.role = session_user AND h.node = by AND h.place = p.place
+  ORDER BY h.seq NULLS FIRST, p.place LIMIT 1
+  ON CONFLICT (role, node, place) DO UPDATE
+    SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, pushed_at = excluded.pushed_at;
   DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = ANY (ARRAY(
     SELECT o.node FROM hm.chain_head o WHERE o.role = session_user AND o.node <> by GROUP BY o.node
     ORDER BY max(o.pushed_at) DESC, o.node OFFSET 99
@@ -377,7 +373,11 @@ BEGIN
     WHERE v.theme = asked AND v.id = f.id AND v.content_sha IS DISTINCT FROM f.sha;
   END IF;
   IF head_seq IS NOT NULL THEN
-    PERFORM hm.keep_head(by, head_seq, head_hash, head_at, past);
+    UPDATE hm.chain_head h SET seq = head_seq, hash = head_hash, at = head_at, pushed_at = now()
+    WHERE h.role = session_user AND h.node = by AND h.hash = past[1] AND cardinality(past) = 1;
+    IF NOT FOUND THEN
+      PERFORM hm.keep_head(by, head_seq, head_hash, head_at, past);
+    END IF;
   END IF;
 END $$;
 

@@ -165,8 +165,8 @@ END $$;
 CREATE FUNCTION hm.list_heads(asking uuid) RETURNS TABLE (seq bigint, hash text, at_ms bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  RETURN QUERY SELECT h.seq, encode(h.hash, 'hex'), (extract(epoch FROM h.at) * 1000)::bigint FROM hm.chain_head h
-    WHERE h.role = session_user AND h.node = asking ORDER BY h.seq DESC, h.hash;
+  RETURN QUERY SELECT DISTINCT h.seq, encode(h.hash, 'hex'), (extract(epoch FROM h.at) * 1000)::bigint FROM hm.chain_head h
+    WHERE h.role = session_user AND h.node = asking ORDER BY 1 DESC, 2;
 END $$;
 
 CREATE FUNCTION hm.list_turn_states(asked text) RETURNS TABLE (id text, state smallint)
