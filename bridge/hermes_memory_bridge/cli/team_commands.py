@@ -38,6 +38,7 @@ from hermes_memory_bridge.team.database.team_states import (
     to_team_state,
 )
 from hermes_memory_bridge.team.folder.folder_state import FolderSettings
+from hermes_memory_bridge.team.sync_comparison import merge_comparisons
 from hermes_memory_bridge.team.sync_control import merge_sync_status, write_paused
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
@@ -543,8 +544,9 @@ def steer_sync(db: str | None, as_json: bool, action: str) -> None:
 def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: str) -> int:
     """Compare every row of both sides, and list those that differ.
 
-    Exit code 1 when they differ, or when not everything is exchanged. With --canary words that were made for it are purged,
-    the database's tables are rewritten, and its files are searched for them.
+    The database keeps the head of this machine's journal, too, and tells when its newest changes were cut off or rewritten.
+    Exit code 1 when it does, when rows differ, or when not everything is exchanged. With --canary words that were made for it are
+    purged, the database's tables are rewritten, and its files are searched for them.
     """
     if canary:
         return verify_erasure(as_json, prompt_for_dsn(admin_dsn, "the owner's DSN: "))
@@ -555,15 +557,15 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
     else:
         syncers = open_own_syncers(paths)
         refuse_missing_store(Path(paths.store))
-        themes = []
+        comparisons = []
         for syncer in syncers:
             compared = syncer.verify()
             syncer.start()
             try:
-                themes += compared.result(LONG_S)
+                comparisons.append(compared.result(LONG_S))
             finally:
                 syncer.stop()
-        found = {"same": all(one.same for one in themes), "themes": [one.as_dict() for one in themes]}
+        found = merge_comparisons(comparisons).as_dict()
     lines = []
     for theme in found["themes"]:
         lines.append(f"{theme['theme']}: {format_verification(theme)}, {theme['rows']} rows")
@@ -571,10 +573,13 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
             lines += [f"  {uid} {words}" for uid in theme[name]]
         if theme["waiting"]:
             lines.append(f"  {theme['waiting']} not sent")
-    print_answer(
-        as_json, found, "\n".join(lines) or "no theme is shared: set `sync = true` for one in memory-themes.toml"
-    )
-    return 0 if found["same"] else 1
+    if not lines:
+        lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
+    journal = found["journal"]
+    if journal is not None:
+        lines.append(f"journal: {'' if journal['held'] else 'CUT OFF OR REWRITTEN: '}{journal['words']}")
+    print_answer(as_json, found, "\n".join(lines))
+    return 0 if found["same"] and (journal is None or journal["held"]) else 1
 
 
 team_group.add_command(sync_verify_command)

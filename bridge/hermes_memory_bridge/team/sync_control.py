@@ -16,6 +16,7 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn
 from hermes_memory_bridge.team.database.team_states import COMPLETE_STATES, NO_DRIVER, NOT_NAMED, TeamError, TeamState
 from hermes_memory_bridge.team.folder.folder_state import FolderSettings
+from hermes_memory_bridge.team.sync_comparison import merge_comparisons
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
 from hermes_memory_store.errors import ArgumentError
 
@@ -155,8 +156,7 @@ class TeamSync:
             self._folder_number = number[-1]
             return {"number": number[0], **self._status()}
         if action == "verify":
-            found = [theme for one in running for theme in await asyncio.wrap_future(one.verify())]
-            return {"same": all(one.same for one in found), "themes": [one.as_dict() for one in found]}
+            return merge_comparisons([await asyncio.wrap_future(one.verify()) for one in running]).as_dict()
         return self._status()
 
     def _unlock(self, passphrase: str) -> dict[str, Any]:

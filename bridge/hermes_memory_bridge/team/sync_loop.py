@@ -13,7 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -31,6 +31,7 @@ from hermes_memory_bridge.team.database.team_states import (
     TeamState,
     to_incomplete_state,
 )
+from hermes_memory_bridge.team.sync_comparison import JournalReport, SyncComparison, ThemeDifferences
 from hermes_memory_bridge.team.sync_outcome import ProgressCallback, SyncOutcome
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.backoff import Backoff
@@ -69,47 +70,6 @@ RECHECK_S = 600.0
 
 class SyncStopped(Exception):
     """The syncer was told to stop in the middle of a sync."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThemeDifferences:
-    """The differences between the two sides of one theme; all empty when there are none."""
-
-    theme: str
-    rows: int
-    differ: list[str]
-    only_here: list[str]
-    only_there: list[str]
-    waiting: int
-    """Rows and turns that are not sent yet, which are not compared."""
-    refused: list[str] = field(default_factory=list)
-    """Those of them that the database refused."""
-    held_back: list[str] = field(default_factory=list)
-    """Rows that are there, and are held back here, since their clock is ahead."""
-
-    @property
-    def differs(self) -> bool:
-        """Check whether rows that both sides have, or should have, differ."""
-        return bool(self.differ or self.only_here or self.only_there)
-
-    @property
-    def same(self) -> bool:
-        """Check whether both sides are the same, and nothing is left to sync."""
-        return not (self.differs or self.waiting or self.refused or self.held_back)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the differences as `sync verify --json` prints them."""
-        return {
-            "theme": self.theme,
-            "same": self.same,
-            "rows": self.rows,
-            "waiting": self.waiting,
-            "differ": self.differ,
-            "only_here": self.only_here,
-            "only_there": self.only_there,
-            "refused": self.refused,
-            "held_back": self.held_back,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +182,10 @@ class SyncLoop(ABC, Generic[ConnectionT]):
     def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
         """Return whether each turn that the carrier has of a theme was erased."""
 
+    def compare_journal(self) -> JournalReport | None:
+        """Compare this machine's journal with what the carrier knows of it; None when it keeps nothing of it."""
+        return None
+
     @abstractmethod
     def poll_interval(self) -> float:
         """Return how long to wait for a change before the carrier is asked, in seconds."""
@@ -290,9 +254,9 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             else {}
         )
 
-    def verify(self) -> Future[list[ThemeDifferences]]:
-        """Compare both sides of every theme row by row, and return those that differ."""
-        done: Future[list[ThemeDifferences]] = Future()
+    def verify(self) -> Future[SyncComparison]:
+        """Compare both sides of every theme row by row, and the journal with what the carrier knows of it."""
+        done: Future[SyncComparison] = Future()
         self._jobs.put((self._compare, done))
         self._wake.set()
         return done
@@ -437,7 +401,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
             except Exception as error:
                 done.set_exception(error)
 
-    def _compare(self) -> list[ThemeDifferences]:
+    def _compare(self) -> SyncComparison:
         if not self._may_exchange():
             raise TeamError(self.state)
         self._run_once()
@@ -479,7 +443,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
                     held_back=sorted(held),
                 )
             )
-        return found
+        return SyncComparison(found, self.compare_journal())
 
     def _find_shared_turn_themes(self) -> list[str]:
         """Find the themes whose captured turns are synced."""

@@ -42,6 +42,7 @@ from hermes_memory_bridge.team.database.team_states import (
     to_other_project_state,
     to_taken_name_state,
 )
+from hermes_memory_bridge.team.kept_heads import KeptHeads
 from hermes_memory_bridge.team.shared_conflicts import SharedConflicts
 from hermes_memory_bridge.team.sync_outcome import (
     ProgressCallback,
@@ -121,6 +122,7 @@ class SyncRun:
         self._sharing: list[ThemeSharing] | None = None
         """Themes whose captured turns were exchanged last."""
         self._conflicts = SharedConflicts(store)
+        self.heads = KeptHeads(store)
         self._sent_at: int | None = None
         """The store's version up to which everything was sent: asking for more costs a write, so it is not done idly."""
 
@@ -141,7 +143,7 @@ class SyncRun:
         self._note_closed(server, greeting.closed)
         for theme in self._apart.keys() & cursors.keys():
             outcome.themes[theme].state, outcome.state = self._apart[theme], to_theme_state(theme, self._apart[theme])
-        self._compare_versions(greeting.news)
+        self._compare_versions(server, greeting)
         for news in greeting.news:
             outcome.themes[news.theme].server_seq = news.seq
         for news in greeting.news:
@@ -298,16 +300,19 @@ class SyncRun:
             log.warning("%d versions were stamped by a clock that ran ahead; they are stamped anew", count)
             self._sent_at = None
 
-    def _compare_versions(self, news: Sequence[ThemeNews]) -> None:
+    def _compare_versions(self, server: TeamServer, greeting: Greeting) -> None:
         """Detect whether the database lost data, and whether this store is a copy of one still in use."""
-        sync = self.store.sync
+        sync, news = self.store.sync, greeting.news
         cursors = {one.theme: sync.cursor(one.theme) for one in news}
         unknown = [
             one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
         ]
         if any(one.whole or is_behind_tombstones(cursors[one.theme], one.gc_seq) for one in unknown):
+            former = sync.node
             sync.renew_node()
             log.warning("this memory is a copy, or was cut off while it sent; it goes on under a name of its own")
+            if not greeting.read_only:
+                self.heads.carry_over(server, former)
         for one in news:
             if not one.whole and not is_behind_tombstones(cursors[one.theme], one.gc_seq):
                 count = sync.mark_all_unsent(one.theme)
@@ -517,8 +522,11 @@ class SyncRun:
         """Push rows; one that the database rejects is found by bisection, noted, and blocks nothing."""
         token = new_push_token()
         self._tokens.append(token)
+        new_head = self.heads.renew(server)
         try:
-            return [server.push(theme, self.store.sync.node, rows, token, clock=self.store.clock)]
+            pushed = server.push(theme, self.store.sync.node, rows, token, clock=self.store.clock, new_head=new_head)
+            self.heads.note(new_head)
+            return [pushed]
         except DATA_ERRORS as error:
             if len(rows) == 1:
                 self._note_rejected(rows[0], format_rejection_reason(error))

@@ -14,6 +14,7 @@ from typing import Any
 
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import NOT_NAMED, TeamError
+from hermes_memory_bridge.team.sync_comparison import JournalReport
 from hermes_memory_bridge.team.sync_loop import SyncLoop
 from hermes_memory_bridge.team.sync_outcome import ProgressCallback, SyncOutcome
 from hermes_memory_bridge.team.sync_run import SyncRun
@@ -152,6 +153,12 @@ class Syncer(SyncLoop[TeamServer]):
             after, more = page.cursor.seq, page.more
             self._look_up()
         return digests, rows
+
+    def compare_journal(self) -> JournalReport | None:
+        """Compare this machine's journal with what the database knows of it."""
+        assert self._server is not None
+        assert self._run is not None
+        return self._run.heads.compare(self._server)
 
     def fetch_turn_states(self, theme: str) -> dict[Uid, bool]:
         """Return whether each turn that the database has of a theme was erased."""

@@ -90,7 +90,8 @@ def describe_broken_anchors(report: AnchorReport, newest: int) -> str:
     if report.rewritten:
         one = report.rewritten[0]
         said.append(
-            f"row {one.head.seq} is not the one that {one.source} knows of {one.head.at}: the journal was rewritten"
+            f"row {one.head.seq} is not the one that {one.source} knows of {one.head.at}: the journal was rewritten,"
+            " or cut off before it and continued"
         )
     return "; ".join(said)
 

@@ -20,6 +20,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Actor, Change, Check, Millis, Origin
+from hermes_memory_store.rows.journal_receipt import ChainHead, is_head_held, load_restore_time, read_chain_head
 from hermes_memory_store.rows.name_keys import Names
 
 FIRST_HASH = b"\x00" * 20
@@ -282,6 +283,22 @@ class Journal:
             elif self._link(link, row) != row[-1]:
                 yield seq, f"row {seq} was altered: its hash does not fit what it says"
             link, expected = row[-1], seq + 1
+
+    def head(self) -> ChainHead | None:
+        """Return the head of the chain, by which somebody else may tell later that its end was cut off; None without changes."""
+        with self._db.snapshot() as conn:
+            found = read_chain_head(conn)
+        return found[1] if found is not None else None
+
+    def find_missing_heads(self, heads: Sequence[ChainHead]) -> list[ChainHead]:
+        """Return those of the heads that the journal does not have: cut off, rewritten, or of before a backup was restored."""
+        with self._db.snapshot() as conn:
+            return [one for one in heads if not is_head_held(conn, one)]
+
+    @property
+    def restored_at(self) -> str | None:
+        """Return when a backup was restored here, as ISO 8601; what was known of the journal before does not count."""
+        return load_restore_time(self._db.path)
 
     def _raw(self) -> Iterator[tuple[Any, ...]]:
         start = 0

@@ -113,6 +113,15 @@ def is_head_held(conn: sqlite3.Connection, head: ChainHead) -> bool:
     return row is not None and row[0].hex() == head.hash
 
 
+def load_restore_time(db: Path) -> str | None:
+    """Return when a backup was restored in the place of a store, by its receipt; None when none was, or nothing tells."""
+    try:
+        receipt = load_receipt(db)
+    except ValueError:
+        return None
+    return receipt.restored_at if receipt is not None else None
+
+
 def thin_heads(heads: Sequence[ChainHead]) -> list[ChainHead]:
     """Return the newest head and older ones at growing distances: some twenty for a million rows."""
     oldest_at = {(heads[0].seq - one.seq).bit_length(): one for one in heads}
@@ -156,6 +165,7 @@ class ReceiptWriter:
         try:
             with db.lock:
                 write_receipt(db.path, db.conn)
-        except (OSError, sqlite3.Error, StoreError) as error:
-            # A folder that cannot be written, or a store that cannot be read now: the older receipt stays, and says less.
+        except (OSError, sqlite3.Error, StoreError, ValueError, OverflowError) as error:
+            # A folder that cannot be written, a store that cannot be read now, or a row whose time is none: the older receipt
+            # stays, and says less.
             self.trouble = error

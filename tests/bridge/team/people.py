@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,14 +27,23 @@ class Person:
     def __init__(self, home: Path, dsn: str, role: str) -> None:
         home.mkdir()
         (home / "memory-themes.toml").write_text(f"[themes.{THEME}]\nsync = true\n", encoding="utf-8")
-        policies = Policies.load(home / "memory-themes.toml")
-        self.store, self._synced = (Store.open(home / "memory.db", policies=policies) for _ in range(2))
-        self.dsn, self.role = dsn, role
+        self.db, self.dsn, self.role = home / "memory.db", dsn, role
+        self._open()
+
+    def _open(self) -> None:
+        policies = Policies.load(self.db.with_name("memory-themes.toml"))
+        self.store, self._synced = (Store.open(self.db, policies=policies) for _ in range(2))
         self.run = SyncRun(self._synced)
 
     def close(self) -> None:
         self.store.close()
         self._synced.close()
+
+    def reopen(self, between: Callable[[], object]) -> None:
+        """End all that uses the store, do this, and begin again."""
+        self.close()
+        between()
+        self._open()
 
     def write(self, notation: str, **settings: object) -> Fact:
         return self.store.facts.write(THEME, notation, **settings).fact  # type: ignore[arg-type]

@@ -190,5 +190,6 @@ def store_of(side: Side, clock: Clock = system_clock, policies: Policies | None 
         close=lambda: None,
         intake=SimpleNamespace(vault=None),
         db=SimpleNamespace(has_lost_name=lambda: False),
+        journal=SimpleNamespace(head=lambda: None, find_missing_heads=list),
         place_themes=SimpleNamespace(list_identities=lambda theme: None),
     )

@@ -295,10 +295,10 @@ def test_a_machine_that_sleeps_fetches_what_others_wrote_when_it_asks(
         with TeamServer(database.admin, listen=False) as server:
             SyncRun(store_of(here)).run(server)
         until(lambda: side.rows and not syncer.status()["asleep"], "the change")
-        assert [one.same for one in syncer.verify().result(10)] == [True]
+        assert [one.same for one in syncer.verify().result(10).themes] == [True]
         syncer._moved_at -= ASLEEP_S
         until(lambda: syncer.status()["asleep"], "its sleep")
-        assert [one.same for one in syncer.verify().result(10)] == [True]
+        assert [one.same for one in syncer.verify().result(10).themes] == [True]
 
 
 def test_what_is_set_for_idle_machines_counts_from_then_on(database: Database, tmp_path: Path) -> None:

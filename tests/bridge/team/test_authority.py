@@ -84,6 +84,8 @@ ATTACKS = {
     "says whose project a theme is without a push": [
         "SELECT hm.claim('ours', gen_random_uuid(), '{remote example.com/shop}')"
     ],
+    "reads the heads of journals past the functions": ["SELECT * FROM hm.chain_head"],
+    "forgets the heads of journals": ["DELETE FROM hm.chain_head"],
     "ticks a counter by itself": ["SELECT hm.tick('ours', gen_random_uuid(), gen_random_uuid(), 1, 0)"],
     "has a function look at a table of his own": [
         "CREATE TEMPORARY TABLE clock (LIKE hm.clock)",
@@ -202,6 +204,8 @@ CHECKED_ELSEWHERE = {
     "claim",
     "to_curated",
     "is_trusted",
+    "keep_head",
+    "list_heads",
 }
 
 

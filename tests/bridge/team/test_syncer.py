@@ -331,11 +331,11 @@ def test_verifying_names_the_rows_that_differ(database: Database, tmp_path: Path
     uids = [side.write("ours", f"fact {n}") for n in range(5)]
     with syncing(side, database.runtime, tmp_path / "a") as syncer:
         until(lambda: not side.unsent, "the exchange")
-        assert [one.same for one in syncer.verify().result(10)] == [True]
+        assert [one.same for one in syncer.verify().result(10).themes] == [True]
         database.run(f"UPDATE hm.item SET content = 'altered' WHERE id = '{uids[1]}'")
         database.run(f"DELETE FROM hm.item WHERE id = '{uids[2]}'")
         del side.rows["ours", uids[3]]
-        (found,) = syncer.verify().result(10)
+        (found,) = syncer.verify().result(10).themes
 
     assert (found.differ, found.only_here, found.only_there) == ([uids[1]], [uids[2]], [uids[3]])
 

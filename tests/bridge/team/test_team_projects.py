@@ -689,7 +689,7 @@ def test_verify_and_status_name_the_theme_as_here_and_the_name_of_the_team(datab
     compared = syncer.verify()
     syncer.start()
     try:
-        found = {one.theme: one for one in compared.result(60)}
+        found = {one.theme: one for one in compared.result(60).themes}
     finally:
         syncer.stop()
     assert found["shop-2"].same, found["shop-2"]

@@ -149,7 +149,8 @@ def revoke_member(dsn: str, role: str) -> list[str]:
         refuse_unknown_role(conn, role)
         for what in ("ALL ON ALL TABLES IN SCHEMA hm", "ALL ON ALL FUNCTIONS IN SCHEMA hm", "ALL ON SCHEMA hm"):
             conn.execute(sql.SQL(f"REVOKE {what} FROM {{}}").format(name))
-        conn.execute("DELETE FROM hm.member WHERE role = %s", (role,))
+        for table in ("member", "chain_head"):
+            conn.execute(sql.SQL("DELETE FROM hm.{} WHERE role = %s").format(sql.Identifier(table)), (role,))
         conn.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (role,))
         groups = conn.execute(
             f"SELECT l.rolname::text FROM ({LET_IN}) l JOIN pg_roles g ON g.rolname = l.rolname"

@@ -13,6 +13,7 @@ import psycopg
 
 from hermes_memory_bridge.team.database.team_schema import LOCK_TIMEOUT, verify_team_schema
 from hermes_memory_bridge.team.database.team_states import SKEW_MS
+from hermes_memory_bridge.team.database.tombstone_collection import NOBODY
 
 MOST_AHEAD = 1 << 40
 """Pushes that a counter may be ahead of its rows before it counts as set: at a thousand rows a second, 34 years."""
@@ -30,7 +31,7 @@ SELECT c.theme, c.seq, greatest(
 
 SET_COUNTER = "UPDATE hm.clock SET seq = %(seq)s, gc_seq = least(gc_seq, %(seq)s) WHERE theme = %(theme)s"
 
-# Under numbers of their own, so that every store sees them again.
+# Under numbers of their own, so that every store sees them again; no row is behind the newest mark.
 STAMP_AGAIN = f"""
 WITH late AS (
   SELECT theme, id, row_number() OVER (ORDER BY hlc) AS n FROM hm.item
@@ -38,7 +39,9 @@ WITH late AS (
     AND hlc >> 16 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint + {SKEW_MS}
 ), c AS (
   UPDATE hm.clock SET seq = seq + (SELECT count(*) FROM late) WHERE theme = %(theme)s
-  RETURNING seq - (SELECT count(*) FROM late) AS base
+  RETURNING seq, seq - (SELECT count(*) FROM late) AS base
+), m AS (
+  INSERT INTO hm.mark (theme, seq, token, node) SELECT %(theme)s, seq, gen_random_uuid(), %(nobody)s FROM c WHERE seq > base
 )
 UPDATE hm.item f SET hlc = ((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 16) + late.n, seq = c.base + late.n
 FROM late, c WHERE f.theme = late.theme AND f.id = late.id RETURNING f.id::text
@@ -52,6 +55,8 @@ WHERE state = 2 AND (content_sha IS NOT NULL OR attrs <> '{}' OR origin IS NOT N
 DROP_RIGHTS = (
     "DELETE FROM hm.member m WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = m.role) RETURNING role::text"
 )
+
+DROP_HEADS = "DELETE FROM hm.chain_head h WHERE NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = h.role)"
 
 TOO_LARGE = f"SELECT id::text FROM hm.item WHERE {IS_TOO_LARGE} ORDER BY id"
 
@@ -89,8 +94,9 @@ def repair_team_database(dsn: str) -> RepairResult:
             if not stored <= seq <= stored + MOST_AHEAD:
                 conn.execute(SET_COUNTER, {"theme": theme, "seq": stored})
                 counters.append(theme)
-            stamped += [uid for (uid,) in conn.execute(STAMP_AGAIN, {"theme": theme}).fetchall()]
+            stamped += [uid for (uid,) in conn.execute(STAMP_AGAIN, {"theme": theme, "nobody": NOBODY}).fetchall()]
         emptied = conn.execute(EMPTY_PURGED).rowcount
         roles = [role for (role,) in conn.execute(DROP_RIGHTS).fetchall()]
+        conn.execute(DROP_HEADS)
         too_large = [uid for (uid,) in conn.execute(TOO_LARGE).fetchall()]
     return RepairResult(counters, stamped, emptied, roles, too_large)

@@ -45,6 +45,7 @@ from hermes_memory_bridge.team.database.team_states import (
 )
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.model import Uid
+from hermes_memory_store.rows.journal_receipt import ChainHead
 from hermes_memory_store.sync.shared_turns import MOST_CHARS
 from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
@@ -108,7 +109,7 @@ PUSH = """
 SELECT * FROM hm.push(
   %(theme)s, %(by)s, %(token)s, %(own_ms)s, %(ids)s::uuid[], %(kinds)s::text[], %(contents)s::text[], %(attrs)s::text[],
   %(supersedes)s::uuid[], %(states)s::smallint[], %(hlcs)s::bigint[], %(nodes)s::uuid[], %(ancestors)s::text[],
-  %(origins)s::text[], %(claims)s::text[]
+  %(origins)s::text[], %(claims)s::text[], %(head_seq)s, %(head_hash)s::bytea, %(head_at)s::timestamptz, %(past)s::bytea[]
 )
 """
 
@@ -158,6 +159,15 @@ class KnownTheme:
     cursor: PullCursor
     claims: Sequence[str] | None = None
     """What its project is recognised by; None for a theme of no project."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewHead:
+    """A head of this store's journal, for the database to keep."""
+
+    head: ChainHead
+    past: Sequence[ChainHead]
+    """Heads that are kept there and that it takes the place of: the journal still has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,11 +356,19 @@ class TeamServer:
         return Greeting(row[0], version, row[2], news, frozenset(row[4]), names, others)
 
     def push(
-        self, theme: str, node: str, rows: Sequence[SyncRow], token: str, *, clock: Clock = system_clock
+        self,
+        theme: str,
+        node: str,
+        rows: Sequence[SyncRow],
+        token: str,
+        *,
+        clock: Clock = system_clock,
+        new_head: NewHead | None = None,
     ) -> PushResult:
         """Push rows in one statement.
 
         :param clock: of this machine
+        :param new_head: kept with them
         :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be accepted
         """
         with self.limit_answer_time(LOAD_S if len(rows) > BATCH else ANSWER_S, telling=DATA_ERRORS):
@@ -364,6 +382,10 @@ class TeamServer:
                     "supersedes": to_postgres_array([one.supersedes or None for one in rows]),
                     "origins": to_postgres_array([format_origin_column(one.origin) for one in rows]),
                     "claims": self.list_claims(theme),
+                    "head_seq": new_head.head.seq if new_head else None,
+                    "head_hash": to_hash(new_head.head) if new_head else None,
+                    "head_at": new_head.head.at if new_head else None,
+                    "past": to_hash_array(new_head.past if new_head else ()),
                 },
             ).fetchone()
         assert row is not None
@@ -548,6 +570,16 @@ def to_postgres_array(values: Sequence[str | int | None]) -> str:
         "NULL" if one is None else '"' + str(one).replace("\\", "\\\\").replace('"', '\\"') + '"' for one in values
     )
     return "{" + ",".join(quoted) + "}"
+
+
+def to_hash_array(heads: Sequence[ChainHead]) -> str:
+    """Format the hashes of heads as a PostgreSQL array."""
+    return to_postgres_array([to_hash(one) for one in heads])
+
+
+def to_hash(head: ChainHead) -> str:
+    """Format the hash of a head as a `bytea`."""
+    return f"\\x{head.hash}"
 
 
 def to_notify_name(theme: str) -> str:

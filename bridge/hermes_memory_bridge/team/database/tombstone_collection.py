@@ -17,7 +17,7 @@ from hermes_memory_bridge.team.database.team_schema import verify_team_schema
 from hermes_memory_store.errors import ArgumentError
 
 NOBODY = uuid.UUID(int=0)
-"""Node of the mark that collecting leaves."""
+"""Node of the marks that collecting and repairing leave."""
 
 # The clock of the theme is locked first, as by a push, so that no reader steps over what is collected.
 LOCK = "SELECT seq FROM hm.clock WHERE theme = %(theme)s FOR UPDATE"

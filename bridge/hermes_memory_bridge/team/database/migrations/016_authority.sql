@@ -121,6 +121,11 @@ ALTER TABLE hm.item ADD CONSTRAINT item_turn CHECK (
   ) IS TRUE
 );
 
+-- Each theme's newest mark is at its newest row or behind it, and stays so: a push tells by it whether its counter is right.
+INSERT INTO hm.mark (theme, seq, token, node)
+SELECT i.theme, max(i.seq), gen_random_uuid(), '00000000-0000-0000-0000-000000000000' FROM hm.item i GROUP BY i.theme
+HAVING max(i.seq) > coalesce((SELECT max(m.seq) FROM hm.mark m WHERE m.theme = i.theme), 0);
+
 -- Versions that lost against one that did not know of them, until a person decides; whoever has the winner alone would never hear of them.
 CREATE TABLE hm.conflict (
   theme     text NOT NULL,
@@ -248,20 +253,58 @@ BEGIN
       ELSE moment END
   RETURNING c.seq - rows, c.announced_at = moment INTO base, is_due;
   PERFORM hm.claim(asked, by, claims);
-  taken := greatest(
-    (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
-    (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND i.is_turn),
-    (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked)
-  );
-  IF taken > base THEN
-    base := taken;
-    UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
+  taken := (SELECT max(m.seq) FROM hm.mark m WHERE m.theme = asked);
+  IF taken IS DISTINCT FROM base THEN  -- else nothing came after the mark that the last push left, behind all there was
+    taken := greatest(
+      taken,
+      (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND NOT i.is_turn),
+      (SELECT max(i.seq) FROM hm.item i WHERE i.theme = asked AND i.is_turn)
+    );
+    IF taken > base THEN
+      base := taken;
+      UPDATE hm.clock SET seq = base + rows WHERE theme = asked;
+    END IF;
   END IF;
   INSERT INTO hm.mark (theme, seq, token, node) VALUES (asked, base + rows, token, by);
   IF is_due THEN  -- without the theme's name: whoever may connect may listen
     PERFORM pg_notify('hm_' || left(md5(asked), 1), left(md5(asked), 8));
   END IF;
   RETURN base;
+END $$;
+
+-- Heads of the machines' journals, which tell a machine whose newest changes were cut off or rewritten: those of a role and a store's
+-- name are kept and told for that role alone. All but the newest one are kept since a later journal did not have them.
+CREATE TABLE hm.chain_head (
+  role name NOT NULL,
+  node uuid NOT NULL,
+  place smallint NOT NULL CHECK (place BETWEEN 0 AND 8),
+  seq bigint NOT NULL CHECK (seq > 0),
+  hash bytea NOT NULL CHECK (octet_length(hash) BETWEEN 16 AND 32),
+  at timestamptz NOT NULL CHECK (at BETWEEN '1970-01-01' AND '9999-01-01'),
+  pushed_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (role, node, place)
+);
+
+-- Keeps the head of a store's journal in the place of those that its journal still has, or that do not count since a backup was
+-- restored. All others stay, but for the oldest one where there is no place left, and so do the 100 stores of a role that pushed last.
+CREATE FUNCTION hm.keep_head(by uuid, head_seq bigint, head_hash bytea, head_at timestamptz, past bytea[] DEFAULT '{}') RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF hm.allowed_themes() = '{}' THEN
+    RAISE insufficient_privilege USING MESSAGE = format('%s may read no theme', session_user);
+  END IF;
+  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (past || head_hash);
+  INSERT INTO hm.chain_head (role, node, place, seq, hash, at)
+  SELECT session_user, by, p.place, head_seq, head_hash, head_at
+  FROM generate_series(0, 8) AS p (place)
+  LEFT JOIN hm.chain_head h ON h.role = session_user AND h.node = by AND h.place = p.place
+  ORDER BY h.seq NULLS FIRST, p.place LIMIT 1
+  ON CONFLICT (role, node, place) DO UPDATE
+    SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, pushed_at = excluded.pushed_at;
+  DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = ANY (ARRAY(
+    SELECT o.node FROM hm.chain_head o WHERE o.role = session_user AND o.node <> by GROUP BY o.node
+    ORDER BY max(o.pushed_at) DESC, o.node OFFSET 99
+  ));
 END $$;
 
 -- Takes versions of rows. Of two versions the purged one wins, then the one of the higher clock, then of the higher node; what is
@@ -272,10 +315,13 @@ END $$;
 CREATE FUNCTION hm.push(
   asked text, by uuid, token uuid, own_ms bigint, uids uuid[], kinds text[], texts text[], about text[], replaced uuid[],
   states smallint[], stamps bigint[], stores uuid[], befores text[], sources text[], claims text[] DEFAULT NULL,
+  head_seq bigint DEFAULT NULL, head_hash bytea DEFAULT NULL, head_at timestamptz DEFAULT NULL, past bytea[] DEFAULT '{}',
   OUT base bigint, OUT ms bigint, OUT won bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   hash_key text := (SELECT s.value FROM hm.setting s WHERE s.name = 'hash_key');
+  changed uuid[];
+  shas bytea[];
   is_curator boolean := coalesce(asked = ANY (hm.allowed_themes('curate')), true);
 BEGIN
   base := hm.tick(asked, by, token, cardinality(uids), greatest(
@@ -314,18 +360,24 @@ BEGIN
       WHERE CASE WHEN 'turn' IN (f.kind, excluded.kind) THEN f.kind = excluded.kind AND f.state = 0 AND excluded.state = 2
             ELSE (excluded.state = 2, excluded.hlc, excluded.node)
                > (f.state = 2, CASE WHEN f.hlc >> 16 > greatest(ms, own_ms) + 300000 THEN 0 ELSE f.hlc END, f.node) END
-    RETURNING f.seq
+    RETURNING f.seq, f.id, CASE WHEN f.state = 0 THEN f.content_sha END AS sha
   )
-  SELECT coalesce(array_agg(w.seq), '{}') INTO won FROM w;
+  SELECT coalesce(array_agg(w.seq), '{}'), array_agg(w.id), array_agg(w.sha) INTO won, changed, shas FROM w;
   IF EXISTS (SELECT FROM hm.conflict c WHERE c.theme = asked AND c.id = ANY (uids)) THEN  -- which spares nearly all pushes a join
     DELETE FROM hm.conflict c USING hm.item f
     WHERE c.theme = asked AND c.id = ANY (uids) AND f.theme = asked AND f.id = c.id AND (f.state = 2 OR c.hlc = ANY (f.anc));
   END IF;
   -- A vector belongs to one text, and does not outlive it.
   IF to_regclass('hm.vector') IS NOT NULL THEN
-    DELETE FROM hm.vector v USING hm.item f
-    WHERE v.theme = asked AND v.id = ANY (uids) AND f.theme = asked AND f.id = v.id
-      AND (f.state <> 0 OR f.content_sha IS DISTINCT FROM v.content_sha);
+    DELETE FROM hm.vector v USING unnest(changed, shas) AS f (id, sha)
+    WHERE v.theme = asked AND v.id = f.id AND v.content_sha IS DISTINCT FROM f.sha;
+  END IF;
+  IF head_seq IS NOT NULL THEN
+    UPDATE hm.chain_head h SET seq = head_seq, hash = head_hash, at = head_at, pushed_at = now()
+    WHERE h.role = session_user AND h.node = by AND h.hash = past[1] AND cardinality(past) = 1;
+    IF NOT FOUND THEN
+      PERFORM hm.keep_head(by, head_seq, head_hash, head_at, past);
+    END IF;
   END IF;
 END $$;
 

@@ -161,6 +161,14 @@ BEGIN
   END IF;
 END $$;
 
+-- The heads that are kept of a store's journal, for the role that it connects as.
+CREATE FUNCTION hm.list_heads(asking uuid) RETURNS TABLE (seq bigint, hash text, at_ms bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY SELECT DISTINCT h.seq, encode(h.hash, 'hex'), (extract(epoch FROM h.at) * 1000)::bigint FROM hm.chain_head h
+    WHERE h.role = session_user AND h.node = asking ORDER BY 1 DESC, 2;
+END $$;
+
 CREATE FUNCTION hm.list_turn_states(asked text) RETURNS TABLE (id text, state smallint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column

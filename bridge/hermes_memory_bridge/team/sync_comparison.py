@@ -1,0 +1,89 @@
+"""What `sync verify` finds: how both sides of each theme differ, and what the carrier tells of this machine's journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_memory_store.rows.journal_receipt import ChainHead
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeDifferences:
+    """The differences between the two sides of one theme; all empty when there are none."""
+
+    theme: str
+    rows: int
+    differ: list[str]
+    only_here: list[str]
+    only_there: list[str]
+    waiting: int
+    """Rows and turns that are not sent yet, which are not compared."""
+    refused: list[str] = field(default_factory=list)
+    """Those of them that the database refused."""
+    held_back: list[str] = field(default_factory=list)
+    """Rows that are there, and are held back here, since their clock is ahead."""
+
+    @property
+    def differs(self) -> bool:
+        """Check whether rows that both sides have, or should have, differ."""
+        return bool(self.differ or self.only_here or self.only_there)
+
+    @property
+    def same(self) -> bool:
+        """Check whether both sides are the same, and nothing is left to sync."""
+        return not (self.differs or self.waiting or self.refused or self.held_back)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the differences as `sync verify --json` prints them."""
+        return {
+            "theme": self.theme,
+            "same": self.same,
+            "rows": self.rows,
+            "waiting": self.waiting,
+            "differ": self.differ,
+            "only_here": self.only_here,
+            "only_there": self.only_there,
+            "refused": self.refused,
+            "held_back": self.held_back,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JournalReport:
+    """What the database tells of this machine's journal."""
+
+    held: bool
+    """Whether the journal has all that the database knows of it."""
+    known: ChainHead | None
+    """The newest row that the database knows, or knew."""
+    words: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as `sync verify --json` prints it."""
+        known = None if self.known is None else {"seq": self.known.seq, "at": self.known.at}
+        return {"held": self.held, "known": known, "words": self.words}
+
+
+@dataclass(frozen=True, slots=True)
+class SyncComparison:
+    """What `sync verify` finds."""
+
+    themes: list[ThemeDifferences]
+    journal: JournalReport | None = None
+    """What the carrier tells of this machine's journal; None where it keeps nothing of it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as `sync verify --json` prints it."""
+        return {
+            "same": all(one.same for one in self.themes),
+            "themes": [one.as_dict() for one in self.themes],
+            "journal": None if self.journal is None else self.journal.as_dict(),
+        }
+
+
+def merge_comparisons(found: Sequence[SyncComparison]) -> SyncComparison:
+    """Return one comparison for all carriers."""
+    themes = [theme for one in found for theme in one.themes]
+    return SyncComparison(themes, next((one.journal for one in found if one.journal is not None), None))
