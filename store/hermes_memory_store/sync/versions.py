@@ -31,6 +31,7 @@ from hermes_memory_store.sync.wire_format import (
     SyncRow,
     VersionPayload,
     canonical_text_digest,
+    comparable_content,
     scope_sync_uid,
     version_digest,
 )
@@ -65,6 +66,20 @@ UPSERT_VERSION = """
 
 
 MASKED = "INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear) VALUES (?, ?, ?, ?)"
+
+UNTOLD = b""
+"""Stands in `sync_conflicts.other` of a losing version that no other machine has: it lost before it was sent."""
+
+DELETE_LOST_PLACES = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'"
+
+LOSING_VERSIONS = """
+    SELECT hlc, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent' ORDER BY hlc DESC
+"""
+
+DELETE_SETTLED_VERSIONS = """
+    DELETE FROM sync_conflicts
+    WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc IN (SELECT value FROM json_each(?))
+"""
 
 UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
 """What is on its way, or has arrived, stays so."""
@@ -189,8 +204,13 @@ def to_scope_label(row: SyncRow) -> str | None:
     return row.content
 
 
-def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[bytes]:
-    """Give everything noted as changed in a theme its next version; return the facts among it."""
+def stamp_versions(
+    conn: sqlite3.Connection, theme_id: int, theme: str, now: int, *, is_history: bool = False
+) -> set[bytes]:
+    """Give everything noted as changed in a theme its next version; return the facts among it.
+
+    :param is_history: its carrier keeps old versions, too
+    """
     noted = [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
     node = ensure_node(conn)
     for things in in_chunks(noted):
@@ -224,11 +244,31 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
             columns = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
             shadow = payload.to_json() if payload.checked else None
             conn.execute(UPSERT_VERSION, (theme_id, uid, label, *columns, 0, 0, None, shadow))
-            conn.execute(
-                "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
-            )
+            conn.execute(DELETE_LOST_PLACES, (theme_id, uid))
+            if is_history:
+                settle_losing_versions(conn, theme_id, uid, descends, payload)
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
     return {thing for thing in noted if isinstance(thing, bytes)}
+
+
+def settle_losing_versions(
+    conn: sqlite3.Connection,
+    theme_id: int,
+    uid: bytes,
+    known: Iterable[int],
+    winner: SyncRow | VersionPayload | None = None,
+) -> None:
+    """Delete the losing versions of a thing that nobody has to decide about any more, with those they were made from.
+
+    :param known: clocks of versions that somebody knew
+    :param winner: what says the same as it needs no decision, either
+    """
+    settled = set(known)
+    for hlc, lineage, said in conn.execute(LOSING_VERSIONS, (theme_id, uid)).fetchall():
+        is_same = winner is not None and comparable_content(VersionPayload.from_json(said)) == comparable_content(winner)
+        if is_same or hlc in settled:
+            settled |= {hlc, *json.loads(lineage)}
+    conn.execute(DELETE_SETTLED_VERSIONS, (theme_id, uid, json.dumps(list(settled))))
 
 
 def find_checked_payload(version: Version) -> VersionPayload | None:

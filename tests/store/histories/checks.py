@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.apply import comparable_content
 from hermes_memory_store.sync.team_origins import origin_formatter
+from hermes_memory_store.sync.wire_format import comparable_content
 from tests.store.team import THEME, Member, shown
 
 if TYPE_CHECKING:
@@ -126,6 +126,24 @@ def erased_words(team: Player) -> set[str]:
     sql = "SELECT content FROM facts UNION ALL SELECT before FROM journal UNION ALL SELECT after FROM journal"
     stays = " ".join(text for one in team.members for (text,) in one.store.db.rows(sql) if text)
     return {word for word in gone if word not in stays}
+
+
+def check_conflicts(team: Player) -> None:
+    """All machines that check contents alike list the same conflicts."""
+    first = list_conflicts(team.members[0])
+    for number, member in enumerate(team.members):
+        if member.screen is team.members[0].screen:
+            here = list_conflicts(member)
+            assert here == first, f"machine {number} lists {here - first}, machine 0 lists {first - here}"
+
+
+def list_conflicts(member: Member) -> set[Row]:
+    """What waits for a person: the version that lost, what it said, and what stands."""
+    found = member.store.sync.conflicts(THEME)
+    return {
+        (one.uid, one.why, one.theirs.hlc, one.theirs.node, one.theirs.content, str(one.theirs.attrs), one.mine.digest)
+        for one in found
+    }
 
 
 def check_nothing_is_lost(team: Player) -> None:
