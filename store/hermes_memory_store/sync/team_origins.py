@@ -78,8 +78,6 @@ MADE, WORDED = "j.before IS NULL", "j.after ->> 'content' IS NOT NULL"
 
 MOVED_BY_TEAM = "a.kind = 'sync' AND a.name <> ''"
 
-KNOWS_TEAM = "SELECT 1 FROM actors WHERE kind = 'sync' LIMIT 1"
-
 UNKNOWN = "unknown"
 """The role of whoever brought a row, where nobody can say."""
 
@@ -173,8 +171,6 @@ def attach_authors(conn: sqlite3.Connection, theme_id: int, rows: Sequence[SyncR
 
     :param author: what this machine is called
     """
-    if conn.execute(KNOWS_TEAM).fetchone() is None:
-        return [replace(row, **to_author(author, row.node)) for row in rows]
     own = uids.format_uid(conn.execute("SELECT node FROM sync_store").fetchone()[0])
     facts = [uids.parse_uid(row.uid) for row in rows if row.kind == "fact"]
     teammates: dict[str, str] = {}
@@ -202,11 +198,6 @@ def attach_authors(conn: sqlite3.Connection, theme_id: int, rows: Sequence[SyncR
         )
 
     return [attach(row) for row in rows]
-
-
-def to_author(author: str, node: str) -> dict[str, str]:
-    """Return what a row says of whoever made it whole. :param node: the store that stamped it"""
-    return {"teammate": f"{author}/{node[:8]}", "worded_by": author, "changed_by": author}
 
 
 def origin_formatter(names: Names) -> Callable[[int | None, str | None, str | None], dict[str, Any] | None]:

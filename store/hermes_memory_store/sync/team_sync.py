@@ -719,9 +719,7 @@ class Sync:
             "SELECT DISTINCT theme_id, name FROM sync_changed JOIN themes ON themes.id = theme_id"
         ).fetchall()
         for theme_id, theme in noted:
-            touched = versions.stamp_versions(
-                conn, theme_id, theme, self._clock(), is_history=self._is_history(theme)
-            )
+            touched = versions.stamp_versions(conn, theme_id, theme, self._clock(), is_history=self._is_history(theme))
             if conn.execute(HAS_SHADOW, (theme_id,)).fetchone():
                 self._settle(conn, theme_id, theme, touched)
 

@@ -265,7 +265,9 @@ def settle_losing_versions(
     """
     settled = set(known)
     for hlc, lineage, said in conn.execute(LOSING_VERSIONS, (theme_id, uid)).fetchall():
-        is_same = winner is not None and comparable_content(VersionPayload.from_json(said)) == comparable_content(winner)
+        is_same = winner is not None and comparable_content(VersionPayload.from_json(said)) == comparable_content(
+            winner
+        )
         if is_same or hlc in settled:
             settled |= {hlc, *json.loads(lineage)}
     conn.execute(DELETE_SETTLED_VERSIONS, (theme_id, uid, json.dumps(list(settled))))

@@ -7,6 +7,7 @@ another name is recognized as what it is.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from hermes_memory_bridge.team.folder.folder_states import NO_CRYPTOGRAPHY
 from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import SharedTurnRow
-from hermes_memory_store.sync.team_origins import UNKNOWN, to_author
+from hermes_memory_store.sync.team_origins import UNKNOWN
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow, scope_sync_uid
 
 MAGIC = b"HMSEG\r\n\x01"
@@ -43,9 +44,6 @@ MOST_PAYLOAD_BYTES = 256 << 20
 NAME = re.compile(r"([0-9a-f]{16})-(\d{8,})-([0-9a-f]{16})\.hms")
 
 VERSION = 1
-
-NAMES = ("teammate", "worded_by", "changed_by")
-"""What a row says of machines, in this order."""
 
 MOST_NAME = 100
 """Characters of a machine's name that are read."""
@@ -255,7 +253,7 @@ def parse_segment_row(
     node: str,
     ancestors: list[int],
     origin: Any,
-    *names: str | None,
+    *names: Any,
 ) -> SyncRow:
     """Convert the columns of a row; a scope gets the uid that it has under the local name of its theme.
 
@@ -264,12 +262,14 @@ def parse_segment_row(
     texts, numbers = {type(uid), type(node)}, {type(state), type(hlc), *map(type, ancestors)}
     if texts != TEXT or numbers != NUMBER or (content is not None and type(content) is not str):
         raise ValueError("a value of another type")
-    said = {name: to_machine_name(text) for name, text in zip(NAMES, names, strict=False) if type(text) is str}
-    by = to_author(to_machine_name(author) if node == writer and author else UNKNOWN, node) | said
-    own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
-    return SyncRow(
-        theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes, origin, **by
+    role = author if node == writer and author else UNKNOWN
+    teammate, worded_by, changed_by = (
+        to_machine_name(said if isinstance(said, str) else made)
+        for said, made in itertools.zip_longest(names, (f"{role}/{node[:8]}", role, role))
     )
+    own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
+    version = (theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes)
+    return SyncRow(*version, origin=origin, teammate=teammate, worded_by=worded_by, changed_by=changed_by)
 
 
 @lru_cache(maxsize=4096)
