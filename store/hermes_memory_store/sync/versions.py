@@ -73,12 +73,12 @@ UNTOLD = b""
 DELETE_LOST_PLACES = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'"
 
 LOSING_VERSIONS = """
-    SELECT hlc, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent' ORDER BY hlc DESC
+    SELECT hlc, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent'
 """
 
 DELETE_SETTLED_VERSIONS = """
     DELETE FROM sync_conflicts
-    WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc IN (SELECT value FROM json_each(?))
+    WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc NOT IN (SELECT value FROM json_each(?))
 """
 
 UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
@@ -255,22 +255,28 @@ def settle_losing_versions(
     conn: sqlite3.Connection,
     theme_id: int,
     uid: bytes,
-    known: Iterable[int],
+    clocks: Iterable[int],
     winner: SyncRow | VersionPayload | None = None,
 ) -> None:
-    """Delete the losing versions of a thing that nobody has to decide about any more, with those they were made from.
+    """Delete the losing versions of a thing that nobody has to decide about any more.
 
-    :param known: clocks of versions that somebody knew
-    :param winner: what says the same as it needs no decision, either
+    Of versions that say the same, knowing one is knowing all, and what they were made from.
+
+    :param clocks: of versions that somebody knew
+    :param winner: what says the same needs no decision, either
     """
-    settled = set(known)
-    for hlc, lineage, said in conn.execute(LOSING_VERSIONS, (theme_id, uid)).fetchall():
-        is_same = winner is not None and comparable_content(VersionPayload.from_json(said)) == comparable_content(
-            winner
-        )
-        if is_same or hlc in settled:
-            settled |= {hlc, *json.loads(lineage)}
-    conn.execute(DELETE_SETTLED_VERSIONS, (theme_id, uid, json.dumps(list(settled))))
+    known, said = set(clocks), [] if winner is None else [comparable_content(winner)]
+    lost = [
+        (hlc, json.loads(lineage), comparable_content(VersionPayload.from_json(text)))
+        for hlc, lineage, text in conn.execute(LOSING_VERSIONS, (theme_id, uid))
+    ]
+    while settled := [one for one in lost if one[0] in known or one[2] in said]:
+        lost = [one for one in lost if one not in settled]
+        for hlc, made_from, content in settled:
+            known |= {hlc, *made_from}
+            said.append(content)
+    left = json.dumps([hlc for hlc, *_ in lost])
+    conn.execute(DELETE_SETTLED_VERSIONS, (theme_id, uid, left))
 
 
 def find_checked_payload(version: Version) -> VersionPayload | None:
