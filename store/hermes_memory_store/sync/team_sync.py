@@ -505,7 +505,7 @@ class Sync:
         theme_id = self._names.theme_or_none(theme) or 0
         with self._db.snapshot() as conn:
             found = find_untold_versions(conn, theme_id, theme)
-            return self._to_outgoing(conn, theme_id, found, author)
+            return self._to_outgoing(conn, theme_id, found, author) if found else []
 
     def acknowledge_lost(self, theme: str, rows: Sequence[SyncRow]) -> None:
         """Mark losing versions as sent."""

@@ -76,10 +76,7 @@ LOSING_VERSIONS = """
     SELECT hlc, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent'
 """
 
-DELETE_SETTLED_VERSIONS = """
-    DELETE FROM sync_conflicts
-    WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc NOT IN (SELECT value FROM json_each(?))
-"""
+DELETE_SETTLED_VERSION = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc = ?"
 
 UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
 """What is on its way, or has arrived, stays so."""
@@ -275,8 +272,7 @@ def settle_losing_versions(
         for hlc, made_from, content in settled:
             known |= {hlc, *made_from}
             said.append(content)
-    left = json.dumps([hlc for hlc, *_ in lost])
-    conn.execute(DELETE_SETTLED_VERSIONS, (theme_id, uid, left))
+            conn.execute(DELETE_SETTLED_VERSION, (theme_id, uid, hlc))
 
 
 def find_checked_payload(version: Version) -> VersionPayload | None:

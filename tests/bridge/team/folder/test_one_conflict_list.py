@@ -110,6 +110,22 @@ def test_what_was_made_from_a_loser_stands_for_it(team: Team) -> None:
     assert len(lost(ann)) == 1
 
 
+def test_two_who_say_the_same_are_one_conflict_and_are_settled_together(team: Team) -> None:
+    ann, bob, cleo = team
+    uid = write(ann, "D[cache]: keep sessions in redis")
+    exchange(ann, bob, cleo)
+    edit(ann, uid, "keep sessions in files")
+    edit(bob, uid, "keep sessions in files")
+    edit(cleo, uid, "keep sessions in memory")
+    exchange(cleo, ann, bob)
+    assert lost(ann) == lost(bob) == lost(cleo)
+    assert len(lost(ann)) == 1
+    bob.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+    exchange(cleo, ann, bob)
+    exchange(ann, bob, cleo)
+    assert lost(ann) == lost(bob) == lost(cleo) == []
+
+
 def test_each_change_names_who_made_it_and_whose_words_they_are(team: Team) -> None:
     ann, bob, cleo = team
     uid = write(ann, "D[cache]: keep sessions in redis")
