@@ -36,8 +36,10 @@ from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
 from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins
 from hermes_memory_store.sync.versions import (
+    DELETE_LOST_PLACES,
     HIDDEN_TIERS,
     SELECT_VERSIONS,
+    UNTOLD,
     UPSERT_VERSION,
     Version,
     find_version,
@@ -47,6 +49,7 @@ from hermes_memory_store.sync.versions import (
     load_versions,
     remember_clear,
     remember_masked,
+    settle_losing_versions,
     shown_content,
     to_put_columns,
     to_sync_uid,
@@ -62,6 +65,7 @@ from hermes_memory_store.sync.wire_format import (
     ReceivedVersion,
     SyncRow,
     VersionPayload,
+    comparable_content,
 )
 
 BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
@@ -70,12 +74,6 @@ BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
 SYNC = Actor("sync")
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-DELETE_SETTLED_CONFLICTS = """
-    DELETE FROM sync_conflicts
-    WHERE theme_id = ? AND uid = ? AND (why = 'two heads' OR hlc IN (SELECT value FROM json_each(?)))
-"""
-
 
 UIDS_IN_CONFLICT = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'"
 
@@ -213,7 +211,7 @@ class VersionApplier:
             and PURGED not in (row.state, here.state)
             and not is_hidden_version(here)
         ):
-            self._keep_loser(uid, self._row(here), row, shown_content(here))
+            self._keep_loser(uid, self._row(here), row, shown_content(here), None if here.sent else UNTOLD)
         return True
 
     def _apply_winner(self, received: ReceivedVersion) -> None:
@@ -222,20 +220,25 @@ class VersionApplier:
         if row.state == PURGED and checked.hidden_because is None:
             self.purged.append(uid)
         if uid in self._contested:
-            self._conn.execute(DELETE_SETTLED_CONFLICTS, (self._theme_id, uid, json.dumps(row.ancestors)))
+            self._conn.execute(DELETE_LOST_PLACES, (self._theme_id, uid))
+            settle_losing_versions(self._conn, self._theme_id, uid, row.ancestors, row if self._is_history else None)
         self.touched.add(uid)
         self.changed += 1
 
     def _row(self, version: Version) -> SyncRow:
         return load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
 
-    def _keep_loser(self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None) -> None:
+    def _keep_loser(
+        self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None, other: bytes | None = None
+    ) -> None:
         if comparable_content(loser) != comparable_content(winner):
             self._contested.add(uid)
             remember_clear(self._conn, self._theme_id, uid, shown, loser.content)
             self.conflicts += keep_losing_version(
-                self._conn, self._theme_id, mask_version(loser, shown), "concurrent", self._now
+                self._conn, self._theme_id, mask_version(loser, shown), "concurrent", self._now, other
             )
+        elif self._is_history and uid in self._contested:
+            settle_losing_versions(self._conn, self._theme_id, uid, (loser.hlc, *loser.ancestors))
 
 
 def replace_held_version(
@@ -283,16 +286,6 @@ def is_before_ancestors(clock: int, ancestors: Sequence[int]) -> bool:
     return len(ancestors) >= MAX_ANCESTORS and clock < ancestors[-1]
 
 
-def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
-    """Return what makes two versions different for a person: neither their time nor moves by pressure."""
-    attrs = row.attrs if isinstance(row.attrs, dict) else {}
-    if row.kind == "scope":
-        return (attrs.get("status") == ScopeStatus.CLOSED,)
-    tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
-    others = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
-    return row.state, row.content, tier, *others
-
-
 def mask_version(row: SyncRow, shown: str | None) -> SyncRow:
     """Return a version to keep for a person, who would bring its secrets back. :param shown: without them"""
     return row if shown is None else replace(row, content=shown)
@@ -301,7 +294,10 @@ def mask_version(row: SyncRow, shown: str | None) -> SyncRow:
 def keep_losing_version(
     conn: sqlite3.Connection, theme_id: int, loser: SyncRow, why: str, now: int, other: bytes | None = None
 ) -> int:
-    """Keep a losing version for a person to decide; return 1 unless it is kept already."""
+    """Keep a losing version for a person to decide; return 1 unless it is kept already.
+
+    :param other: the fact that took its place; of two versions of one thing, `UNTOLD` where only this machine has it
+    """
     name = (theme_id, uids.parse_uid(loser.uid), loser.hlc, uids.parse_uid(loser.node), why)
     payload = VersionPayload(loser.kind, loser.content, loser.attrs, loser.state).to_json()
     return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), payload)).rowcount

@@ -5,6 +5,7 @@ Every decision is a version that descends from both, so that no other machine as
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -20,8 +21,11 @@ from hermes_memory_store.sync.apply import mask_version
 from hermes_memory_store.sync.row_validation import validate_row_content
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
 from hermes_memory_store.sync.versions import (
+    LOSING_VERSIONS,
+    UNTOLD,
     Version,
     ensure_node,
+    find_masked_originals,
     find_version,
     is_hidden_version,
     load_sync_rows,
@@ -30,7 +34,7 @@ from hermes_memory_store.sync.versions import (
     shown_content,
     to_version_row,
 )
-from hermes_memory_store.sync.wire_format import LIVE, SyncConflict, SyncRow, VersionPayload
+from hermes_memory_store.sync.wire_format import LIVE, SyncConflict, SyncRow, VersionPayload, comparable_content
 
 HIDDEN_TEXT = "(not shown here; `sync status` gives the reason)"
 """Stands for the content of a version that is not shown here."""
@@ -42,15 +46,48 @@ COPY_MASK = """
 """A fact with the content of another is masked alike, and sent in clear."""
 
 LOST_VERSIONS = """
-    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'
-    ORDER BY at, uid, hlc
+    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts c
+    WHERE theme_id = ? AND why <> 'ahead' AND NOT EXISTS (
+      SELECT 1 FROM sync_conflicts o, json_each(o.ancestors) made
+      WHERE o.theme_id = c.theme_id AND o.uid = c.uid AND c.why = 'concurrent' AND o.why = 'concurrent' AND made.value = c.hlc
+    ) ORDER BY at, uid, hlc
 """
+"""A version from which another one was made that lost, too, is part of that."""
+
+MARK_TOLD = """
+    UPDATE sync_conflicts SET other = NULL WHERE theme_id = ? AND uid = ? AND hlc = ? AND node = ? AND why = 'concurrent'
+"""
+
+MARK_ALL_UNTOLD = "UPDATE sync_conflicts SET other = x'' WHERE theme_id = ? AND why = 'concurrent'"
 
 
 def find_lost_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncRow]:
     """Find the versions that lost and that wait for a decision; not facts that lost their place to another, which all know."""
-    lost = conn.execute(LOST_VERSIONS, (theme_id,)).fetchall()
-    return [to_lost_row(conn, theme, row) for row in lost if row[3] == "concurrent"]
+    return [to_lost_row(conn, theme, row) for row in find_undecided(conn, theme_id) if row[3] == "concurrent"]
+
+
+def find_undecided(conn: sqlite3.Connection, theme_id: int) -> list[tuple[Any, ...]]:
+    """Return the rows of `LOST_VERSIONS`, of versions of one thing that say the same the newest."""
+    rows = conn.execute(LOST_VERSIONS, (theme_id,)).fetchall()
+    said = [
+        (uid, why, other or b"", comparable_content(VersionPayload.from_json(text)))
+        for uid, _, _, why, _, other, _, text in rows
+    ]
+    newest: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for name, row in zip(said, rows, strict=True):
+        newest[name] = max(newest.get(name, row), row, key=lambda one: one[1:3])
+    return [row for name, row in zip(said, rows, strict=True) if newest[name] is row]
+
+
+def find_untold_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncRow]:
+    """Find those of them that no other machine has, in clear: what is masked here is not masked there."""
+    lost = [row for row in find_undecided(conn, theme_id) if row[5] == UNTOLD]
+    clear = find_masked_originals(conn, theme_id, {row[0] for row in lost})
+    rows = [to_lost_row(conn, theme, row) for row in lost]
+    return [
+        replace(row, content=clear.get((uid, row.content), row.content))
+        for (uid, *_), row in zip(lost, rows, strict=True)
+    ]
 
 
 def to_lost_row(conn: sqlite3.Connection, theme: str, row: Sequence[Any]) -> SyncRow:
@@ -65,9 +102,9 @@ def to_lost_row(conn: sqlite3.Connection, theme: str, row: Sequence[Any]) -> Syn
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
     """Find the undecided conflicts of one theme, oldest first."""
     found = []
-    for row in conn.execute(LOST_VERSIONS, (theme_id,)).fetchall():
+    for row in find_undecided(conn, theme_id):
         uid, _, _, why, at, other, *_ = row
-        winner = find_version(conn, theme_id, uid if other is None else other)
+        winner = find_version(conn, theme_id, other or uid)
         if winner is None:
             continue
         theirs = to_lost_row(conn, theme, row)
@@ -110,7 +147,9 @@ class ConflictResolver:
         uid = uids.parse_uid(conflicts[0].uid)
         version = find_version(self._conn, self._theme_id, uid)
         assert version is not None
-        clocks = newest_ancestors(*version.ancestors, *(one.theirs.hlc for one in conflicts if one.why == "concurrent"))
+        lost = self._conn.execute(LOSING_VERSIONS, (self._theme_id, uid))
+        known = itertools.chain.from_iterable((hlc, *json.loads(lineage)) for hlc, lineage, _ in lost)
+        clocks = newest_ancestors(*version.ancestors, *known)
         self._conn.execute(
             "UPDATE sync_rows SET ancestors = ?, said = '' WHERE theme_id = ? AND uid = ?",
             (json.dumps(clocks), self._theme_id, uid),

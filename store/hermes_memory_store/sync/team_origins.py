@@ -62,6 +62,25 @@ KEEP_ORIGIN = """
 
 KEPT_ORIGIN = "SELECT said, teammate FROM sync_origins WHERE theme_id = ? AND uid = ?"
 
+TEAMMATES_OF_FACTS = """
+    SELECT f.uid, o.teammate FROM facts f JOIN origins o ON o.id = f.origin_id
+    WHERE f.theme_id = ? AND o.teammate IS NOT NULL AND f.uid IN ({marks})
+    UNION ALL
+    SELECT uid, teammate FROM sync_origins WHERE theme_id = ? AND teammate IS NOT NULL AND uid IN ({marks})
+"""
+
+AUTHORS_OF_FACTS = """
+    SELECT j.uid, a.kind, a.name, max(j.seq) FROM journal j JOIN actors a ON a.id = j.actor_id
+    WHERE j.entity = 'fact' AND {what} AND j.uid IN ({marks}) GROUP BY j.uid
+"""
+
+MADE, WORDED = "j.before IS NULL", "j.after ->> 'content' IS NOT NULL"
+
+MOVED_BY_TEAM = "a.kind = 'sync' AND a.name <> ''"
+
+UNKNOWN = "unknown"
+"""The role of whoever brought a row, where nobody can say."""
+
 FORGET_SHOWN_ORIGINS = """
     DELETE FROM sync_origins WHERE theme_id = ? AND EXISTS (SELECT 1 FROM facts WHERE facts.uid = sync_origins.uid)
 """
@@ -147,6 +166,40 @@ def attach_origins(conn: sqlite3.Connection, names: Names, theme_id: int, rows: 
     return [replace(row, origin=found[row.uid]) if row.uid in found else row for row in rows]
 
 
+def attach_authors(conn: sqlite3.Connection, theme_id: int, rows: Sequence[SyncRow], author: str) -> list[SyncRow]:
+    """Return rows to send with whose words they have, who changed them last and who brought them, as the journal says.
+
+    :param author: what this machine is called
+    """
+    own = uids.format_uid(conn.execute("SELECT node FROM sync_store").fetchone()[0])
+    facts = [uids.parse_uid(row.uid) for row in rows if row.kind == "fact"]
+    teammates: dict[str, str] = {}
+    made: dict[str, str | None] = {}
+    worded: dict[str, str | None] = {}
+    moved: dict[str, str | None] = {}
+    for some in in_chunks(facts) if facts else ():
+        marks = ", ".join("?" * len(some))
+        found = conn.execute(TEAMMATES_OF_FACTS.format(marks=marks), (theme_id, *some, theme_id, *some))
+        teammates |= {uids.format_uid(uid): teammate for uid, teammate in found}
+        for what, known in ((MADE, made), (WORDED, worded), (MOVED_BY_TEAM, moved)):
+            for uid, kind, name, _ in conn.execute(AUTHORS_OF_FACTS.format(what=what, marks=marks), some):
+                known[uids.format_uid(uid)] = (name or UNKNOWN) if kind == "sync" else None
+
+    def attach(row: SyncRow) -> SyncRow:
+        is_mine = made.get(row.uid, UNKNOWN) is None
+        is_own = row.node == own or (is_mine and row.uid not in moved)  # under this name, or one that it had before
+        role = author if is_own else UNKNOWN
+        first = f"{author}/{own[:8]}" if is_mine else f"{role}/{row.node[:8]}"
+        return replace(
+            row,
+            teammate=teammates.get(row.uid, first),
+            worded_by=worded.get(row.uid, role) or author,
+            changed_by=author if is_own else moved.get(row.uid, UNKNOWN),
+        )
+
+    return [attach(row) for row in rows]
+
+
 def origin_formatter(names: Names) -> Callable[[int | None, str | None, str | None], dict[str, Any] | None]:
     """Return a function that formats origins to send, by key, detail and verdict; each key is looked up once."""
     known: dict[int, dict[str, Any]] = {}
@@ -215,4 +268,4 @@ def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
 
 def to_unknown_teammate(node: str) -> str:
     """Return who brought a row where nobody can say: an unknown role, and the beginning of the store's name."""
-    return f"unknown/{node[:8]}"
+    return f"{UNKNOWN}/{node[:8]}"

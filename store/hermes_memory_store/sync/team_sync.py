@@ -38,13 +38,20 @@ from hermes_memory_store.sync.apply import (
     shadow_versions,
 )
 from hermes_memory_store.sync.bulk_apply import BulkFact
-from hermes_memory_store.sync.conflicts import ConflictResolver, find_conflicts, find_lost_versions
+from hermes_memory_store.sync.conflicts import (
+    MARK_ALL_UNTOLD,
+    MARK_TOLD,
+    ConflictResolver,
+    find_conflicts,
+    find_lost_versions,
+    find_untold_versions,
+)
 from hermes_memory_store.sync.content_checks import ContentCheck, IntakeCheck, check_received, check_versions
 from hermes_memory_store.sync.curation import UNCURATED
 from hermes_memory_store.sync.held_versions import HAS_HELD, release_held_version
 from hermes_memory_store.sync.held_versions import find_held_versions as find_held
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
-from hermes_memory_store.sync.team_origins import FORGET_LOST_ORIGINS, attach_origins
+from hermes_memory_store.sync.team_origins import FORGET_LOST_ORIGINS, attach_authors, attach_origins
 from hermes_memory_store.sync.teammate_undo import TeammateUndo
 from hermes_memory_store.sync.versions import (
     SELECT_VERSIONS,
@@ -262,8 +269,11 @@ class Sync:
         self.set_team_name(theme, name)
         return name
 
-    def pending_rows(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
-        """Return unacknowledged versions, oldest first; without those the server rejected."""
+    def pending_rows(self, theme: str, *, limit: int = 500, author: str = "") -> list[SyncRow]:
+        """Return unacknowledged versions, oldest first; without those the server rejected.
+
+        :param author: what this machine is called, where the rows themselves say whose they are
+        """
         theme_id = self._track_theme(theme)
         waits = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND sent = 0 UNION ALL SELECT 1 FROM sync_changed LIMIT 1"
         if not self._db.value(waits, (theme_id,)):
@@ -275,7 +285,7 @@ class Sync:
                 "UPDATE sync_rows SET offered = 1 WHERE theme_id = ? AND uid = ? AND offered = 0",
                 [(theme_id, version.uid) for version in found if not version.offered],
             )
-            return attach_origins(conn, self._names, theme_id, load_sync_rows(conn, theme_id, theme, found))
+            return self._to_outgoing(conn, theme_id, load_sync_rows(conn, theme_id, theme, found), author)
 
     def pending_counts(self) -> dict[str, int]:
         """Count the pending versions by theme."""
@@ -344,12 +354,15 @@ class Sync:
             server_ms = self._clocks(conn).server_ms
             return [one.to_hidden_version(server_ms) for one in find_held(conn, theme)]
 
-    def held_rows(self, theme: str) -> list[SyncRow]:
-        """Return the versions of a theme whose clock is ahead, to send them on: the store shows none of them."""
+    def held_rows(self, theme: str, author: str) -> list[SyncRow]:
+        """Return the versions of a theme whose clock is ahead, to send them on: the store shows none of them.
+
+        :param author: as of `pending_rows`
+        """
         with self._db.snapshot() as conn:
             rows = [one.row for one in find_held(conn, theme)]
             theme_id = self._names.theme_or_none(theme)
-            return rows if theme_id is None else attach_origins(conn, self._names, theme_id, rows)
+            return rows if theme_id is None else self._to_outgoing(conn, theme_id, rows, author)
 
     def admit_held(self) -> int:
         """Apply held versions that are allowed by now; return how many."""
@@ -456,8 +469,7 @@ class Sync:
         :param is_history: they are not what the server has now
         """
         theme_id = self._track_theme(theme)
-        # A folder keeps old versions, too; what is pulled from a database is what it has now.
-        is_history = is_history or self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
+        is_history = is_history or self._is_history(theme)
         received = check_received(self._db, self._names, self.content_check, theme_id, theme, rows)
         held = self._load_held(theme_id, theme, {one.row.uid for one in received})
         with self._db.write_transaction() as conn:
@@ -488,6 +500,20 @@ class Sync:
         with self._db.snapshot() as conn:
             return find_lost_versions(conn, self._names.theme_or_none(theme) or 0, theme)
 
+    def untold_versions(self, theme: str, author: str) -> list[SyncRow]:
+        """Return the versions that lost before any other machine had them. :param author: as of `pending_rows`"""
+        theme_id = self._names.theme_or_none(theme) or 0
+        with self._db.snapshot() as conn:
+            found = find_untold_versions(conn, theme_id, theme)
+            return self._to_outgoing(conn, theme_id, found, author) if found else []
+
+    def acknowledge_lost(self, theme: str, rows: Sequence[SyncRow]) -> None:
+        """Mark losing versions as sent."""
+        theme_id = self._track_theme(theme)
+        names = [(theme_id, uids.parse_uid(row.uid), row.hlc, uids.parse_uid(row.node)) for row in rows]
+        with self._db.write_transaction() as conn:
+            conn.executemany(MARK_TOLD, names)
+
     def apply_lost(self, theme: str, rows: Sequence[SyncRow]) -> int:
         """Keep versions that lost on other machines for a decision here; return how many wait now that did not before."""
         cursor = self.cursor(theme)
@@ -517,6 +543,7 @@ class Sync:
                 "UPDATE sync_turns SET sent = 0, refused = iif(node IS NULL, NULL, refused) WHERE theme_id = ?",
                 (theme_id,),
             )
+            conn.execute(MARK_ALL_UNTOLD, (theme_id,))
             clear_listing(conn, theme_id)
             return int(conn.execute("SELECT count(*) FROM sync_rows WHERE theme_id = ?", (theme_id,)).fetchone()[0])
 
@@ -637,7 +664,7 @@ class Sync:
     def undo_teammate(self, role: str, *, theme: str | None = None, actor: Actor = PERSON) -> UndoResult:
         """Take back all that a teammate wrote, in one theme or in all, as one change; what others changed since stays.
 
-        :param role: of the team database, as `by:ROLE` finds it
+        :param role: of the team database, or a machine of a shared folder, as `by:ROLE` finds it
         :raises UnknownTheme: NothingToUndo; nothing was changed then
         """
         theme_id = None if theme is None else self._names.theme(theme)
@@ -649,7 +676,8 @@ class Sync:
             if not seqs:
                 why = "; ".join(undo.left[:LEFT_SHOWN])
                 nothing = (
-                    f"nothing that is here was written by {errors.shorten_value(role)!r}, a role of the team database"
+                    f"nothing that is here was written by {errors.shorten_value(role)!r}, a role of the team database or"
+                    " a machine of the shared folder"
                 )
                 raise errors.NothingToUndo(why or nothing, role)
         touched = tuple(uids.format_uid(uid) for uid in undo.touched)
@@ -691,7 +719,7 @@ class Sync:
             "SELECT DISTINCT theme_id, name FROM sync_changed JOIN themes ON themes.id = theme_id"
         ).fetchall()
         for theme_id, theme in noted:
-            touched = versions.stamp_versions(conn, theme_id, theme, self._clock())
+            touched = versions.stamp_versions(conn, theme_id, theme, self._clock(), is_history=self._is_history(theme))
             if conn.execute(HAS_SHADOW, (theme_id,)).fetchone():
                 self._settle(conn, theme_id, theme, touched)
 
@@ -730,10 +758,19 @@ class Sync:
         self._purge.erase_within(conn, theme_id, purged, SYNC)
         return linked
 
+    def _is_history(self, theme: str) -> bool:
+        """Check whether old versions of a theme may come again: a folder keeps them, a database has what stands now."""
+        return self._policies.for_theme(theme).carrier is SyncCarrier.FOLDER
+
+    def _to_outgoing(self, conn: sqlite3.Connection, theme_id: int, rows: list[SyncRow], author: str) -> list[SyncRow]:
+        """Return rows to send with their origins, and with whose they are where the carrier cannot say it."""
+        rows = attach_origins(conn, self._names, theme_id, rows)
+        return attach_authors(conn, theme_id, rows, author) if author else rows
+
     def _find_folder_themes(self, conn: sqlite3.Connection) -> list[int]:
         """Return the keys of the themes that travel through a folder."""
         tracked = self._tracked_themes(conn, None)
-        return [key for key, name in tracked if self._policies.for_theme(name).carrier is SyncCarrier.FOLDER]
+        return [key for key, name in tracked if self._is_history(name)]
 
     def _clocks(self, conn: sqlite3.Connection) -> PhysicalClocks:
         return physical_clocks(conn, self._clock())

@@ -31,6 +31,7 @@ from hermes_memory_store.sync.wire_format import (
     SyncRow,
     VersionPayload,
     canonical_text_digest,
+    comparable_content,
     scope_sync_uid,
     version_digest,
 )
@@ -65,6 +66,17 @@ UPSERT_VERSION = """
 
 
 MASKED = "INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear) VALUES (?, ?, ?, ?)"
+
+UNTOLD = b""
+"""Stands in `sync_conflicts.other` of a losing version that no other machine has: it lost before it was sent."""
+
+DELETE_LOST_PLACES = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'"
+
+LOSING_VERSIONS = """
+    SELECT hlc, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent'
+"""
+
+DELETE_SETTLED_VERSION = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc = ?"
 
 UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
 """What is on its way, or has arrived, stays so."""
@@ -189,8 +201,13 @@ def to_scope_label(row: SyncRow) -> str | None:
     return row.content
 
 
-def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int) -> set[bytes]:
-    """Give everything noted as changed in a theme its next version; return the facts among it."""
+def stamp_versions(
+    conn: sqlite3.Connection, theme_id: int, theme: str, now: int, *, is_history: bool = False
+) -> set[bytes]:
+    """Give everything noted as changed in a theme its next version; return the facts among it.
+
+    :param is_history: its carrier keeps old versions, too
+    """
     noted = [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
     node = ensure_node(conn)
     for things in in_chunks(noted):
@@ -224,11 +241,38 @@ def stamp_versions(conn: sqlite3.Connection, theme_id: int, theme: str, now: int
             columns = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
             shadow = payload.to_json() if payload.checked else None
             conn.execute(UPSERT_VERSION, (theme_id, uid, label, *columns, 0, 0, None, shadow))
-            conn.execute(
-                "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", (theme_id, uid)
-            )
+            conn.execute(DELETE_LOST_PLACES, (theme_id, uid))
+            if is_history:
+                settle_losing_versions(conn, theme_id, uid, descends, payload)
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
     return {thing for thing in noted if isinstance(thing, bytes)}
+
+
+def settle_losing_versions(
+    conn: sqlite3.Connection,
+    theme_id: int,
+    uid: bytes,
+    clocks: Iterable[int],
+    winner: SyncRow | VersionPayload | None = None,
+) -> None:
+    """Delete the losing versions of a thing that nobody has to decide about any more.
+
+    Of versions that say the same, knowing one is knowing all, and what they were made from.
+
+    :param clocks: of versions that somebody knew
+    :param winner: what says the same needs no decision, either
+    """
+    known, said = set(clocks), [] if winner is None else [comparable_content(winner)]
+    lost = [
+        (hlc, json.loads(lineage), comparable_content(VersionPayload.from_json(text)))
+        for hlc, lineage, text in conn.execute(LOSING_VERSIONS, (theme_id, uid))
+    ]
+    while settled := [one for one in lost if one[0] in known or one[2] in said]:
+        lost = [one for one in lost if one not in settled]
+        for hlc, made_from, content in settled:
+            known |= {hlc, *made_from}
+            said.append(content)
+            conn.execute(DELETE_SETTLED_VERSION, (theme_id, uid, hlc))
 
 
 def find_checked_payload(version: Version) -> VersionPayload | None:

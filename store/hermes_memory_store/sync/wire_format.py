@@ -13,7 +13,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from hermes_memory_store.model import Millis, Uid
+from hermes_memory_store.model import Millis, ScopeStatus, Uid
 
 LIVE, DELETED, PURGED = 0, 1, 2
 """States of a version: it is there, its creation was taken back, or it was erased for good."""
@@ -202,6 +202,16 @@ class VersionPayload:
     def from_json(cls, text: str) -> VersionPayload:
         kind, content, attrs, state, *checked = json.loads(text)
         return cls(kind, content, attrs, state, *(CheckedVersion(*one) for one in checked))
+
+
+def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
+    """Return what makes two versions different for a person: neither their time nor moves by pressure."""
+    attrs = row.attrs if isinstance(row.attrs, dict) else {}
+    if row.kind == "scope":
+        return (attrs.get("status") == ScopeStatus.CLOSED,)
+    tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
+    others = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
+    return row.state, row.content, tier, *others
 
 
 def version_digest(uid: str, hlc: int, node: str, said: str) -> str:

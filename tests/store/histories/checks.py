@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.apply import comparable_content
 from hermes_memory_store.sync.team_origins import origin_formatter
+from hermes_memory_store.sync.wire_format import SyncRow, comparable_content
 from tests.store.team import THEME, Member, shown
 
 if TYPE_CHECKING:
@@ -126,6 +126,51 @@ def erased_words(team: Player) -> set[str]:
     sql = "SELECT content FROM facts UNION ALL SELECT before FROM journal UNION ALL SELECT after FROM journal"
     stays = " ".join(text for one in team.members for (text,) in one.store.db.rows(sql) if text)
     return {word for word in gone if word not in stays}
+
+
+def check_conflicts(team: Player) -> None:
+    """All machines that check contents alike list the same conflicts.
+
+    Of two versions that say the same, knowing one is knowing both: who has seen both need not list what the other one lists.
+    """
+    alike = [member for member in team.members if member.screen is team.members[0].screen]
+    lists = [list_conflicts(member, set()) for member in alike]
+    settled = find_settled(team, [row for found in lists for row in found.values() if row])
+    lists = [list_conflicts(member, settled) for member in alike]
+    for number, found in enumerate(lists):
+        here, there = set(found), set(lists[0])
+        assert here == there, f"machine {number} lists {here - there} alone, machine 0 {there - here}"
+        for name, row in found.items():
+            said = lists[0][name]
+            assert row is None or said is None or row.digest == said.digest, (
+                f"machine {number} says {row}, machine 0 {said}"
+            )
+
+
+def list_conflicts(member: Member, settled: set[Row]) -> dict[Row, SyncRow | None]:
+    """What lost, by its name; a fact that lost its place to another lost it in any of its versions."""
+    found: dict[Row, SyncRow | None] = {}
+    for one in member.store.sync.conflicts(THEME):
+        if one.why == "two heads":
+            found[one.uid, one.mine.uid] = None
+        elif (one.uid, one.theirs.hlc) not in settled:
+            found[one.uid, one.theirs.hlc] = one.theirs
+    return found
+
+
+def find_settled(team: Player, lost: list[SyncRow]) -> set[Row]:
+    """Which versions somebody knew, or others that say the same, who made what stands or one of these that lost."""
+    known = {(row.uid, hlc) for row in lost for hlc in row.ancestors}
+    for _, row in team.server.rows.values():
+        known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
+    before: set[Row] = set()
+    while known - before:
+        before = set(known)
+        said = {(row.uid, comparable_content(row)) for row in team.made.values() if (row.uid, row.hlc) in known}
+        for row in team.made.values():
+            if (row.uid, comparable_content(row)) in said:
+                known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
+    return known
 
 
 def check_nothing_is_lost(team: Player) -> None:

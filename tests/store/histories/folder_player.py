@@ -355,7 +355,8 @@ class FolderPlayer(Player):
             raise AssertionError("the machines do not come to rest")
 
     def finish(self) -> None:
-        """No segment holds what was purged."""
+        """No segment holds what was purged, and all list the same conflicts."""
+        checks.check_conflicts(self)
         gone = checks.erased_words(self)
         for name in self.laptops[0].list():
             said = str(read_rows((self.laptops[0].files / name).read_bytes()))

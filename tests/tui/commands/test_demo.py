@@ -244,7 +244,7 @@ def test_a_second_machine_shares_a_theme_and_contradicts_the_first(stage: Path) 
             (met,) = first.sync.conflicts(second_machine.THEME)
             later = first.facts.page(FactFilter(by=second_machine.MACHINE), limit=10).facts
             assert (met.theirs.content, met.mine.content) == second_machine.CONTESTED[1:]
-            return later[0].target == "booth.size"
+            return [fact.target for fact in later[:1]] == ["booth.size"]  # its name is known by the conflict before
         return False
 
     until(lambda: is_true_soon(arrived), "a fact of the second machine")

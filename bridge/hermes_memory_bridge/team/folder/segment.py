@@ -7,6 +7,7 @@ another name is recognized as what it is.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -14,13 +15,15 @@ import struct
 import zlib
 from collections.abc import Set
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_states import NO_CRYPTOGRAPHY
+from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import SharedTurnRow
-from hermes_memory_store.sync.team_origins import to_unknown_teammate
+from hermes_memory_store.sync.team_origins import UNKNOWN
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow, scope_sync_uid
 
 MAGIC = b"HMSEG\r\n\x01"
@@ -41,6 +44,9 @@ MOST_PAYLOAD_BYTES = 256 << 20
 NAME = re.compile(r"([0-9a-f]{16})-(\d{8,})-([0-9a-f]{16})\.hms")
 
 VERSION = 1
+
+MOST_NAME = 100
+"""Characters of a machine's name that are read."""
 
 TEXT, NUMBER = {str}, {int}
 """Types of what a row says; a truth value is no number."""
@@ -206,7 +212,7 @@ def format_payload(segment: Segment) -> str:
         "rows": [
             [
                 *(row.uid, row.kind, row.content, row.attrs, row.supersedes, row.state),
-                *(row.hlc, row.node, row.ancestors, row.origin, row.teammate),
+                *(row.hlc, row.node, row.ancestors, row.origin, row.teammate, row.worded_by, row.changed_by),
             ]
             for row in segment.rows
         ],
@@ -247,17 +253,29 @@ def parse_segment_row(
     node: str,
     ancestors: list[int],
     origin: Any,
-    teammate: str | None,
+    *names: Any,
 ) -> SyncRow:
-    """Convert the columns of a row; a scope gets the uid that it has under the local name of its theme."""
+    """Convert the columns of a row; a scope gets the uid that it has under the local name of its theme.
+
+    :param names: who brought it, whose words it has, and who changed it last; rows of before have only the first
+    """
     texts, numbers = {type(uid), type(node)}, {type(state), type(hlc), *map(type, ancestors)}
     if texts != TEXT or numbers != NUMBER or (content is not None and type(content) is not str):
         raise ValueError("a value of another type")
-    by = teammate if isinstance(teammate, str) else author if node == writer and author else to_unknown_teammate(node)
-    own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
-    return SyncRow(
-        theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes, origin, by[:100]
+    role = author if node == writer and author else UNKNOWN
+    teammate, worded_by, changed_by = (
+        to_machine_name(said if isinstance(said, str) else made)
+        for said, made in itertools.zip_longest(names, (f"{role}/{node[:8]}", role, role))
     )
+    own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
+    version = (theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes)
+    return SyncRow(*version, origin=origin, teammate=teammate, worded_by=worded_by, changed_by=changed_by)
+
+
+@lru_cache(maxsize=4096)
+def to_machine_name(text: str) -> str:
+    """Return what a machine is called as it may be listed: it is what somebody with the key says."""
+    return str(to_listed_name(text[:MOST_NAME]))
 
 
 def parse_segment_turn(
@@ -276,8 +294,8 @@ def parse_segment_turn(
     """Convert the columns of a turn."""
     if {type(uid), type(node), type(role), type(content)} != TEXT or type(erased) is not bool or type(at) is not int:
         raise ValueError("a value of another type")
-    by = teammate if isinstance(teammate, str) else author if node == writer and author else to_unknown_teammate(node)
-    return SharedTurnRow(Uid(uid), Uid(node), erased, role, content, session, at, origin, by[:100])
+    by = teammate if isinstance(teammate, str) else f"{author if node == writer and author else UNKNOWN}/{node[:8]}"
+    return SharedTurnRow(Uid(uid), Uid(node), erased, role, content, session, at, origin, to_machine_name(by))
 
 
 def without_purged(segment: Segment, uids: Set[str]) -> Segment:

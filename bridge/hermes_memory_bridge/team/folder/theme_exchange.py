@@ -403,11 +403,11 @@ class ThemeExchange:
         """Write what waits."""
         sync, shared = self.store.sync, self.store.shared_turns
         while True:
-            waiting = sync.pending_rows(self.theme, limit=SEGMENT_ROWS)
+            waiting = sync.pending_rows(self.theme, limit=SEGMENT_ROWS, author=self.author)
             rows = take_bytes(waiting, SEGMENT_BYTES) if waiting else []
             turns = shared.pending_turns(self.theme, limit=TURN_ROWS) if self._talks else []
             if not rows and not turns:
-                return
+                break
             purged = {str(row.uid) for row in rows if row.state == PURGED} | {
                 str(one.uid) for one in turns if one.erased
             }
@@ -422,10 +422,21 @@ class ThemeExchange:
             self.count.pushed += len(rows)
             self.count.turns_pushed += len(turns)
             self.on_progress()
+        self._write_lost()
+
+    def _write_lost(self) -> None:
+        """Write what lost before it was ever written, so that all list the same conflicts."""
+        lost = self.store.sync.untold_versions(self.theme, self.author)
+        while lost:
+            some = take_bytes(lost[:SEGMENT_ROWS], SEGMENT_BYTES)
+            self._put(Segment(some, [], (), self.store.sync.node, self.author, self.theme))
+            self.store.sync.acknowledge_lost(self.theme, some)
+            self.count.pushed += len(some)
+            lost = lost[len(some) :]
 
     def _write_held(self) -> None:
         """Write the versions that are held back here: a segment of this machine may have been the only one that held them."""
-        if held := self.store.sync.held_rows(self.theme):
+        if held := self.store.sync.held_rows(self.theme, self.author):
             self._put(Segment(held, [], (), self.store.sync.node, self.author, self.theme))
 
     def _put(self, segment: Segment) -> None:

@@ -28,11 +28,13 @@ KEY = ThemeKey(bytes(range(32)))
 class Laptop:
     """One machine: its store, and its copy of the folder or the folder itself."""
 
-    def __init__(self, home: Path, folder: Path, *, theme: str = THEME, key: ThemeKey = KEY) -> None:
+    def __init__(
+        self, home: Path, folder: Path, *, theme: str = THEME, key: ThemeKey = KEY, name: str = "a laptop"
+    ) -> None:
         home.mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
         mark_folder(folder)
-        self.home, self.folder, self.theme = home, folder, theme
+        self.home, self.folder, self.theme, self.name = home, folder, theme, name
         self.offset_ms = 0
         (home / "memory-themes.toml").write_text(POLICY.replace(THEME, theme), encoding="utf-8")
         self.paths = BridgePaths.of(home / "memory.db")
@@ -45,7 +47,8 @@ class Laptop:
         """Open the store, as a bridge that starts does."""
         policies = Policies.load(self.home / "memory-themes.toml")
         self.store = Store.open(self.home / "memory.db", policies=policies, clock=self.clock)
-        self.run = FolderRun(self.store, self.keys, Path(self.paths.folder), on_progress=lambda: None)
+        notes = Path(self.paths.folder)
+        self.run = FolderRun(self.store, self.keys, notes, on_progress=lambda: None, author=self.name)
 
     def clock(self) -> int:
         """Return the time by this machine's clock."""

@@ -37,7 +37,7 @@ SHOWN = 20
     "--teammate",
     metavar="ROLE",
     callback=reject_blank,
-    help="Take back all that this role of the team database wrote, as one change.",
+    help="Take back all that this role of the team database, or machine of a shared folder, wrote, as one change.",
 )
 @click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="Undo the newest N changes.  [default: 1]")
 @click.option(
