@@ -220,9 +220,17 @@ def test_who_asks_for_it_in_a_transaction_holds_nothing(database: Database, peop
         assert server.push("ours", side.node, side.pending_rows("ours"), new_push_token()).accepted
 
 
-@pytest.mark.parametrize("key", ["hashtextextended('remote example.com/shop', 0)", str(0x686D_656D)])
-def test_locks_that_anybody_can_take_stop_nobody(database: Database, people: list[Person], key: str) -> None:
-    with holding(people[2].dsn, f"SELECT pg_advisory_lock({key})"):
+OPEN_TO_ALL = {
+    "the advisory lock of a project": "SELECT pg_advisory_lock(hashtextextended('remote example.com/shop', 0))",
+    "the advisory lock of migrating": f"SELECT pg_advisory_lock({0x686D_656D})",
+    "the table of migrations, for reading": "LOCK TABLE hm.migration IN ACCESS SHARE MODE",
+    "an announcement that is not made yet": "SELECT pg_notify('hm_0', 'x')",
+}
+
+
+@pytest.mark.parametrize("lock", OPEN_TO_ALL)
+def test_locks_that_anybody_can_take_stop_nobody(database: Database, people: list[Person], lock: str) -> None:
+    with holding(people[2].dsn, OPEN_TO_ALL[lock]):
         with psycopg.connect(people[0].dsn) as conn:
             conn.execute(PUSH.format(theme="ours", claims="ARRAY['remote example.com/shop']"))
         migrate_team_schema(database.admin)

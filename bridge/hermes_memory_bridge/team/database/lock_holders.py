@@ -55,7 +55,7 @@ def describe_holder(holder: ThemeHolder) -> str:
     if holder.ended is None:
         return said
     return (
-        f"{said}, and the owner of the team database may not disconnect him: `team revoke {role}` as a superuser does"
+        f"{said}, and the owner of the team database may not disconnect him: `team revoke {role}` as a superuser ends it"
     )
 
 
