@@ -92,6 +92,7 @@ def exchange_all(person: Person) -> list[SyncOutcome]:
     found = [person.exchange()]
     while found[-1].more:
         found.append(person.exchange())
+        assert len(found) < 20, found[-1].state.words
     return found
 
 

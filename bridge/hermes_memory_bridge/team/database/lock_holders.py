@@ -54,9 +54,7 @@ def describe_holder(holder: ThemeHolder) -> str:
     said = f"{role} has held this theme for {holder.seconds} s"
     if holder.ended is None:
         return said
-    return (
-        f"{said}, and the owner of the team database may not disconnect him: `team revoke {role}` as a superuser ends it"
-    )
+    return f"{said}, and the owner of the team database may not disconnect him: `team revoke {role}` as a superuser ends it"
 
 
 @contextmanager
