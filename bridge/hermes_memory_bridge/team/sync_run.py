@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from hermes_memory_bridge.team.database.lock_holders import to_held_state
 from hermes_memory_bridge.team.database.team_server import (
     BATCH,
     DATA_ERRORS,
@@ -31,6 +32,7 @@ from hermes_memory_bridge.team.database.team_states import (
     CLOSED,
     COMPLETE_STATES,
     DENIED,
+    HELD,
     IDLE,
     OTHER_PROJECT,
     READ_ONLY,
@@ -86,6 +88,9 @@ MOST_ROUNDS = 8
 DENIED_S = 60.0
 """How long a theme that this role may not write to is left alone."""
 
+TOLD_S = 3_600.0
+"""How long it is told that a member held a theme and was disconnected."""
+
 AGAIN_S, SELDOM_S = 60.0, 3_600.0
 """After what time what the database refused is sent again: a minute at first, each time twice as long, an hour at most."""
 
@@ -110,6 +115,8 @@ class SyncRun:
         self._greeted_at = (0, 0.0)
         """When the database said its time last: by this machine's clock, in milliseconds, and by one that nobody sets."""
         self._denied: dict[str, tuple[float, TeamState]] = {}
+        self._ended: dict[str, tuple[float, TeamState]] = {}
+        """Themes that somebody held until he was disconnected, and until when that is told."""
         self._refused = Backoff(AGAIN_S, SELDOM_S)
         self._forgotten: dict[str, int] = {}
         self._apart: dict[str, TeamState] = {}
@@ -139,7 +146,10 @@ class SyncRun:
         server.listen_to(cursors)  # before it is asked, so that nothing is missed in between
         greeting = self._greet(server, [KnownTheme(theme, cursor) for theme, cursor in cursors.items()])
         for theme, cursor in cursors.items():
-            outcome.themes[theme] = ThemeSyncCount(server_seq=cursor.seq)
+            until, told = self._ended.get(theme, (0.0, None))
+            outcome.themes[theme] = ThemeSyncCount(
+                server_seq=cursor.seq, state=told if time.monotonic() < until else None
+            )
         self._note_closed(server, greeting.closed)
         for theme in self._apart.keys() & cursors.keys():
             outcome.themes[theme].state, outcome.state = self._apart[theme], to_theme_state(theme, self._apart[theme])
@@ -164,7 +174,7 @@ class SyncRun:
                 if sync.pending_rows(theme, limit=1):
                     outcome.state = READ_ONLY
                 continue
-            with self._tolerate_denial(theme, theme):
+            with self._tolerate_denial(server, theme, theme):
                 self._left = self._push(server, theme) or self._left
                 self._exchange_conflicts(server, theme, is_changed=theme in changed)
         self._note_fetched()
@@ -218,13 +228,16 @@ class SyncRun:
         return True
 
     @contextmanager
-    def _tolerate_denial(self, theme: str, what: str) -> Iterator[None]:
-        """Tolerate denied access in one part of a sync, while all others go on."""
+    def _tolerate_denial(self, server: TeamServer, theme: str, what: str) -> Iterator[None]:
+        """Tolerate in one part of a sync that access to it is denied, or that somebody holds it, while all others go on."""
         try:
             yield
             self._denied.pop(what, None)
         except TeamError as error:
             is_other = error.state.name == OTHER_PROJECT.name
+            if error.state.name == HELD.name:
+                self._release(server, theme, what)
+                return
             if error.state.name != DENIED.name and not is_other:
                 raise
             is_new = what not in self._denied
@@ -237,6 +250,21 @@ class SyncRun:
                 self.outcome.more = self.outcome.more or is_new
             self._denied[what] = time.monotonic() + (0.0 if is_other and is_new else DENIED_S), error.state
             self.outcome.themes[theme].state, self.outcome.state = error.state, to_theme_state(theme, error.state)
+
+    def _release(self, server: TeamServer, theme: str, what: str) -> None:
+        """Name who holds a theme, and have him disconnected once he does for too long; it is tried again at once."""
+        holders = server.release(theme)
+        state, outcome = to_held_state(holders), self.outcome
+        outcome.themes[theme].state, outcome.state = state, to_theme_state(theme, state)
+        self._left = True
+        if any(one.ended is False for one in holders):
+            self._denied[what] = time.monotonic() + DENIED_S, state
+        else:
+            outcome.more = True
+        if any(one.ended for one in holders):
+            self._ended[theme] = time.monotonic() + TOLD_S, state
+        if any(one.ended is not None for one in holders):
+            log.warning("%s: %s", what, state.words)
 
     def _greet(self, server: TeamServer, known: Sequence[KnownTheme]) -> Greeting:
         """Return the database's greeting with its state of these themes; the previous one if nothing changed."""
@@ -469,7 +497,7 @@ class SyncRun:
             what = f"the turns of theme {theme}"
             if self._is_left_alone(theme, what):
                 continue
-            with self._tolerate_denial(theme, what):
+            with self._tolerate_denial(server, theme, what):
                 if first and on:
                     self._look_again(server, theme)
                 left = self._pull_turns(server, theme, until) or left

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.team.database.lock_holders import to_held_state
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
+from hermes_memory_bridge.team.database.team_states import HELD, TeamError, TeamState
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Uid
@@ -306,8 +307,14 @@ class VectorUpload:
                 "shas": [wanted[uid] for uid in found],
                 "numbers": [to_vector_literal(row) for row in found.values()],
             }
-            if server.value(STORE_VECTORS_SQL, answers) != len(found):
-                known.head = FROM_START  # some are being written to, or are gone: it is asked for again
+            try:
+                kept = server.value(STORE_VECTORS_SQL, answers)
+            except TeamError as error:
+                if error.state.name != HELD.name:
+                    raise
+                raise TeamError(to_held_state(server.release(theme))) from None
+            if kept != len(found):
+                known.head = FROM_START  # some are gone: it is asked for again
         for uid in wanted:
             if uid in found:
                 known.missing.pop(uid, None)

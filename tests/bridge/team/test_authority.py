@@ -8,13 +8,14 @@ from contextlib import contextmanager, suppress
 import psycopg
 import pytest
 from psycopg import IntegrityError, conninfo, sql
-from psycopg.errors import InsufficientPrivilege, LockNotAvailable, ProgramLimitExceeded
+from psycopg.errors import InsufficientPrivilege, ProgramLimitExceeded
 
 from hermes_memory_bridge.team.database import team_schema, team_server
 from hermes_memory_bridge.team.database.team_members import list_members
 from hermes_memory_bridge.team.database.team_rights import open_themes, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import LOAD_BYTES, TeamServer, new_push_token
+from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_outcome import take_bytes
 from hermes_memory_store.errors import ArgumentError
 from tests.bridge.team.conftest import PARTITIONS, Database
@@ -76,6 +77,11 @@ ATTACKS = {
     "opens a theme for himself": ["INSERT INTO hm.member VALUES (session_user, '{ours}')"],
     "locks everybody out": ["LOCK TABLE hm.item IN ACCESS EXCLUSIVE MODE"],
     "holds a counter": ["SELECT * FROM hm.clock FOR UPDATE"],
+    "holds a gate": ["SELECT * FROM hm.gate FOR UPDATE"],
+    "takes a turn by itself": ["SELECT hm.take_turn('ours')"],
+    "notes that somebody is in the way": ["INSERT INTO hm.hold VALUES (1, '1', now() - interval '1 day')"],
+    "shortens what others may hold": ["INSERT INTO hm.setting VALUES ('hold_s', '0')"],
+    "keeps others from migrating": ["LOCK TABLE hm.migration IN SHARE ROW EXCLUSIVE MODE"],
     "holds the rows": ["SELECT * FROM hm.item FOR SHARE"],
     "reads whose project a theme is": ["SELECT * FROM hm.identity"],
     "looks for a project among closed themes": [
@@ -202,6 +208,10 @@ CHECKED_ELSEWHERE = {
     "list_identities",
     "find_name",
     "claim",
+    "list_gates",
+    "take_turn",
+    "list_lockers",
+    "release",
     "to_curated",
     "is_trusted",
     "keep_head",
@@ -403,7 +413,7 @@ def test_migrating_does_not_wait_behind_a_long_reader(former: Database, monkeypa
     monkeypatch.setattr(team_schema, "LOCK_TIMEOUT", "100ms")
     with psycopg.connect(former.runtime) as reader:
         reader.execute("SELECT count(*) FROM hm.fact")
-        with pytest.raises(LockNotAvailable):
+        with pytest.raises(TeamError, match=f"in use by {former.name}_runtime .*, so nothing was migrated"):
             migrate_team_schema(former.admin)
         with psycopg.connect(former.runtime) as another:  # nobody waits behind it
             assert another.execute("SELECT count(*) FROM hm.fact").fetchone() == (0,)

@@ -181,6 +181,23 @@ def test_a_head_is_kept_and_told_for_the_role_that_brought_it(database: Database
         assert database.one("SELECT array_agg(role::text) FROM hm.chain_head") == [ann.role]
 
 
+def test_who_shares_a_role_holds_up_no_push_by_its_heads(database: Database, tmp_path: Path) -> None:
+    with team_of(database, tmp_path, ann="write") as (ann,), psycopg.connect(ann.dsn) as other:
+        ann.write("V[a]: 1")
+        ann.exchange()
+        known = kept(ann)
+        other.execute("SELECT hm.keep_head(%s, 9, %s, now())", (ann.store.sync.node, bytes.fromhex(known[0].hash)))
+        ann.write("V[b]: 1")
+        ann.exchange()
+        assert not any(ann.store.sync.pending_counts().values())
+        assert kept(ann) == known
+        other.rollback()
+        ann.write("V[c]: 1")
+        ann.exchange()
+        assert ann.store.journal.head() in kept(ann)
+        assert report(ann).held
+
+
 def test_who_may_nothing_has_nothing_kept(database: Database) -> None:
     restrict_role_to_themes(database.admin, f"{database.name}_runtime", ["ours"])
     database.run("UPDATE hm.member SET until = now()")

@@ -414,7 +414,7 @@ def test_a_push_waits_for_one_that_gives_the_same_project_another_name(database:
         conn.execute(PUSH, ("shop", [IDENTITY]))
         late = threading.Thread(target=push_late)
         late.start()
-        while not database.one("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+        while not database.one("SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"):
             assert late.is_alive()
         push_as_member(database, "web", ["remote github.com/acme/web"])
         conn.commit()

@@ -278,16 +278,21 @@ def test_a_vector_that_comes_after_the_purge_is_not_kept(side: Side, kind: str) 
     assert side.database.one(COUNT) == 0
 
 
-def test_facts_somebody_is_writing_to_are_passed_over_and_come_later(side: Side) -> None:
-    uids = [side.write(f"fact {n}", f"t{n}") for n in range(3)]
+def test_vectors_of_a_theme_that_somebody_writes_to_come_later(side: Side) -> None:
+    for n in range(3):
+        side.write(f"fact {n}", f"t{n}")
     side.exchange()
     side.embed()
     filling = side.filling()
-    with psycopg.connect(side.database.admin) as conn:
-        conn.execute("UPDATE hm.item SET attrs = attrs WHERE id = %s", (uids[1],))
-        filling._round()
-        assert side.database.one(COUNT) == 2
-        conn.rollback()
+    side.database.run("ALTER FUNCTION hm.take_turn SET lock_timeout = '100ms'")
+    side.database.run("INSERT INTO hm.setting VALUES ('hold_s', '0')")
+    role = f"{side.database.name}_runtime"
+    with psycopg.connect(side.database.runtime) as conn:
+        conn.execute("SELECT hm.push_conflicts(%s, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')", (THEME,))
+        with pytest.raises(TeamError, match=f"{role} held this theme for 0 s and was disconnected"):
+            filling._round()
+        assert side.database.one(COUNT) == 0
+        conn.close()
     filling._round()
 
     assert side.database.one(COUNT) == 3

@@ -202,7 +202,9 @@ class TeamView(BaseView[TeamData]):
 
     def action_take_back(self) -> None:
         lines: list[Line] = [
-            Content("Take back all that a role of the team wrote, in every theme: its words, moves and pins."),
+            Content(
+                "Take back all that a role of the team, or a machine of a shared folder, wrote, in every theme: its words, moves and pins."
+            ),
             Content.styled("What others have changed since stays. What would happen is shown first.", "$dim"),
         ]
         self.ask_then(Question("take back a teammate's facts", lines, type_in="role"), self._preview_taking_back)

@@ -13,8 +13,9 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.errors import InsufficientPrivilege, LockNotAvailable
+from psycopg.errors import InsufficientPrivilege
 
+from hermes_memory_bridge.team.database.lock_holders import name_table_users
 from hermes_memory_bridge.team.database.team_schema import COLLECTED, KEEP_SETTING, LOCK_TIMEOUT
 from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 
@@ -99,10 +100,8 @@ def rewrite_table(conn: psycopg.Connection[Any], table: str, done: RewriteResult
     conn.add_notice_handler(note)
     analyze = "" if table.startswith("pg_catalog.") else ", ANALYZE"
     try:
-        conn.execute(f"VACUUM (FULL, VERBOSE{analyze}) {table}")
-    except LockNotAvailable:
-        words = f"somebody uses {table} for longer than {LOCK_TIMEOUT}, so it still holds purged words: run this again"
-        raise TeamError(TeamState("slow", words)) from None
+        with name_table_users(conn, f"{table} still holds purged words"):
+            conn.execute(f"VACUUM (FULL, VERBOSE{analyze}) {table}")
     finally:
         conn.remove_notice_handler(note)
     if is_skipped:

@@ -27,6 +27,16 @@ from hermes_memory_store.errors import ArgumentError
 
 ROLE_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
+MOST_CONNECTIONS = 20
+"""Of one member: fewer than a server has, so that he cannot take all of them."""
+
+IDLE_IN_TRANSACTION = "60s"
+"""After what time a member's transaction that does nothing is ended, unless his program says otherwise."""
+
+END_SESSIONS = (
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = %s AND pid <> pg_backend_pid()"
+)
+
 OWNERS_ALONE = ("user", "password", "passfile", "sslkey", "sslcert", "sslpassword", "service")
 """Parts of the owner's DSN that no member is given."""
 
@@ -88,10 +98,17 @@ def invite_member(
             )
         password = secrets.token_urlsafe(24)
         conn.execute(
-            sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
-                sql.Identifier(role), to_password_hash(conn, role, password)
+            sql.SQL(
+                "CREATE ROLE {role} LOGIN CONNECTION LIMIT {most} PASSWORD {password};"
+                " ALTER ROLE {role} SET idle_in_transaction_session_timeout = {idle}"
+            ).format(
+                role=sql.Identifier(role),
+                most=sql.Literal(MOST_CONNECTIONS),
+                password=to_password_hash(conn, role, password),
+                idle=sql.Literal(IDLE_IN_TRANSACTION),
             )
         )
+        let_owner_end_sessions(conn, role)
         grant_functions(conn, role)
         set_member_rights(conn, role, themes, reads=reads, curates=curates, until=until)
     place = conninfo.conninfo_to_dict(reach or dsn)
@@ -125,6 +142,20 @@ def to_password_hash(conn: psycopg.Connection[Any], role: str, password: str) ->
     return sql.Literal(hashed.decode())
 
 
+def let_owner_end_sessions(conn: psycopg.Connection[Any], role: str) -> None:
+    """Let the owner, and so `hm.release`, end the sessions of a role, which takes the privileges of the role.
+
+    :raises psycopg.errors.InsufficientPrivilege: the owner may not give himself those
+    """
+    can = conn.execute(
+        "SELECT pg_has_role(%s, 'USAGE') OR pg_has_role('pg_signal_backend', 'USAGE')", (role,)
+    ).fetchone()
+    if can == (True,):
+        return
+    how = " WITH INHERIT TRUE" if conn.info.server_version >= 160_000 else ""
+    conn.execute(sql.SQL("GRANT {} TO CURRENT_USER" + how).format(sql.Identifier(role)))
+
+
 def list_members(dsn: str) -> list[Member]:
     """Return the roles that exchange rows, as the owner."""
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
@@ -141,7 +172,7 @@ def revoke_member(dsn: str, role: str) -> list[str]:
 
     Returns the groups by which it still may something.
 
-    :raises ArgumentError: there is no such role
+    :raises ArgumentError: there is no such role, or its rights are ended, and its connections are not the owner's to end
     """
     name = sql.Identifier(role)
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
@@ -151,10 +182,20 @@ def revoke_member(dsn: str, role: str) -> list[str]:
             conn.execute(sql.SQL(f"REVOKE {what} FROM {{}}").format(name))
         for table in ("member", "chain_head"):
             conn.execute(sql.SQL("DELETE FROM hm.{} WHERE role = %s").format(sql.Identifier(table)), (role,))
-        conn.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", (role,))
         groups = conn.execute(
             f"SELECT l.rolname::text FROM ({LET_IN}) l JOIN pg_roles g ON g.rolname = l.rolname"
             " JOIN pg_roles r ON r.rolname = %s WHERE pg_has_role(r.oid, g.oid, 'MEMBER') AND NOT r.rolsuper ORDER BY 1",
             (role,),
         ).fetchall()
+        conn.commit()  # before its sessions end: one that began in between would still have its rights
+        try:
+            let_owner_end_sessions(conn, role)
+            conn.execute(END_SESSIONS, (role,))
+        except psycopg.errors.InsufficientPrivilege:
+            raise ArgumentError(
+                f"{role} has no rights any more, but what it began goes on: the owner may not end its connections; a superuser"
+                f" runs SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}', and once GRANT"
+                " pg_signal_backend TO the owner",
+                role,
+            ) from None
     return [group for (group,) in groups]

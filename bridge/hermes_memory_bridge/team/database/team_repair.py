@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 
+from hermes_memory_bridge.team.database.lock_holders import name_table_users
 from hermes_memory_bridge.team.database.team_schema import LOCK_TIMEOUT, verify_team_schema
 from hermes_memory_bridge.team.database.team_states import SKEW_MS
 from hermes_memory_bridge.team.database.tombstone_collection import NOBODY
@@ -86,7 +87,10 @@ def repair_team_database(dsn: str) -> RepairResult:
 
     :raises TeamError: the database is of another version
     """
-    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+    with (
+        psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn,
+        name_table_users(conn, "nothing was repaired"),
+    ):
         verify_team_schema(conn)
         conn.execute("SELECT set_config('lock_timeout', %s, true)", (LOCK_TIMEOUT,))
         counters, stamped = [], []

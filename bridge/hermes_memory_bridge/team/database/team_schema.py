@@ -1,7 +1,7 @@
 """The schema of the team database: numbered migrations, applied by its owner; all others only check the number.
 
-Once released, a migration never changes. One owner at a time migrates, under an advisory lock; each migration runs
-in the same transaction as the record that it was applied.
+Once released, a migration never changes. One owner at a time migrates, under a lock on the table of migrations; each
+migration runs in the same transaction as the record that it was applied.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
+from hermes_memory_bridge.team.database.lock_holders import name_table_users
 from hermes_memory_bridge.team.database.team_rights import LET_IN, grant_functions
 from hermes_memory_bridge.team.database.team_states import NOT_MIGRATED, TeamError, to_wrong_version_state
 from hermes_memory_store.errors import ArgumentError
 
-LOCK = 0x686D_656D
-"""Number of the advisory lock that migrating holds."""
+LOCK = "LOCK TABLE hm.migration IN SHARE ROW EXCLUSIVE MODE"
+"""Held while migrating. Who may only read the table can neither take it nor be in its way; any role can take an advisory lock."""
 
 AUTHORITY = 17
 """The migration by which the database decides what a role may read and write, and the oldest that this program works with."""
@@ -190,10 +191,13 @@ def migrate_team_schema(
         raise ArgumentError(f"--dimension must be from 1 to {WIDEST}, not {dimension}", dimension)
     if partitions is not None and not 1 <= partitions <= MOST_PARTITIONS:
         raise ArgumentError(f"--partitions must be from 1 to {MOST_PARTITIONS}, not {partitions}", partitions)
-    with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
-        conn.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))  # until the commit, also behind PgBouncer
+    with (
+        psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn,
+        name_table_users(conn, "nothing was migrated"),
+    ):
+        create_base(conn)
+        conn.execute(LOCK)  # until the commit, also behind PgBouncer
         conn.execute("SELECT set_config('lock_timeout', %s, true)", (LOCK_TIMEOUT,))
-        conn.execute(BASE)
         applied = {row[0] for row in conn.execute("SELECT version FROM hm.migration").fetchall()}
         if applied and max(applied) > find_newest_team_version():
             raise TeamError(to_wrong_version_state(max(applied), find_newest_team_version()))
@@ -212,6 +216,17 @@ def migrate_team_schema(
         for role in sorted(roles | ({runtime_role} if runtime_role is not None else set())):
             grant_functions(conn, role)
         return read_team_schema(conn)
+
+
+def create_base(conn: psycopg.Connection[Any]) -> None:
+    """Create the schema and what tells its version, or wait for another owner who is about to."""
+    while True:
+        try:
+            with conn.transaction():
+                conn.execute(BASE)
+            return
+        except psycopg.errors.UniqueViolation:
+            continue  # the other one has committed
 
 
 def verify_team_schema(conn: psycopg.Connection[Any]) -> TeamSchema:

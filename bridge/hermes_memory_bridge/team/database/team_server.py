@@ -28,6 +28,7 @@ from psycopg import conninfo
 from psycopg.errors import ProgramLimitExceeded
 
 from hermes_memory_bridge.team.database.change_probe import PROBE, ChangeProbe
+from hermes_memory_bridge.team.database.lock_holders import RELEASE, ThemeHolder
 from hermes_memory_bridge.team.database.team_schema import (
     TeamSchema,
     find_newest_team_version,
@@ -69,7 +70,7 @@ TURN_PAGE, TURN_PAGE_BYTES = 500, MOST_CHARS
 """Turns of one pull and their bytes, or one: who takes them in must not keep others waiting."""
 
 ANSWER_S = 15.0
-"""How long one answer may take; that to a push of more than `BATCH` rows may take `LOAD_S`."""
+"""How long one answer may take; that to a push, which waits for locks, twice as long, and `LOAD_S` for more than `BATCH` rows."""
 
 LOAD_S = 120.0
 
@@ -371,7 +372,7 @@ class TeamServer:
         :param new_head: kept with them
         :raises psycopg.Error: those of `DATA_ERRORS` name a row that cannot be accepted
         """
-        with self.limit_answer_time(LOAD_S if len(rows) > BATCH else ANSWER_S, telling=DATA_ERRORS):
+        with self.limit_answer_time(LOAD_S if len(rows) > BATCH else 2 * ANSWER_S, telling=DATA_ERRORS):
             row = self.conn.execute(
                 PUSH,
                 {
@@ -390,6 +391,13 @@ class TeamServer:
             ).fetchone()
         assert row is not None
         return to_push_result(rows, row[0], row[1], row[2], token)
+
+    def release(self, theme: str) -> list[ThemeHolder]:
+        """Have whoever holds a theme for too long disconnected; return who holds it.
+
+        :raises TeamError: the database cannot be used now
+        """
+        return [ThemeHolder(*row) for row in self.rows(RELEASE, (self.to_name(theme), self.list_claims(theme)))]
 
     def to_version_arrays(self, theme: str, rows: Sequence[SyncRow]) -> dict[str, str]:
         """Return the theme's name in the database, and what makes up its versions as PostgreSQL arrays, one a column."""

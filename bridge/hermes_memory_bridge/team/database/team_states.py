@@ -63,6 +63,7 @@ OTHER_PROJECT = TeamState(
     "other project",
     "the team database takes nothing of this theme, which is another project's there; what is written waits",
 )
+HELD = TeamState("held", "another transaction has locked this theme in the team database; what is written waits")
 DISK = TeamState("disk full", "the team database has no space left; what is written here waits")
 FAULT = TeamState("fault", "the team database answered with an error")
 
@@ -181,7 +182,7 @@ SQLSTATES: tuple[tuple[str, TeamState], ...] = (
     (OTHER_PROJECT_CODE, OTHER_PROJECT),
     ("25006", READ_ONLY),
     ("57014", SLOW),
-    ("55P03", SLOW),
+    ("55P03", HELD),
     ("57", DOWN),
     ("08", DOWN),
 )

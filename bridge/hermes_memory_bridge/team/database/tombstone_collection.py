@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg.errors import LockNotAvailable
 
-from hermes_memory_bridge.team.database.team_schema import verify_team_schema
+from hermes_memory_bridge.team.database.lock_holders import RELEASE, ThemeHolder, to_held_state
+from hermes_memory_bridge.team.database.team_schema import LOCK_TIMEOUT, verify_team_schema
+from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
 from hermes_memory_store.errors import ArgumentError
 
 NOBODY = uuid.UUID(int=0)
@@ -21,6 +24,9 @@ NOBODY = uuid.UUID(int=0)
 
 # The clock of the theme is locked first, as by a push, so that no reader steps over what is collected.
 LOCK = "SELECT seq FROM hm.clock WHERE theme = %(theme)s FOR UPDATE"
+
+TRIES = 10
+"""How often the lock is waited for: longer than a member may hold it."""
 
 HORIZON = """
 SELECT max(seq) FROM hm.mark WHERE theme = %(theme)s AND at < now() - make_interval(days => %(days)s)
@@ -58,15 +64,31 @@ class CollectedTheme:
 def collect_tombstones(dsn: str, *, days: int) -> list[CollectedTheme]:
     """Remove rows deleted at least that many days ago, theme by theme, as the owner of the tables. Idempotent.
 
-    :raises TeamError: the database is of another version
+    :raises TeamError: the database is of another version, or somebody holds a theme and cannot be disconnected
     """
     if days < 1:
         raise ArgumentError(f"--days must be at least 1, not {days}", days)
     with psycopg.connect(dsn, autocommit=True, prepare_threshold=None, connect_timeout=10) as conn:
         verify_team_schema(conn)
+        conn.execute("SELECT set_config('lock_timeout', %s, false)", (LOCK_TIMEOUT,))
         themes = [theme for (theme,) in conn.execute("SELECT theme FROM hm.clock ORDER BY theme").fetchall()]
-        found = [collect_theme_tombstones(conn, theme, days) for theme in themes]
+        found = [collect_when_released(conn, theme, days) for theme in themes]
     return [one for one in found if one.rows or one.marks]
+
+
+def collect_when_released(conn: psycopg.Connection[Any], theme: str, days: int) -> CollectedTheme:
+    """Collect the tombstones of one theme, once nobody else holds it.
+
+    :raises TeamError: somebody holds it, and cannot be disconnected
+    """
+    holders: list[ThemeHolder] = []
+    for _ in range(TRIES):
+        try:
+            return collect_theme_tombstones(conn, theme, days)
+        except LockNotAvailable:
+            holders = [ThemeHolder(*row) for row in conn.execute(RELEASE, (theme, None)).fetchall()]
+    state = to_held_state(holders)
+    raise TeamError(TeamState(state.name, f"theme {theme}: {state.words}"))
 
 
 def collect_theme_tombstones(conn: psycopg.Connection[Any], theme: str, days: int) -> CollectedTheme:

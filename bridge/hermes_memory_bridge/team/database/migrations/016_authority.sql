@@ -204,8 +204,31 @@ BEGIN
   RETURN coalesce(called, CASE WHEN known = '{}' THEN asked END);
 END $$;
 
--- Keeps whose project a theme is, and refuses who writes for another one, or for one that has another name. Called with the clock of
--- the theme locked; two machines that give one project two names at once wait for each other by its identities.
+-- Where whoever is the first to write to a theme, or to say an identity, waits for another who is about to: a row to lock, since there is
+-- none yet of what is new. Other locks (advisory ones) are open to anybody who may connect.
+CREATE TABLE hm.gate (n int PRIMARY KEY);
+INSERT INTO hm.gate SELECT generate_series(0, 1023);
+
+-- The gates of what a push is the first to say.
+CREATE FUNCTION hm.list_gates(asked text, claims text[]) RETURNS int[] LANGUAGE sql STABLE AS $$
+  SELECT ARRAY(
+    SELECT (hashtextextended(k.name, 0) & 1023)::int FROM (
+      SELECT 'theme ' || asked WHERE NOT EXISTS (SELECT FROM hm.clock c WHERE c.theme = asked)
+      UNION ALL SELECT u.name FROM unnest(claims) AS u (name)
+        WHERE NOT EXISTS (SELECT FROM hm.identity i WHERE i.theme = asked AND i.identity = u.name)
+    ) k (name)
+  )
+$$;
+
+-- Waits until nobody else writes to a theme. All that a member's transaction holds against others is held by this, in rows that none of
+-- them can lock by a statement of his own, so that `hm.release` finds who holds it.
+CREATE FUNCTION hm.take_turn(asked text, claims text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
+BEGIN
+  PERFORM FROM hm.gate g WHERE g.n = ANY (hm.list_gates(asked, claims)) ORDER BY g.n FOR UPDATE;  -- in one order for all
+  PERFORM FROM hm.clock c WHERE c.theme = asked FOR UPDATE;
+END $$;
+
+-- Keeps whose project a theme is, and refuses who writes for another one, or for one that has another name. Called after `hm.take_turn`.
 CREATE FUNCTION hm.claim(asked text, by uuid, claims text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF coalesce(claims, '{}') <@ ARRAY(SELECT i.identity FROM hm.identity i WHERE i.theme = asked) THEN
@@ -214,7 +237,6 @@ BEGIN
   IF cardinality(claims) > 100 THEN
     RAISE program_limit_exceeded USING MESSAGE = format('%s named more than 100 identities', session_user);
   END IF;
-  PERFORM pg_advisory_xact_lock(hashtextextended(c, 0)) FROM (SELECT DISTINCT c FROM unnest(claims) AS c ORDER BY c) o;
   IF hm.find_name(
     asked, claims, EXISTS (SELECT FROM hm.mark m WHERE m.theme = asked AND m.node = by), hm.allowed_themes()
   ) IS DISTINCT FROM asked THEN
@@ -247,6 +269,7 @@ BEGIN
   IF rows NOT BETWEEN 1 AND 2000 OR rows > 1 AND bytes > 4194304 THEN
     RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 2,000 rows or 4 MiB at once', session_user);
   END IF;
+  PERFORM hm.take_turn(asked, claims);
   INSERT INTO hm.clock AS c (theme, seq, announced_at) VALUES (asked, rows, moment)
   ON CONFLICT (theme) DO UPDATE SET seq = c.seq + excluded.seq, announced_at = CASE
       WHEN rows <= 100 AND c.announced_at BETWEEN moment - interval '1 second' AND moment + interval '1 second' THEN c.announced_at
@@ -287,11 +310,17 @@ CREATE TABLE hm.chain_head (
 
 -- Keeps the head of a store's journal in the place of those that its journal still has, or that do not count since a backup was
 -- restored. All others stay, but for the oldest one where there is no place left, and so do the 100 stores of a role that pushed last.
+-- Whoever shares the role may hold these rows: then the head waits for the next push, and nobody for the head.
 CREATE FUNCTION hm.keep_head(by uuid, head_seq bigint, head_hash bytea, head_at timestamptz, past bytea[] DEFAULT '{}') RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS $$
 BEGIN
   IF hm.allowed_themes() = '{}' THEN
     RAISE insufficient_privilege USING MESSAGE = format('%s may read no theme', session_user);
+  END IF;
+  UPDATE hm.chain_head h SET seq = head_seq, hash = head_hash, at = head_at, pushed_at = now()
+  WHERE h.role = session_user AND h.node = by AND h.hash = past[1] AND cardinality(past) = 1;
+  IF FOUND THEN
+    RETURN;
   END IF;
   DELETE FROM hm.chain_head h WHERE h.role = session_user AND h.node = by AND h.hash = ANY (past || head_hash);
   INSERT INTO hm.chain_head (role, node, place, seq, hash, at)
@@ -305,6 +334,8 @@ BEGIN
     SELECT o.node FROM hm.chain_head o WHERE o.role = session_user AND o.node <> by GROUP BY o.node
     ORDER BY max(o.pushed_at) DESC, o.node OFFSET 99
   ));
+EXCEPTION WHEN lock_not_available THEN
+  NULL;
 END $$;
 
 -- Takes versions of rows. Of two versions the purged one wins, then the one of the higher clock, then of the higher node; what is
@@ -373,11 +404,7 @@ BEGIN
     WHERE v.theme = asked AND v.id = f.id AND v.content_sha IS DISTINCT FROM f.sha;
   END IF;
   IF head_seq IS NOT NULL THEN
-    UPDATE hm.chain_head h SET seq = head_seq, hash = head_hash, at = head_at, pushed_at = now()
-    WHERE h.role = session_user AND h.node = by AND h.hash = past[1] AND cardinality(past) = 1;
-    IF NOT FOUND THEN
-      PERFORM hm.keep_head(by, head_seq, head_hash, head_at, past);
-    END IF;
+    PERFORM hm.keep_head(by, head_seq, head_hash, head_at, past);
   END IF;
 END $$;
 
@@ -392,7 +419,7 @@ BEGIN
   IF cardinality(uids) > 500 OR (SELECT sum(octet_length(t)) FROM unnest(texts || about) AS t) > 4194304 THEN
     RAISE program_limit_exceeded USING MESSAGE = format('%s pushed more than 500 conflicts or 4 MiB at once', session_user);
   END IF;
-  PERFORM FROM hm.clock c WHERE c.theme = asked FOR UPDATE;  -- what stands stays so until these are kept
+  PERFORM hm.take_turn(asked);  -- what stands stays so until these are kept
   INSERT INTO hm.conflict AS c (theme, id, hlc, node, kind, content, attrs, state, anc, pushed_by)
   SELECT asked, u.id, u.stamp, u.store, u.kind, u.said, u.described::jsonb, u.state, u.before::bigint[],
          session_user || '/' || left(u.store::text, 8)
@@ -411,20 +438,20 @@ BEGIN
   RETURN kept;
 END $$;
 
--- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: the items are held as they are until the vectors
--- stand, and those that somebody is writing to are passed over, since waiting for two of them could be waiting for each other.
--- Returns how many were not passed over.
+-- Keeps vectors of texts that stand. Nothing is kept for a text that is gone by now: nobody writes to the theme until the vectors stand.
+-- Returns how many are of texts that stand.
 CREATE FUNCTION hm.keep_vectors(asked text, maker text, uids uuid[], shas bytea[], numbers text[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   held bigint;
 BEGIN
   PERFORM hm.refuse_reader(asked);
+  PERFORM hm.take_turn(asked);
   WITH u AS (
     SELECT * FROM unnest(uids, shas, numbers) AS u (id, sha, many)
   ), f AS MATERIALIZED (
     SELECT f.id, f.kind FROM hm.item f JOIN u ON u.id = f.id AND u.sha = f.content_sha
-    WHERE f.theme = asked AND f.state = 0 AND f.kind IN ('fact', 'turn') FOR SHARE OF f SKIP LOCKED
+    WHERE f.theme = asked AND f.state = 0 AND f.kind IN ('fact', 'turn')
   ), w AS (
     INSERT INTO hm.vector AS v (theme, id, kind, model, content_sha, embedding)
     SELECT asked, u.id, f.kind, maker, u.sha, u.many::real[] FROM u JOIN f ON f.id = u.id
@@ -434,6 +461,63 @@ BEGIN
   )
   SELECT count(*) INTO held FROM f;
   RETURN held;
+END $$;
+
+-- Transactions that were found in the way, and when first. Nobody waits for a row here.
+CREATE TABLE hm.hold (pid int NOT NULL, xid xid NOT NULL, since timestamptz NOT NULL DEFAULT clock_timestamp());
+
+-- The transactions that have a row locked, by its `xmax`: one, or several that are kept under a number of their own, as those of a
+-- member's savepoints are.
+CREATE FUNCTION hm.list_lockers(mark xid) RETURNS SETOF xid LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN NEXT mark;
+  BEGIN
+    RETURN QUERY SELECT m.xid FROM pg_get_multixact_members(mark) m;
+  EXCEPTION WHEN OTHERS THEN  -- no such number
+  END;
+END $$;
+
+-- Disconnects members whose one transaction has kept everybody from writing to a theme for too long, and tells who holds it and since
+-- when. A push is one statement in a transaction of its own: it holds a theme for as long as this server works at it. What counts is the
+-- time since a machine found the same transaction in its way, so neither a slow line nor waiting for others counts, nor what one holds
+-- elsewhere. `ended` is NULL where it is not too long yet, and false where the owner of this function may not end it.
+CREATE FUNCTION hm.release(asked text, claims text[] DEFAULT NULL) RETURNS TABLE (holder text, seconds int, ended boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  bound int := coalesce((SELECT s.value::int FROM hm.setting s WHERE s.name = 'hold_s'), 30);
+  moment timestamptz := clock_timestamp();
+  h record;
+  found_at timestamptz;
+BEGIN
+  PERFORM hm.refuse_reader(asked);
+  DELETE FROM hm.hold WHERE ctid = ANY (
+    ARRAY(SELECT o.ctid FROM hm.hold o WHERE o.since < moment - interval '1 day' FOR UPDATE SKIP LOCKED));
+  FOR h IN
+    SELECT DISTINCT l.pid, l.transactionid AS xid, a.usename::text AS name
+    FROM (
+      SELECT c.xmax AS mark FROM hm.clock c WHERE c.theme = asked
+      UNION ALL SELECT g.xmax FROM hm.gate g WHERE g.n = ANY (hm.list_gates(asked, claims))
+    ) r, hm.list_lockers(r.mark) AS k (xid), pg_locks l, pg_stat_activity a
+    WHERE l.locktype = 'transactionid' AND l.transactionid = k.xid AND l.mode = 'ExclusiveLock' AND l.granted
+      AND a.pid = l.pid AND a.pid <> pg_backend_pid() AND a.datname = current_database()
+      AND NOT pg_has_role(a.usesysid, current_user, 'MEMBER')  -- the owner, and superusers
+  LOOP
+    found_at := (SELECT min(o.since) FROM hm.hold o WHERE o.pid = h.pid AND o.xid = h.xid);
+    IF found_at IS NULL THEN
+      INSERT INTO hm.hold (pid, xid) VALUES (h.pid, h.xid);
+    END IF;
+    holder := h.name;
+    seconds := extract(epoch FROM moment - coalesce(found_at, moment))::int;
+    ended := NULL;
+    IF moment - coalesce(found_at, moment) >= make_interval(secs => bound) THEN
+      BEGIN
+        ended := pg_terminate_backend(h.pid);
+      EXCEPTION WHEN insufficient_privilege THEN
+        ended := false;
+      END;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
 END $$;
 
 -- As before, and by the roles that one is a member of, too; of turns as of facts, with their bytes.
