@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes_memory_tui.system import garbage
+
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
     from hermes_memory_tui.model.memory import Memory
@@ -27,10 +29,6 @@ FRAMES = "120"
 ESCAPE_MS = "25"
 """Milliseconds after which an escape is a key of its own. What a terminal sends for one key comes at once; a person takes
 longer to press another one, which must not become alt and that key."""
-
-YOUNG_OBJECTS = 20_000
-"""New objects from which on the garbage collector runs. At Python's own 700 one key in eight waits for it while pages are
-drawn, which leave no garbage."""
 
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
@@ -158,7 +156,7 @@ def run_app(app: Inspector, leave_at: float | None) -> AppFailure | None:
     app.on_failure = fail
     listener = ToastLogHandler(app)
     logging.getLogger().addHandler(listener)
-    app.call_after_refresh(freeze_startup_objects)
+    app.call_after_refresh(garbage.freeze_startup_objects)
     if leave_at is not None:
         app.call_after_refresh(lambda: app.set_timer(max(0.01, leave_at - time.monotonic()), lambda: app.exit(0)))
     try:
@@ -267,11 +265,3 @@ class ToastLogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._app.remember(record.getMessage(), "warning")
-
-
-def freeze_startup_objects() -> None:
-    """Freeze the objects that exist after the first paint, so that garbage collection skips them."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS)
-    gc.enable()

@@ -36,7 +36,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, NOW, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
-from hermes_memory_tui.system import palettes
+from hermes_memory_tui.system import garbage, palettes
 from hermes_memory_tui.system.type_ahead import TypeAhead
 from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView, WaitingChanged
@@ -60,6 +60,15 @@ if TYPE_CHECKING:
 
 POLL_S = 0.25
 """How often other processes' commits are looked for: a change shows within half a second."""
+
+WATCH_S = 0.4
+"""The same while the person only watches: each look at a quiet memory costs a millisecond of processor time."""
+
+RESTS_AFTER_S = 0.3
+"""Who has not pressed anything for so long holds no key."""
+
+WATCHES_AFTER_S = 10.0
+"""Who has not pressed or clicked anything for so long only watches."""
 
 
 def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
@@ -217,6 +226,7 @@ class Inspector(TypeAhead):
         """The newest row of the journal when following was paused; None while changes are followed."""
         self.was_touched = False
         """Whether the person has pressed, clicked or pasted anything."""
+        self._touched_at = time.monotonic()
         self.on_failure: Callable[[Exception], object] = lambda _: None
         """Called with the error when the app fails, before anything is closed."""
         self._views: dict[str, BaseView[Any]] = {}
@@ -279,7 +289,7 @@ class Inspector(TypeAhead):
         return super().get_default_screen()
 
     def on_mount(self) -> None:
-        self.set_interval(POLL_S, self._check_for_changes)
+        self._look_later()
         if self.memory is None and self._old is not None:
             from hermes_memory_tui.screens.upgrade_screen import UpgradeScreen
 
@@ -293,6 +303,25 @@ class Inspector(TypeAhead):
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
             self._open_home()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the person only watches, and has not pressed or clicked anything for a while."""
+        return time.monotonic() - self._touched_at > WATCHES_AFTER_S
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no key is being held, so that what takes a few milliseconds holds up nothing."""
+        return time.monotonic() - self._touched_at > RESTS_AFTER_S
+
+    def _look_later(self) -> None:
+        self.set_timer(WATCH_S if self.is_watched else POLL_S, self._look_for_changes)
+
+    def _look_for_changes(self) -> None:
+        self._look_later()
+        self._check_for_changes()
+        if self.is_at_rest:
+            garbage.collect_young_objects()
 
     def _check_for_changes(self) -> None:
         for screen in self.screen_stack:  # the facts first: they look after the file for all views
@@ -367,7 +396,7 @@ class Inspector(TypeAhead):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.MouseDown | events.Paste):
-            self.was_touched = True
+            self.was_touched, self._touched_at = True, time.monotonic()
         await super().on_event(event)
 
     def _handle_exception(self, error: Exception) -> None:

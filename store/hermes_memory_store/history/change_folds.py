@@ -7,7 +7,7 @@ one action makes in pieces, an undo of several changes and the batches of an imp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,8 +28,13 @@ MOST_COUNTED = 20_000
 HEADS = "SELECT seq, at, theme_id, actor_id, change, undoes, origin_id FROM journal WHERE seq BETWEEN ? AND ?"
 
 KINDS = """
-    SELECT entity, op, count(*), min(seq) FROM journal WHERE seq BETWEEN ? AND ? GROUP BY entity, op ORDER BY min(seq)
+    WITH spans (first, last) AS (VALUES {spans})
+    SELECT first, entity, op, count(*), min(seq) FROM spans CROSS JOIN journal ON seq BETWEEN first AND last
+    GROUP BY first, entity, op ORDER BY min(seq)
 """
+
+SPANS_AT_ONCE = 500
+"""Folds whose rows are asked for by one statement."""
 
 HEADS_AT_ONCE = 128
 """Rows that are read without their texts when one of them is wanted: its neighbours are wanted next."""
@@ -213,28 +218,36 @@ class ChangeFolds:
 
     def _describe(self, spans: Iterable[Span]) -> list[ChangeFold]:
         spans = list(spans)
-        kinds = {span: self._kinds(span) for span in spans if span.first < span.last}
-        leads = {span: kinds[span][0][1] if kinds.get(span) else span.last for span in spans}
+        kinds = self._kinds([span for span in spans if 0 < span.last - span.first < MOST_COUNTED])
+        leads = {span: kinds[span.first][0][1] if span.first in kinds else span.last for span in spans}
         rows = self._load_rows(leads.values())
         folds = []
         for span in spans:
             lead = rows[leads[span]]
-            parts = [part for part, _ in kinds.get(span, ())] or [FoldPart(lead.entity, lead.op, 1)]
+            parts = [part for part, _ in kinds.get(span.first, ())] or [FoldPart(lead.entity, lead.op, 1)]
             folds.append(ChangeFold(*span, lead, () if span.last - span.first >= MOST_COUNTED else tuple(parts)))
         return folds
 
-    def _kinds(self, span: Span) -> list[tuple[FoldPart, int]]:
-        """Return what happened, with the number of the first row of each kind, the most telling kind first."""
-        if span.last - span.first >= MOST_COUNTED:
-            return []
-        found = [(FoldPart(*row[:3]), row[3]) for row in self._db.rows(KINDS, (span.first, span.last))]
-        return sorted(found, key=lambda one: lead_rank(one[0]))
+    def _kinds(self, spans: Sequence[Span]) -> dict[int, list[tuple[FoldPart, int]]]:
+        """Return what happened in each span, by its first row, with the number of the first row of each kind.
+
+        The most telling kind of a span comes first.
+        """
+        found: dict[int, list[tuple[FoldPart, int]]] = {}
+        for start in range(0, len(spans), SPANS_AT_ONCE):
+            some = spans[start : start + SPANS_AT_ONCE]
+            sql = KINDS.format(spans=", ".join(["(?, ?)"] * len(some)))
+            for row in self._db.rows(sql, [bound for span in some for bound in (span.first, span.last)]):
+                found.setdefault(row[0], []).append((FoldPart(*row[1:4]), row[4]))
+        for parts in found.values():
+            parts.sort(key=lambda one: lead_rank(one[0]))
+        return found
 
     def _load_rows(self, numbers: Iterable[int]) -> dict[int, Change]:
         wanted = sorted(numbers)
         found: dict[int, Change] = {}
-        for start in range(0, len(wanted), 500):
-            some = wanted[start : start + 500]
+        for start in range(0, len(wanted), SPANS_AT_ONCE):
+            some = wanted[start : start + SPANS_AT_ONCE]
             sql = f"SELECT {COLUMNS} FROM journal WHERE seq IN ({', '.join('?' * len(some))})"
             found |= {row[0]: self._journal.change(row) for row in self._db.rows(sql, some)}
         return found

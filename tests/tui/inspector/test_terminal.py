@@ -29,7 +29,7 @@ from textual.geometry import Size
 
 from hermes_memory_tui.app import ESCAPE_MS
 from hermes_memory_tui.system.line_pace import ASK_MODE
-from hermes_memory_tui.system.terminal import TerminalDriver, keep_joiner
+from hermes_memory_tui.system.terminal import InputEnd, TerminalDriver, keep_joiner
 from tests.processes import is_alive
 from tests.tui.commands.conftest import COMMAND
 from tests.tui.inspector.driving import fill, inspecting, until
@@ -278,7 +278,7 @@ def read_typed(
     tty.setraw(theirs)
     seen: list[str] = []
     driver: Any = TerminalDriver.__new__(TerminalDriver)
-    driver._debug, driver.fileno, driver.exit_event = False, theirs, threading.Event()
+    driver._debug, driver.fileno, driver.exit_event = False, theirs, InputEnd()
     driver._has_slow_input = is_slow
     driver.process_message = lambda event: seen.append(event.key if isinstance(event, events.Key) else event.text)
     reader = threading.Thread(target=driver.run_input_thread)

@@ -7,9 +7,9 @@ and of the context records, nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_states
 from hermes_memory_store.context.context_records import ContextRecord
@@ -40,8 +40,30 @@ MOST_AGENTS = 40
 MOST_EVENTS = 60
 """Changes, and context records, that the stream goes back."""
 
+WRITTEN = """
+    SELECT theme_id, at / 3600000, count(*) FROM journal WHERE seq > ? AND seq <= ? AND entity = 'fact' GROUP BY 1, 2
+"""
+
+GIVEN = "SELECT theme_id, at / 3600000, sum(tokens) FROM injections WHERE id > ? AND id <= ? GROUP BY 1, 2"
+
+CHANGED = """
+    SELECT theme_id, actor_id, min(at) FROM journal WHERE seq > ? AND seq <= ? AND entity != 'session' GROUP BY change
+"""
+
+WAS_GIVEN = """
+    SELECT i.theme_id, n.name, i.at FROM injections i JOIN sessions n ON n.id = i.session_id WHERE i.id > ? AND i.id <= ?
+"""
+
 SYNC_CALM = ("idle", "exchanging", "fetching", "not configured")
 """States of a sync in which nothing is wrong."""
+
+
+class Call(NamedTuple):
+    """A change that a session made, or a context that it was given."""
+
+    theme: str
+    session: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +153,7 @@ class NowReader:
         self._seq = self._record = 0
         self._written: Counter[tuple[int, int]] = Counter()
         self._given: Counter[tuple[int, int]] = Counter()
+        self._calls: list[Call] = []
 
     def read(
         self, store: Store, now: int, *, is_past: bool = False, sync: dict[str, Any] | None = None, capture: str = ""
@@ -145,7 +168,8 @@ class NowReader:
         themes = store.themes()
         sessions = [one for one in store.sessions.list() if one.ended_at is None]
         events, branches = read_events(store)
-        traces = read_traces(store, now)
+        self._count_new(store, now)
+        traces = count_traces(self._calls, now)
         shown = sorted(sessions, key=lambda one: -one.heartbeat_at)[:MOST_AGENTS]
         last = {(one.theme, one.session): one for one in reversed(events) if one.session is not None}
         agents = [
@@ -160,34 +184,30 @@ class NowReader:
         hosts = [] if is_past else list_host_states(store, sessions)
         notes = [*find_waiting(store, themes), *find_wrong(themes, sessions, hosts, sync, capture)]
         facts = sum(sum(theme.facts.values()) for theme in themes)
-        return NowState(agents, len(sessions) - len(shown), self._read_days(store, themes, now), events, notes, facts)
+        return NowState(agents, len(sessions) - len(shown), self._days(store, themes, now), events, notes, facts)
 
-    def _read_days(self, store: Store, themes: Sequence[ThemeSummary], now: int) -> list[ThemeDay]:
-        since = now - DAY_HOURS * HOUR_MS
+    def _count_new(self, store: Store, now: int) -> None:
         seq = store.journal.last_seq()
         record = int(store.db.value("SELECT coalesce(max(id), 0) FROM injections"))
+        traced = self._seq, self._record
         if store.path != self._path or seq < self._seq or record < self._record:
             self._path = store.path
             self._written.clear()
             self._given.clear()
-            self._seq = find_first_row(store, "journal", "seq", since) - 1
-            self._record = find_first_row(store, "injections", "id", since) - 1
+            self._calls.clear()
+            self._seq, self._record = find_first_rows(store, now - DAY_HOURS * HOUR_MS)
+            traced = find_first_rows(store, now - TRACE_MS)
         for counts, sql, known in (
-            (
-                self._written,
-                "SELECT theme_id, at / 3600000, count(*) FROM journal"
-                " WHERE seq > ? AND seq <= ? AND entity = 'fact' GROUP BY 1, 2",
-                (self._seq, seq),
-            ),
-            (
-                self._given,
-                "SELECT theme_id, at / 3600000, sum(tokens) FROM injections WHERE id > ? AND id <= ? GROUP BY 1, 2",
-                (self._record, record),
-            ),
+            (self._written, WRITTEN, (self._seq, seq)),
+            (self._given, GIVEN, (self._record, record)),
         ):
             for theme_id, hour, many in store.db.rows(sql, known):
                 counts[theme_id, hour] += many
+        self._calls = [call for call in self._calls if call.at >= now - TRACE_MS]
+        self._calls += read_calls(store, traced, (seq, record))
         self._seq, self._record = seq, record
+
+    def _days(self, store: Store, themes: Sequence[ThemeSummary], now: int) -> list[ThemeDay]:
         last_hour = now // HOUR_MS
         hours = range(last_hour - DAY_HOURS + 1, last_hour + 1)
         keys = [store.names.theme_or_none(theme.name) or 0 for theme in themes]
@@ -199,6 +219,11 @@ class NowReader:
             )
             for theme, key in zip(themes, keys, strict=True)
         ]
+
+
+def find_first_rows(store: Store, since: int) -> tuple[int, int]:
+    """Return the last journal row and the last context record that are older."""
+    return find_first_row(store, "journal", "seq", since) - 1, find_first_row(store, "injections", "id", since) - 1
 
 
 def find_first_row(store: Store, table: str, key: str, since: int) -> int:
@@ -264,29 +289,24 @@ def format_last_word(event: NowEvent | None) -> str:
     return "" if event is None else f"{event.verb} {event.text}"
 
 
-def read_traces(store: Store, now: int) -> dict[tuple[str, str], tuple[int, ...]]:
+def read_calls(store: Store, after: tuple[int, int], upto: tuple[int, int]) -> Iterator[Call]:
+    """Yield what sessions wrote and were given. :param after: the last journal row and context record before; `upto` likewise"""
+    for theme_id, actor_id, at in store.db.rows(CHANGED, (after[0], upto[0])):
+        actor = store.names.actor_by_key(actor_id)
+        if actor.kind == "session":
+            yield Call(store.names.theme_name(theme_id), actor.name, at)
+    for theme_id, name, at in store.db.rows(WAS_GIVEN, (after[1], upto[1])):
+        yield Call(store.names.theme_name(theme_id), name, at)
+
+
+def count_traces(calls: Iterable[Call], now: int) -> dict[tuple[str, str], tuple[int, ...]]:
     """Return what each session wrote and was given in the last five minutes, by theme and name."""
     since = now - TRACE_MS
     found: dict[tuple[str, str], list[int]] = {}
-
-    def add(theme: str, session: str, at: int) -> None:
+    for theme, session, at in calls:
         if since <= at <= now:
             cell = min((at - since) * TRACE_CELLS // TRACE_MS, TRACE_CELLS - 1)
             found.setdefault((theme, session), [0] * TRACE_CELLS)[cell] += 1
-
-    first = find_first_row(store, "journal", "seq", since)
-    rows = store.db.rows(
-        "SELECT theme_id, actor_id, min(at) FROM journal WHERE seq >= ? AND entity != 'session' GROUP BY change",
-        (first,),
-    )
-    for theme_id, actor_id, at in rows:
-        actor = store.names.actor_by_key(actor_id)
-        if actor.kind == "session":
-            add(store.names.theme_name(theme_id), actor.name, at)
-    first = find_first_row(store, "injections", "id", since)
-    sql = "SELECT i.theme_id, n.name, i.at FROM injections i JOIN sessions n ON n.id = i.session_id WHERE i.id >= ?"
-    for theme_id, name, at in store.db.rows(sql, (first,)):
-        add(store.names.theme_name(theme_id), name, at)
     return {key: tuple(cells) for key, cells in found.items()}
 
 

@@ -98,7 +98,7 @@ class ListingScreen(MainPanes):
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._load_remaining)
-        self.set_interval(AGES_S, self._redraw_ages)
+        self.set_interval(AGES_S, self._redraw_ages_at_rest)
 
     # What is looked at
 
@@ -557,6 +557,11 @@ class ListingScreen(MainPanes):
 
     def show_pending(self, pending: Mapping[str, str]) -> None:
         self.table.show_pending(pending)
+
+    def _redraw_ages_at_rest(self) -> None:
+        app: Any = self.app
+        if app.is_at_rest:
+            self._redraw_ages()
 
     def _redraw_ages(self) -> None:
         if self.memory.is_closed or not self.is_current:

@@ -31,7 +31,10 @@ from hermes_memory_tui.system.screen_cells import ScreenCells
 from hermes_memory_tui.system.terminal_writer import LOOK_S, TerminalWriter
 
 INPUT_S = 0.1
-"""How long to wait for input at a time; a lone escape is told from the beginning of a sequence meanwhile."""
+"""How long to wait for more input; a lone escape is told from the beginning of a sequence meanwhile."""
+
+INPUT_ENDS_S = 1.0
+"""So long after the last input the parser waits for nothing more, and the thread sleeps until something is typed."""
 
 ESCAPE = "\x1b"
 
@@ -73,18 +76,41 @@ def keep_joiner(event: Message) -> Message:
     return event
 
 
+class InputEnd(threading.Event):
+    """The end of an input thread, which `select` notices at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reading, self._writing = os.pipe()
+
+    def fileno(self) -> int:
+        """Return what can be read from once the end is there."""
+        return self._reading
+
+    def set(self) -> None:
+        writing, self._writing = self._writing, -1
+        super().set()
+        if writing >= 0:
+            os.close(writing)
+
+    def close(self) -> None:
+        """Let go of it; called by the thread that has ended."""
+        os.close(self._reading)
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver with an output that can be abandoned. A lost terminal counts as SIGHUP."""
 
     _output: TerminalWriter | None = None
     _has_slow_input = False
     _cells: ScreenCells
+    exit_event: InputEnd
 
     def start_application_mode(self) -> None:
         if self._key_thread is not None and self._key_thread.is_alive():
             return
         assert sys.__stderr__ is not None  # which is drawn on
-        self.exit_event = threading.Event()
+        self.exit_event = InputEnd()
         if self._output is None:
             self._output = self._start_output(sys.__stderr__.fileno(), sys.__stderr__.encoding)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left its type out
@@ -167,6 +193,7 @@ class TerminalDriver(LinuxDriver):
             self.resume_application_mode()
 
     def _run_input_thread(self) -> None:
+        ended = self.exit_event
         try:
             self.run_input_thread()
         except OSError:
@@ -174,6 +201,8 @@ class TerminalDriver(LinuxDriver):
             os.kill(os.getpid(), signal.SIGHUP)
         except Exception as error:
             self._fail(error)
+        finally:
+            ended.close()
 
     def run_input_thread(self) -> None:
         """Read input until this thread's `exit_event`.
@@ -182,14 +211,16 @@ class TerminalDriver(LinuxDriver):
         """
         ended, parser = self.exit_event, XTermParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
-        held, escaped_at = "", -math.inf
+        held, escaped_at, typed_at = "", -math.inf, -math.inf
         while not ended.is_set():
             text = ""
-            if select.select([self.fileno], [], [], self._find_wait_s() if held else INPUT_S)[0]:
+            is_typing = time.monotonic() - typed_at < INPUT_ENDS_S
+            wait_s = self._find_wait_s() if held else INPUT_S if is_typing else None
+            if self.fileno in select.select([self.fileno, ended], [], [], wait_s)[0]:
                 typed = os.read(self.fileno, MOST_READ)
                 if not typed:
                     raise OSError("the terminal has gone")
-                text = decode(typed)  # a character may come in two reads
+                text, typed_at = decode(typed), time.monotonic()  # a character may come in two reads
             for event in parser.tick():
                 self.process_message(event)
             is_rest = bool(text) and (held + text).startswith(KEY_BEGINS)

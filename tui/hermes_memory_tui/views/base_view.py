@@ -63,6 +63,10 @@ class InspectorApp(Protocol):
     def pause_note(self) -> str:
         """What the title says while changes are not followed; empty while they are."""
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether the person only watches."""
+
     def open_view(self, name: str) -> BaseView[Any] | None:
         """Open a view of the catalogue, and return it; None for the facts."""
 
@@ -248,7 +252,7 @@ class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
         """Draw what was loaded again."""
         if self.is_current and self.data is not None:
             self.draw(self.data)
-            self.show_text_soon()
+            self.show_text()  # in the same frame
 
     def ask_outside_store(self) -> None:
         """Fetch data from outside the store; called in a thread before `load`, and may take any time."""

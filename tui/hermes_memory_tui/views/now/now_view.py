@@ -37,6 +37,9 @@ SYNC_S = 10.0
 REST_S = 3.0
 """How soon after it was read the memory is read again while others write without a pause; k9s and btop do so, too."""
 
+WATCHED_REST_S = 5.0
+"""The same while the person only watches: a look costs some 20 ms of processor time, and this is open all day."""
+
 
 class NowView(BaseView[NowState]):
     """Agents, memories and what needs attention beside the stream of what happens."""
@@ -113,8 +116,9 @@ class NowView(BaseView[NowState]):
         self.attention.border_title = "needs you"
 
     def check_for_changes(self) -> None:
-        """Reload when the store has changed, but not more often than every `REST_S`."""
-        if self._epoch >= 0 and self.app._loop is not None and self.app._loop.time() - self._read_at < REST_S:
+        """Reload when the store has changed, but not more often than every `REST_S`, or `WATCHED_REST_S`."""
+        rest_s = WATCHED_REST_S if self.inspector.is_watched else REST_S
+        if self._epoch >= 0 and self.app._loop is not None and self.app._loop.time() - self._read_at < rest_s:
             self._update_title_error()
             return
         super().check_for_changes()
