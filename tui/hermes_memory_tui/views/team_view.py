@@ -203,7 +203,7 @@ class TeamView(BaseView[TeamData]):
     def action_take_back(self) -> None:
         lines: list[Line] = [
             Content(
-                "Take back all that a role of the team, or a machine of a shared folder, wrote, in every theme: its words, moves and pins."
+                "Take back all that a role of the team, or a machine of a folder, wrote: its words, moves and pins."
             ),
             Content.styled("What others have changed since stays. What would happen is shown first.", "$dim"),
         ]
