@@ -127,7 +127,7 @@ class ThemeExchange:
         self._talks = bool(self.store.shared_turns.themes([self.theme]))
         self._read(listed)
         self._look_for_missed(folder, listed, at_once=at_once)
-        self._offer_everything()  # last: what it writes is not in the list, and reading on would take it for carried by others
+        self._offer_everything()
         self._remove_gone(listed)
         self._write()
         self._erase(at_once=at_once)
@@ -164,13 +164,16 @@ class ThemeExchange:
         return len(sync.digests(self.theme)) > sync.unsent_counts().get(self.theme, 0)
 
     def _offer_everything(self) -> None:
-        """Write all that this machine knows, once it knows what is there: nothing says any more what it wrote before."""
+        """Write all that this machine knows, once it knows what is there: nothing says any more what it wrote before.
+
+        Also what others have written: of a file that is there now, its writer may be about to remove it.
+        """
         if self.state.offers:
             self._write_held()
             cursor = self.store.sync.cursor(self.theme)
             count = self.store.sync.mark_all_unsent(self.theme)
             self.store.sync.apply(self.theme, [], cursor=cursor)
-            log.info("theme %s is exchanged through this folder from now on: %d rows are offered", self.theme, count)
+            log.info("all of theme %s is written into this folder: %d rows", self.theme, count)
             self.state.offers = False
             self.state.save()
 
@@ -186,7 +189,7 @@ class ThemeExchange:
         return Uid(str(uuid.uuid5(uuid.UUID(folder), self.key.tag)))
 
     def _look_for_missed(self, folder: SharedFolder, listed: Mapping[str, FileStamp], *, at_once: bool) -> None:
-        """Write everything again when segments of this machine are gone or damaged for good.
+        """Offer everything again when segments of this machine are gone or damaged for good.
 
         Somebody put an older copy of the folder in its place, wiped it, or changed files in it.
         """
@@ -197,14 +200,12 @@ class ThemeExchange:
             return
         folder.verify()  # once more: it may have been taken away meanwhile
         self._missed.clear()
-        self._write_held()
-        count = self.store.sync.mark_all_unsent(self.theme)
-        log.warning("segments of this machine are gone from the shared folder: %d rows are written again", count)
         for name in missing:
             del self.state.own[name]
             self.state.gone[name] = None  # one that comes back is of no use any more
-        self._read_from_start(self._token(self.state.folder))
-        self._read(listed)
+        self.state.offers = True
+        self.state.save()
+        log.warning("%d segments of this machine are gone from the shared folder: all is written again", len(missing))
 
     def _find_missing(self, listed: Mapping[str, FileStamp]) -> set[str]:
         """Return the segments of this machine that are not in the folder as it wrote them."""

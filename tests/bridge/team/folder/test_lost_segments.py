@@ -150,6 +150,26 @@ def test_who_lost_his_notes_writes_everything_again_also_beside_what_he_holds_ba
     assert third.contents() == ["8080"]
 
 
+def test_two_machines_that_each_lose_a_segment_do_not_rely_on_each_other(make: Maker, tmp_path: Path) -> None:
+    here, there, third = make(), make(), make()
+    here.write("V[port]: 8080")
+    settle(here, there)
+    (first,) = here.files()
+    kept = shutil.copy2(first, tmp_path / "kept")
+    notes_of(there).unlink()
+    there.restart()
+    there.sync()
+    (second,) = set(there.files()) - {first}
+    first.unlink()
+    here.sync()
+    shutil.copy2(kept, first)
+    second.unlink()
+    there.sync()
+    here.sync()  # which removes the file that came back
+    third.sync()
+    assert third.contents() == ["8080"]
+
+
 def test_a_purged_word_that_comes_back_under_another_name_is_taken_out(make: Maker, tmp_path: Path) -> None:
     here, there = make(), make()
     uid = here.write("V[key]: xylophone")
