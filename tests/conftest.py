@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -63,6 +64,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"hosts: {HOSTS} (with --hosts)")
     for name, what in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {what} (with --all)")
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # in the background of a script: interrupted programs would go on
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "full" if config.option.all else "dev"))
     os.environ.setdefault("HERMES_MEMORY_SECRETS", "file")  # the keyring of whoever runs the tests is theirs
     if not {"TMPDIR", "PYTEST_DEBUG_TEMPROOT"} & os.environ.keys():
