@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import split_graphemes
@@ -93,6 +94,7 @@ class ScreenCells:
         width, height = self._size
         self._shown = [[UNKNOWN] * width for _ in range(height)]
         self._dirty = set(range(height))
+        self._joined = set(range(height))  # rows in which characters may be joined
         self._at: Place | None = None
         self._pen: Pen | None = None
 
@@ -128,6 +130,7 @@ class ScreenCells:
                 cells.extend([(c, blank if c == " " else pen) for c in text])
             else:
                 put_graphemes(cells, text, pen, blank)
+                self._joined.add(y)
         if len(cells) > width - x:
             cut = cells[width - x :]
             del cells[width - x :]
@@ -164,11 +167,11 @@ class ScreenCells:
             for y in sorted(self._dirty):
                 wanted, shown = self._wanted[y], self._shown[y]
                 if wanted != shown:
-                    joined = [x for x, cell in enumerate(wanted) if len(cell[0]) > 1 or len(shown[x][0]) > 1]
-                    if joined:
-                        delicate += self._find_runs(y, wanted, shown, joined[0])
-                    else:
+                    joined = self._find_joined(y)
+                    if joined is None:
                         runs += self._find_runs(y, wanted, shown, len(wanted))
+                    else:
+                        delicate += self._find_runs(y, wanted, shown, joined)
                     self._shown[y] = wanted[:]
             self._dirty.clear()
             # A style is named in up to 40 bytes, a place in 8: most frames are shorter one style after another.
@@ -181,6 +184,15 @@ class ScreenCells:
                 text += move(self._at, *self._cursor)
                 self._at = self._cursor
             return text
+
+    def _find_joined(self, y: int) -> int | None:
+        """Return the first column of a row with a joined character, wanted or shown; None without one."""
+        if y not in self._joined:
+            return None
+        columns = [[x for x, (text, _) in enumerate(row[y]) if len(text) > 1] for row in (self._wanted, self._shown)]
+        if not columns[0]:
+            self._joined.discard(y)
+        return min(columns[0] + columns[1], default=None)
 
     def _find_runs(self, y: int, wanted: list[Cell], shown: list[Cell], joined: int) -> Iterable[Run]:
         """Yield what must be sent of a row.
@@ -209,8 +221,9 @@ class ScreenCells:
         is_blank = wanted[first][0] == " "
         x, after = first, first
         while x < len(wanted):
-            text, its = wanted[x]
-            if text and its != pen:
+            cell = wanted[x]
+            text, its = cell
+            if its is not pen and text and its != pen:
                 if not (is_same_ground(pen, its) and (is_blank or text == " ")):
                     break
                 pen = pen if text == " " else its
@@ -220,7 +233,7 @@ class ScreenCells:
             elif text:
                 is_blank = False
             x += 1
-            if x > joined or wanted[x - 1] != shown[x - 1]:
+            if x > joined or cell != shown[x - 1]:
                 after = x
             elif x - after > NEAR:
                 break
@@ -233,10 +246,12 @@ class ScreenCells:
         return Run(pen, y, first, sent, after if is_sure else None), after
 
     def _count_erasable(self, wanted: list[Cell], x: int) -> int:
-        """Return how many equal blanks begin here that may be erased instead of sent."""
+        """Return how many equal blanks begin here that may be erased instead of sent; 0 for a few."""
         cell = wanted[x]
         text, pen = cell
-        if text != " " or pen.attributes or pen.link or (pen.background and not self._erases_in_colour):
+        if text != " " or wanted[x + LONG_BLANK - 1 : x + LONG_BLANK] != [cell]:
+            return 0
+        if pen.attributes or pen.link or (pen.background and not self._erases_in_colour):
             return 0
         end = x + 1
         while end < len(wanted) and wanted[end] == cell:
@@ -324,6 +339,7 @@ def make_pen(style: Style, colours: ColorSystem) -> Pen:
     return Pen(codes[0], codes[1], style._attributes & style._set_attributes, style.link or "")
 
 
+@lru_cache(MOST_PENS)
 def change_pen(old: Pen | None, new: Pen) -> str:
     """Return the shortest sequence from one pen to another; from any pen when the old one is not known."""
     fresh = sgr(["", *attribute_codes(new.attributes), new.foreground, new.background])
