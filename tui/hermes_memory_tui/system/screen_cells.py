@@ -17,6 +17,7 @@ from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
 
 NEAR = 4
 """Unchanged cells between two changes that are sent again: moving past them costs as many bytes."""
@@ -24,8 +25,11 @@ NEAR = 4
 LONG_BLANK = 9
 """Blank cells from which on erasing is shorter than sending spaces."""
 
-MOST_PENS = 8192
+MOST_PENS = 2048
 """Styles whose codes are kept; a look uses some hundreds, an animated colour any number."""
+
+MOST_STRIPS = 1024
+"""Strips whose cells are kept, some screens' worth."""
 
 ATTRIBUTES: tuple[tuple[int, str, str], ...] = (
     (1, "1", "22"),
@@ -71,6 +75,35 @@ UNKNOWN: Cell = ("\0", PLAIN)
 """A cell of which nobody knows what it shows: no cell is equal to it."""
 
 
+class PenCells(dict[str, Cell]):
+    """Cells of one pen by character: each is made once, so that to draw is to look up, and equal cells are mostly the same."""
+
+    def __init__(self, pen: Pen) -> None:
+        super().__init__()
+        kept = pen.attributes & SEEN_ON_BLANKS
+        self.pen = pen
+        self.blank = pen._replace(foreground=pen.foreground if kept else "", attributes=kept)
+        """The pen of its blanks, which have no foreground."""
+        self[" "] = " ", self.blank
+
+    def __missing__(self, character: str) -> Cell:
+        cell = self[character] = character, self.pen
+        return cell
+
+
+PLAIN_CELLS = PenCells(PLAIN)
+
+
+class StripCells(NamedTuple):
+    """The cells of a strip."""
+
+    strip: Iterable[Segment]
+    cells: list[Cell]
+    """They are never changed."""
+    may_join: bool
+    """Whether characters may be joined in them."""
+
+
 class ScreenCells:
     """The cells of a screen. Frames are put in by the app, and taken out by the thread that writes."""
 
@@ -81,7 +114,9 @@ class ScreenCells:
         """
         self._lock = threading.Lock()
         self._erases_in_colour = erases_in_colour
-        self._pens: dict[Style, tuple[Pen, Pen]] = {}
+        self._pens: dict[Style, PenCells] = {}
+        self._strips: dict[int, StripCells] = {}
+        """By identity, which a strip keeps while it is held here."""
         self._resize(0, 0)
 
     def _resize(self, width: int, height: int) -> None:
@@ -121,20 +156,12 @@ class ScreenCells:
         if not 0 <= y < height or x >= width:
             return
         row = self._wanted[y]
-        cells: list[Cell] = []
-        for text, style, control in segments:
-            if control:
-                continue
-            pen, blank = self._pens_of(style, colours)
-            if (text.isascii() and text.isprintable()) or SINGLE.issuperset(text):
-                cells.extend([(c, blank if c == " " else pen) for c in text])
-            else:
-                put_graphemes(cells, text, pen, blank)
-                self._joined.add(y)
+        _, cells, may_join = self._strips.get(id(segments)) or self.prepare(segments, colours)
+        if may_join:
+            self._joined.add(y)
         if len(cells) > width - x:
-            cut = cells[width - x :]
-            del cells[width - x :]
-            if cells and not cut[0][0]:
+            cells, cut = cells[: width - x], cells[width - x]
+            if cells and not cut[0]:
                 cells[-1] = (" ", cells[-1][1])
         end = x + len(cells)
         # What is drawn over half of a wide character leaves a blank of the other half.
@@ -145,19 +172,36 @@ class ScreenCells:
         row[x:end] = cells
         self._dirty.add(y)
 
-    def _pens_of(self, style: Style | None, colours: ColorSystem) -> tuple[Pen, Pen]:
-        """Return the pen of a style, and the one for its blanks, which have no foreground."""
+    def prepare(self, segments: Iterable[Segment], colours: ColorSystem) -> StripCells:
+        """Return the cells of a strip, and keep them: rows of a list that scrolls are drawn again, from the same strips."""
+        cells: list[Cell] = []
+        may_join = False
+        for text, style, control in segments:
+            if control:
+                continue
+            pen_cells = self._pen_cells_of(style, colours)
+            if (text.isascii() and text.isprintable()) or SINGLE.issuperset(text):
+                cells += map(pen_cells.__getitem__, text)
+            else:
+                put_graphemes(cells, text, pen_cells.pen, pen_cells.blank)
+                may_join = True
+        made = StripCells(segments, cells, may_join)
+        if isinstance(segments, Strip):
+            if len(self._strips) >= MOST_STRIPS:
+                self._strips.clear()
+            self._strips[id(segments)] = made
+        return made
+
+    def _pen_cells_of(self, style: Style | None, colours: ColorSystem) -> PenCells:
+        """Return the cells in a style."""
         if style is None:
-            return PLAIN, PLAIN
-        pens = self._pens.get(style)
-        if pens is None:
+            return PLAIN_CELLS
+        found = self._pens.get(style)
+        if found is None:
             if len(self._pens) > MOST_PENS:
                 self._pens.clear()
-            pen = make_pen(style, colours)
-            kept = pen.attributes & SEEN_ON_BLANKS
-            blank = pen._replace(foreground=pen.foreground if kept else "", attributes=kept)
-            self._pens[style] = pens = (pen, blank)
-        return pens
+            self._pens[style] = found = PenCells(make_pen(style, colours))
+        return found
 
     def take(self) -> str:
         """Return what shows all that was put in since the last time; empty when all of it is shown."""
@@ -310,7 +354,7 @@ def placed_strips(update: CompositorUpdate) -> Iterable[tuple[int, int, Iterable
     elif isinstance(update, ChopsUpdate):
         for y, x1, x2 in update.spans:
             for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-                if strip is not None and x <= x2 and end > x1:
+                if strip is not None and x < x2 and end > x1:
                     yield x, y, strip
 
 
