@@ -43,6 +43,7 @@ from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversat
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.strip import Strip
 
     from hermes_memory_tui.basket.pending_changes import Basket
     from hermes_memory_tui.commands.command import Command, CommandChoice
@@ -261,8 +262,16 @@ class Inspector(TypeAhead):
             super()._display(screen, renderable)
         elif self._running and not self._closed and not self._batch_count:
             size = self.screen.outer_size
-            colours = self.console._color_system or ColorSystem.TRUECOLOR
-            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), colours)
+            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), self._colours)
+
+    @property
+    def _colours(self) -> ColorSystem:
+        return self.console._color_system or ColorSystem.TRUECOLOR
+
+    def prepare_strip(self, strip: Strip) -> None:
+        """Do ahead of time what can be done for a strip that may be shown soon."""
+        if self._terminal is not None:
+            self._terminal.prepare(strip, self._colours)
 
     def action_redraw(self) -> None:
         """Draw the screen anew."""

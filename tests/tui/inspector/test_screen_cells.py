@@ -9,7 +9,7 @@ import termios
 import threading
 import time
 import tty
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pyte
@@ -287,11 +287,54 @@ def test_an_error_in_the_program_is_not_swallowed_by_the_thread() -> None:
     writer.start()
     with writer._changed:
         writer._is_drawing = writer._has_frame = True
-    writer.show()
+        writer._changed.notify_all()
     writer.join(30)
     assert [type(error) for error in failed] == [IndexError]
     os.close(ours)
     os.close(theirs)
+
+
+def test_a_frame_that_may_go_at_once_is_made_by_whoever_shows_it() -> None:
+    cells = ScreenCells()
+    writer = TerminalWriter(-1, "utf-8", cells, LinePace(is_remote=False), lambda _: None)
+    put(cells, row("first"))
+    writer.show()
+    assert not writer._pieces  # nothing is drawn yet
+    writer._is_drawing = True
+    writer.show()
+    assert "first" in writer._pieces[0]
+    put(cells, row("second"))
+    writer.show()
+    assert len(writer._pieces) == 1  # what is not written yet goes first
+
+
+class Read(Strip):
+    """A strip that counts how often its segments are read."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[Segment]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_the_cells_of_a_strip_are_made_once_and_ahead_of_time() -> None:
+    cells = ScreenCells()
+    strip = Read([Segment("first")], 5)
+    cells.prepare(strip, ColorSystem.TRUECOLOR)
+    for y in (0, 1):
+        chops = [{0: strip} if line == y else {} for line in range(HEIGHT)]
+        put(cells, ChopsUpdate(chops, [(y, 0, 5)], [[5]] * HEIGHT))
+    assert strip.times == 1
+    assert cells.take().count("first") == 2
+
+
+def test_what_begins_where_the_changed_part_ends_is_not_drawn() -> None:
+    cells = ScreenCells()
+    chops = [{0: Strip([Segment("seen")]), 4: Strip([Segment("beside")])}] * HEIGHT
+    put(cells, ChopsUpdate(chops, [(0, 0, 4)], [[4, 10]] * HEIGHT))
+    assert "seen" in (sent := cells.take())
+    assert "beside" not in sent
 
 
 def test_the_characters_taken_for_single_cells_are_graphemes_of_one_cell() -> None:

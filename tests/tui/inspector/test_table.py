@@ -5,12 +5,17 @@ from __future__ import annotations
 import random
 from array import array
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
+from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widgets import Static
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
@@ -18,6 +23,7 @@ from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import MultiPicker
 from hermes_memory_tui.widgets.lists import marked_list
 from hermes_memory_tui.widgets.lists.line_list import LineList
+from hermes_memory_tui.widgets.sized_panes import SizedPanes
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
@@ -258,6 +264,48 @@ async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some() 
         await pilot.pause()
         strips = pilot.app.screen._compositor.render_strips(pilot.app.size)
         assert [strip.text[:2] for strip in strips[1:4]] == ["│0", "│1", "│2"]
+
+
+class Asked(Static):
+    """A text of five lines that notes which of them it is asked for."""
+
+    def on_mount(self) -> None:
+        self.lines: list[range] = []
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.lines.append(crop.line_range)
+        return super().render_lines(crop)
+
+
+class NoPanes(SizedPanes):
+    """A screen as the inspector's are, without panes."""
+
+    PANES = ()
+
+
+class TwoTexts(App[None]):
+    """Two texts on such a screen."""
+
+    CSS = "Asked { height: 5; }"
+
+    def get_default_screen(self) -> Screen[Any]:
+        return NoPanes()
+
+    def on_mount(self) -> None:
+        self.screen.mount(Asked("a"), Asked("b"))
+
+
+async def test_only_the_lines_that_changed_are_drawn_again() -> None:
+    async with TwoTexts().run_test(size=(40, 10)) as pilot:
+        first, second = pilot.app.screen.query(Asked)
+        await until(pilot, lambda: bool(second.lines))
+        await pilot.pause()
+        first.lines.clear()
+        second.lines.clear()
+        second.refresh(Region(0, 2, 40, 1))
+        await until(pilot, lambda: bool(second.lines))
+        assert [list(lines) for lines in second.lines] == [[2]]
+        assert first.lines == []
 
 
 async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:

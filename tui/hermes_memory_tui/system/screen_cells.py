@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from rich.cells import split_graphemes
@@ -16,6 +17,7 @@ from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
 
 NEAR = 4
 """Unchanged cells between two changes that are sent again: moving past them costs as many bytes."""
@@ -23,8 +25,11 @@ NEAR = 4
 LONG_BLANK = 9
 """Blank cells from which on erasing is shorter than sending spaces."""
 
-MOST_PENS = 8192
+MOST_PENS = 2048
 """Styles whose codes are kept; a look uses some hundreds, an animated colour any number."""
+
+MOST_STRIPS = 1024
+"""Strips whose cells are kept, some screens' worth."""
 
 ATTRIBUTES: tuple[tuple[int, str, str], ...] = (
     (1, "1", "22"),
@@ -70,6 +75,35 @@ UNKNOWN: Cell = ("\0", PLAIN)
 """A cell of which nobody knows what it shows: no cell is equal to it."""
 
 
+class PenCells(dict[str, Cell]):
+    """Cells of one pen by character: each is made once, so that to draw is to look up, and equal cells are mostly the same."""
+
+    def __init__(self, pen: Pen) -> None:
+        super().__init__()
+        kept = pen.attributes & SEEN_ON_BLANKS
+        self.pen = pen
+        self.blank = pen._replace(foreground=pen.foreground if kept else "", attributes=kept)
+        """The pen of its blanks, which have no foreground."""
+        self[" "] = " ", self.blank
+
+    def __missing__(self, character: str) -> Cell:
+        cell = self[character] = character, self.pen
+        return cell
+
+
+PLAIN_CELLS = PenCells(PLAIN)
+
+
+class StripCells(NamedTuple):
+    """The cells of a strip."""
+
+    strip: Iterable[Segment]
+    cells: list[Cell]
+    """They are never changed."""
+    may_join: bool
+    """Whether characters may be joined in them."""
+
+
 class ScreenCells:
     """The cells of a screen. Frames are put in by the app, and taken out by the thread that writes."""
 
@@ -80,7 +114,9 @@ class ScreenCells:
         """
         self._lock = threading.Lock()
         self._erases_in_colour = erases_in_colour
-        self._pens: dict[Style, tuple[Pen, Pen]] = {}
+        self._pens: dict[Style, PenCells] = {}
+        self._strips: dict[int, StripCells] = {}
+        """By identity, which a strip keeps while it is held here."""
         self._resize(0, 0)
 
     def _resize(self, width: int, height: int) -> None:
@@ -93,6 +129,7 @@ class ScreenCells:
         width, height = self._size
         self._shown = [[UNKNOWN] * width for _ in range(height)]
         self._dirty = set(range(height))
+        self._joined = set(range(height))  # rows in which characters may be joined
         self._at: Place | None = None
         self._pen: Pen | None = None
 
@@ -119,19 +156,12 @@ class ScreenCells:
         if not 0 <= y < height or x >= width:
             return
         row = self._wanted[y]
-        cells: list[Cell] = []
-        for text, style, control in segments:
-            if control:
-                continue
-            pen, blank = self._pens_of(style, colours)
-            if (text.isascii() and text.isprintable()) or SINGLE.issuperset(text):
-                cells.extend([(c, blank if c == " " else pen) for c in text])
-            else:
-                put_graphemes(cells, text, pen, blank)
+        _, cells, may_join = self._strips.get(id(segments)) or self.prepare(segments, colours)
+        if may_join:
+            self._joined.add(y)
         if len(cells) > width - x:
-            cut = cells[width - x :]
-            del cells[width - x :]
-            if cells and not cut[0][0]:
+            cells, cut = cells[: width - x], cells[width - x]
+            if cells and not cut[0]:
                 cells[-1] = (" ", cells[-1][1])
         end = x + len(cells)
         # What is drawn over half of a wide character leaves a blank of the other half.
@@ -142,19 +172,36 @@ class ScreenCells:
         row[x:end] = cells
         self._dirty.add(y)
 
-    def _pens_of(self, style: Style | None, colours: ColorSystem) -> tuple[Pen, Pen]:
-        """Return the pen of a style, and the one for its blanks, which have no foreground."""
+    def prepare(self, segments: Iterable[Segment], colours: ColorSystem) -> StripCells:
+        """Return the cells of a strip, and keep them: rows of a list that scrolls are drawn again, from the same strips."""
+        cells: list[Cell] = []
+        may_join = False
+        for text, style, control in segments:
+            if control:
+                continue
+            pen_cells = self._pen_cells_of(style, colours)
+            if (text.isascii() and text.isprintable()) or SINGLE.issuperset(text):
+                cells += map(pen_cells.__getitem__, text)
+            else:
+                put_graphemes(cells, text, pen_cells.pen, pen_cells.blank)
+                may_join = True
+        made = StripCells(segments, cells, may_join)
+        if isinstance(segments, Strip):
+            if len(self._strips) >= MOST_STRIPS:
+                self._strips.clear()
+            self._strips[id(segments)] = made
+        return made
+
+    def _pen_cells_of(self, style: Style | None, colours: ColorSystem) -> PenCells:
+        """Return the cells in a style."""
         if style is None:
-            return PLAIN, PLAIN
-        pens = self._pens.get(style)
-        if pens is None:
+            return PLAIN_CELLS
+        found = self._pens.get(style)
+        if found is None:
             if len(self._pens) > MOST_PENS:
                 self._pens.clear()
-            pen = make_pen(style, colours)
-            kept = pen.attributes & SEEN_ON_BLANKS
-            blank = pen._replace(foreground=pen.foreground if kept else "", attributes=kept)
-            self._pens[style] = pens = (pen, blank)
-        return pens
+            self._pens[style] = found = PenCells(make_pen(style, colours))
+        return found
 
     def take(self) -> str:
         """Return what shows all that was put in since the last time; empty when all of it is shown."""
@@ -164,11 +211,11 @@ class ScreenCells:
             for y in sorted(self._dirty):
                 wanted, shown = self._wanted[y], self._shown[y]
                 if wanted != shown:
-                    joined = [x for x, cell in enumerate(wanted) if len(cell[0]) > 1 or len(shown[x][0]) > 1]
-                    if joined:
-                        delicate += self._find_runs(y, wanted, shown, joined[0])
-                    else:
+                    joined = self._find_joined(y)
+                    if joined is None:
                         runs += self._find_runs(y, wanted, shown, len(wanted))
+                    else:
+                        delicate += self._find_runs(y, wanted, shown, joined)
                     self._shown[y] = wanted[:]
             self._dirty.clear()
             # A style is named in up to 40 bytes, a place in 8: most frames are shorter one style after another.
@@ -181,6 +228,15 @@ class ScreenCells:
                 text += move(self._at, *self._cursor)
                 self._at = self._cursor
             return text
+
+    def _find_joined(self, y: int) -> int | None:
+        """Return the first column of a row with a joined character, wanted or shown; None without one."""
+        if y not in self._joined:
+            return None
+        columns = [[x for x, (text, _) in enumerate(row[y]) if len(text) > 1] for row in (self._wanted, self._shown)]
+        if not columns[0]:
+            self._joined.discard(y)
+        return min(columns[0] + columns[1], default=None)
 
     def _find_runs(self, y: int, wanted: list[Cell], shown: list[Cell], joined: int) -> Iterable[Run]:
         """Yield what must be sent of a row.
@@ -209,8 +265,9 @@ class ScreenCells:
         is_blank = wanted[first][0] == " "
         x, after = first, first
         while x < len(wanted):
-            text, its = wanted[x]
-            if text and its != pen:
+            cell = wanted[x]
+            text, its = cell
+            if its is not pen and text and its != pen:
                 if not (is_same_ground(pen, its) and (is_blank or text == " ")):
                     break
                 pen = pen if text == " " else its
@@ -220,7 +277,7 @@ class ScreenCells:
             elif text:
                 is_blank = False
             x += 1
-            if x > joined or wanted[x - 1] != shown[x - 1]:
+            if x > joined or cell != shown[x - 1]:
                 after = x
             elif x - after > NEAR:
                 break
@@ -233,10 +290,12 @@ class ScreenCells:
         return Run(pen, y, first, sent, after if is_sure else None), after
 
     def _count_erasable(self, wanted: list[Cell], x: int) -> int:
-        """Return how many equal blanks begin here that may be erased instead of sent."""
+        """Return how many equal blanks begin here that may be erased instead of sent; 0 for a few."""
         cell = wanted[x]
         text, pen = cell
-        if text != " " or pen.attributes or pen.link or (pen.background and not self._erases_in_colour):
+        if text != " " or wanted[x + LONG_BLANK - 1 : x + LONG_BLANK] != [cell]:
+            return 0
+        if pen.attributes or pen.link or (pen.background and not self._erases_in_colour):
             return 0
         end = x + 1
         while end < len(wanted) and wanted[end] == cell:
@@ -295,7 +354,7 @@ def placed_strips(update: CompositorUpdate) -> Iterable[tuple[int, int, Iterable
     elif isinstance(update, ChopsUpdate):
         for y, x1, x2 in update.spans:
             for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-                if strip is not None and x <= x2 and end > x1:
+                if strip is not None and x < x2 and end > x1:
                     yield x, y, strip
 
 
@@ -324,6 +383,7 @@ def make_pen(style: Style, colours: ColorSystem) -> Pen:
     return Pen(codes[0], codes[1], style._attributes & style._set_attributes, style.link or "")
 
 
+@lru_cache(MOST_PENS)
 def change_pen(old: Pen | None, new: Pen) -> str:
     """Return the shortest sequence from one pen to another; from any pen when the old one is not known."""
     fresh = sgr(["", *attribute_codes(new.attributes), new.foreground, new.background])

@@ -25,6 +25,7 @@ from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
+from textual.strip import Strip
 
 from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, LinePace
 from hermes_memory_tui.system.screen_cells import ScreenCells
@@ -35,6 +36,9 @@ INPUT_S = 0.1
 
 INPUT_ENDS_S = 1.0
 """So long after the last input the parser waits for nothing more, and the thread sleeps until something is typed."""
+
+SWITCH_S = 0.0002
+"""How long one thread may hold up another. The app goes on while a frame is written, for which Python lets it wait 5 ms."""
 
 ESCAPE = "\x1b"
 
@@ -120,6 +124,7 @@ class TerminalDriver(LinuxDriver):
         terminal = os.environ.get("TERM", "")
         erases_in_colour = "256" in terminal or not terminal.startswith(NO_COLOUR_ERASE)
         self._cells = ScreenCells(erases_in_colour=erases_in_colour)
+        sys.setswitchinterval(SWITCH_S)
         pace = LinePace(is_remote="SSH_CONNECTION" in os.environ)
         output = TerminalWriter(handle, encoding, self._cells, pace, self._fail)
         output.start()
@@ -146,6 +151,10 @@ class TerminalDriver(LinuxDriver):
         self._cells.put(update, size, cursor, colours)
         if self._output is not None:
             self._output.show()
+
+    def prepare(self, strip: Strip, colours: ColorSystem) -> None:
+        """Turn a strip that may be shown soon into cells, ahead of time."""
+        self._cells.prepare(strip, colours)
 
     def redraw(self) -> None:
         """Send the whole screen again: another program may have written over it."""

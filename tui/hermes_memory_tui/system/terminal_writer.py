@@ -99,6 +99,9 @@ class TerminalWriter(threading.Thread):
         """Send what the cells hold, as soon as the line takes it."""
         with self._changed:
             self._has_frame = True
+            # One that may go at once is made here: the thread would first have to wait for the app to rest.
+            if not (self._is_writing or self._pieces) and self._frame_wait_s() == 0 and (frame := self._frame()):
+                self._pieces.append(frame)
             self._changed.notify_all()
 
     @property
@@ -152,7 +155,6 @@ class TerminalWriter(threading.Thread):
             text = "".join(self._pieces)
             self._pieces.clear()
             if wait_s == 0:
-                self._has_frame = False
                 text += self._frame()
             self._is_writing = bool(text)
             if not text:
@@ -164,6 +166,7 @@ class TerminalWriter(threading.Thread):
         return self._pace.wait_s() if self._is_drawing and self._has_frame else LOOK_S
 
     def _frame(self) -> str:
+        self._has_frame = False
         frame = self._cells.take()
         if frame:
             begin, end = SYNC if self.is_synchronised else ("", "")

@@ -30,7 +30,7 @@ DRAWN_ROWS = 256
 SCROLL_JUMP = 3
 """Rows by which a list scrolls at least when its cursor leaves what is seen."""
 
-AHEAD_S = 0.008
+AHEAD_S = 0.012
 """How long after a scroll the next page is drawn: once the frame is out, and before a key that is held down repeats."""
 
 
@@ -205,13 +205,15 @@ class LineList(ScrollView, can_focus=True):
         """Draw the page that the next key may need, while idle."""
         head, height = self.head_lines, self.scrollable_content_region.height
         top = self.scroll_offset.y + pages * (height - head)
-        # Cut where the scroll bar stands, and encoded, as the compositor will do: lines keep what was made of them.
+        # Cut where the scroll bar stands, as the compositor will do, and turned into cells: lines keep what was made of them.
         bar = self.gutter.left + self.scrollable_content_region.width
         cuts = [bar, bar + self.scrollbar_size_vertical, self.outer_size.width]
         line = self._lines(top)
+        prepare = getattr(self.app, "prepare_strip", None)
         for y in range(head + max(0, -top), min(height, self.row_count - top + head)):
             for piece in line(y).divide(cuts):
-                piece.render(self.app.console)
+                if prepare is not None:
+                    prepare(piece)
 
     def _under_cursor(self, segments: list[Segment]) -> list[Segment]:
         # What has a background of its own (a bar) keeps it: its colour is what it says.
