@@ -20,13 +20,14 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
 from hermes_memory_themes import embedding_settings, team_settings
 from hermes_memory_themes.embedding_settings import EmbeddingSettings
+from hermes_memory_themes.frozen import dataclass
 from hermes_memory_themes.team_settings import TeamSettings
 from hermes_memory_themes.theme_errors import PolicyError, ThemeError
 from hermes_memory_themes.theme_identity import PERSONAL, ThemeKind, classify_theme, normalise_theme

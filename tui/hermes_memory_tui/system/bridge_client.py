@@ -7,9 +7,7 @@ from typing import Any
 
 from hermes_memory_bridge.daemon import control
 from hermes_memory_bridge.daemon.control import ForeignBridge, StoppedBridge
-from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, leave_bridge, to_daemon_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
@@ -57,6 +55,9 @@ def replace_older_bridge(store: Path) -> None:
     paths = BridgePaths.of(store)
     if not Path(paths.line).exists():
         return
+    from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, leave_bridge, to_daemon_command
+    from hermes_memory_bridge.launcher.version_order import is_older
+
     answer = request_bridge(paths, "status", ANSWER_S)
     if answer is None or not is_older(answer.get("version"), __version__):
         return
