@@ -84,7 +84,7 @@ def normalise_theme(name: str) -> ThemeName:
         raise ThemeError(
             f"a theme's name has at most {MAX_KEY} characters before it is shortened, this has {len(name)}", name
         )
-    gateway = re.fullmatch(GATEWAY_KEY, name.strip())
+    gateway = re.fullmatch(GATEWAY_KEY, name.strip()) if ":" in name else None
     plain = f"{gateway[1]}-{gateway[2]}" if gateway else name
     letters = unicodedata.normalize("NFKD", plain).casefold()
     ascii_only = "".join(c for c in letters if not unicodedata.combining(c))

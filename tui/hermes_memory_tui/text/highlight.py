@@ -99,10 +99,8 @@ def split_words(text: str) -> Iterator[TextWord]:
 def _split_scripts(word: str) -> list[str]:
     if word.isascii():
         return [word]
-    return [
-        found[0]
-        for found in re.finditer(f"(?:{unspaced_pattern().pattern})+|(?:(?!{unspaced_pattern().pattern}).)+", word)
-    ]
+    unspaced = unspaced_pattern().pattern
+    return [found[0] for found in re.finditer(f"(?:{unspaced})+|(?:(?!{unspaced}).)+", word)]
 
 
 def phrase_spans(pieces: list[TextWord], rows: list[tuple[str, ...]]) -> Iterator[Span]:
