@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from hermes_memory_themes.frozen import dataclass
 from hermes_memory_themes.theme_errors import PolicyError
+from hermes_memory_themes.value_classes import dataclass
 
 PROVIDERS = ("auto", "off", "local", "openai", "ollama")
 

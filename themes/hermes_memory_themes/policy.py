@@ -27,10 +27,10 @@ from typing import Any, Self
 
 from hermes_memory_themes import embedding_settings, team_settings
 from hermes_memory_themes.embedding_settings import EmbeddingSettings
-from hermes_memory_themes.frozen import dataclass
 from hermes_memory_themes.team_settings import TeamSettings
 from hermes_memory_themes.theme_errors import PolicyError, ThemeError
 from hermes_memory_themes.theme_identity import PERSONAL, ThemeKind, classify_theme, normalise_theme
+from hermes_memory_themes.value_classes import dataclass
 
 FILE_NAME = "memory-themes.toml"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from hermes_memory_themes.frozen import dataclass
+from hermes_memory_themes.value_classes import dataclass
 
 IDLE = ("listen", "sleep")
 

@@ -33,7 +33,7 @@ DIGITS = 3
 
 
 @cache
-def piece_pattern() -> re.Pattern[str]:
+def token_piece_pattern() -> re.Pattern[str]:
     """Return `PIECES`, compiled when the first text is estimated: what only reads estimates none."""
     return re.compile(PIECES)
 
@@ -46,7 +46,7 @@ def estimate_tokens(text: str) -> int:
 @lru_cache(maxsize=1 << 16)
 def _cost_of_word(word: str) -> int:
     """Return the cost of a word as if a space preceded it; cached, since texts share most of their words."""
-    spent = sum(map(_cost, piece_pattern().findall(" " + word)))
+    spent = sum(map(_cost, token_piece_pattern().findall(" " + word)))
     if not word.isascii() or len(word) < 12:
         return spent
     drawn = sum(len(run) for run in UNBROKEN.findall(word) if all(kind.search(run) for kind in KINDS))

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
 from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.context.read_log import FactReading, ReadLog
@@ -57,7 +58,6 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
-    from hermes_memory_store.content_checks.intake import SecretVault
     from hermes_memory_store.recall.ranked_listing import RankedListing
     from hermes_memory_store.relief.file_relief import OptimizeReport
 
@@ -236,7 +236,7 @@ class Memory:
 
     def _connect(self) -> None:
         store = self._open_store()
-        store.intake.writer, store.intake.open_vault = Writer.PERSON, partial(open_vault, store.path)
+        store.intake.writer, store.intake.open_vault = Writer.PERSON, partial(open_store_vault, store.path)
         attribute_to_working_folder(store, Way.SCREEN)
         screen = store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
@@ -894,13 +894,6 @@ def unreached_copies_note(answer: object) -> str:
         case (int(), tuple() as copies) | FactPurgePlan(unreached=copies) if copies:
             return f"; not removed from {', '.join(map(str, copies))}, which could not be cleaned"
     return ""
-
-
-def open_vault(path: Path) -> SecretVault:
-    """Open the vault of a store; imported with the first secret, since no frame shows one."""
-    from hermes_memory_bridge.trust import open_store_vault
-
-    return open_store_vault(path)
 
 
 def matches_filter(wanted: FactFilter, fact: Fact) -> bool:
