@@ -427,18 +427,17 @@ def split_client_version(client: str) -> tuple[str, str | None]:
     return (client, None) if found is None or found.start() == 0 else (client[: found.start()], found[1])
 
 
-OPAQUE_RUN = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{12,}|\d{10,}",
-    re.IGNORECASE,
+OPAQUE_RUN = (
+    r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{12,}|\d{10,}"
 )
 """A UUID, a long run of digits and letters mixed, or a long number."""
 
-READABLE_WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-zA-Z]{2,}")
+READABLE_WORD = r"[^\W\d_]{3,}|[^\W\d_a-zA-Z]{2,}"
 
 
 def is_opaque_name(name: str) -> bool:
     """Check whether a name says nothing to a person: it holds an identifier, or no word."""
-    return OPAQUE_RUN.search(name) is not None or READABLE_WORD.search(name) is None
+    return re.search(OPAQUE_RUN, name) is not None or re.search(READABLE_WORD, name) is None
 
 
 def format_session_title(client: str | None, project: str | None, number: int | None) -> str | None:

@@ -19,7 +19,7 @@ INVISIBLE = frozenset(
 BREAKS = frozenset("\t\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 """White space that ends lines or columns: folded into one space, never refused."""
 
-SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}")
+SELECTORS = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
 """One variation selector chooses a shape; several in a row choose nothing and can spell a hidden message."""
 
 UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co"})
@@ -42,12 +42,12 @@ STRAY_JOINER = f"(?<![{SHAPED}{EMOJI}])[{JOINERS}]|(?<=[{EMOJI}])(?:\u200c|\u200
 HIDING = f"[{''.join(sorted(BIDI | INVISIBLE))}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"
 """What hides or reorders, wherever it stands."""
 
-HARMLESS = re.compile("\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])")
+HARMLESS = "\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])"
 """What copied text brings along: the mark at the beginning of a file, and hyphens within words that are shown at line ends."""
 
 DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f]")
 
-RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 
 
 @cache
@@ -76,7 +76,7 @@ def validate_text(text: str, what: str) -> str:
             "remove it and write again",
             text,
         )
-    hidden = SELECTORS.search(text)
+    hidden = load_pattern(SELECTORS).search(text)
     if hidden:
         raise errors.UnsafeText(
             f"{what} holds variation selectors in a row at character {hidden.start() + 1}; remove them and write again",
@@ -89,8 +89,8 @@ def has_hidden_characters(text: str) -> bool:
     """Check whether a captured message holds characters that a person cannot see and that no writing needs."""
     if text.isascii() or load_pattern(HIDING).search(text) is None:
         return False
-    shown = HARMLESS.sub("", text)
-    if RIGHT_TO_LEFT.search(shown) is not None:
+    shown = load_pattern(HARMLESS).sub("", text)
+    if load_pattern(RIGHT_TO_LEFT).search(shown) is not None:
         shown = DIRECTION_MARKS.sub("", shown)
     return load_pattern(HIDING).search(shown) is not None
 
@@ -110,7 +110,7 @@ def remove_unsafe_characters(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = "".join(character for character in text if not is_unsafe_character(character))
-    return SELECTORS.sub("", load_pattern(STRAY_JOINER).sub("", text))
+    return load_pattern(SELECTORS).sub("", load_pattern(STRAY_JOINER).sub("", text))
 
 
 def is_unsafe_character(character: str) -> bool:
@@ -141,7 +141,7 @@ def to_printable(text: str) -> str:
     """Make any text safe for a terminal: unsafe characters and line ends become visible escapes."""
     if text.isprintable() and text.isascii():
         return text
-    text = SELECTORS.sub(lambda found: "".join(map(escape_character, found[0])), text)
+    text = load_pattern(SELECTORS).sub(lambda found: "".join(map(escape_character, found[0])), text)
     return "".join(
         escape_character(character) if is_unsafe_character(character) or character in BREAKS else character
         for character in text

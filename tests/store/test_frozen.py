@@ -85,3 +85,10 @@ def test_a_class_can_be_matched() -> None:
     match OURS(1, 5):
         case OURS(x, y):
             assert (x, y) == (1, 5)
+
+
+def test_fields_keep_the_names_of_their_types() -> None:
+    assert [(one.name, one.type) for one in dataclasses.fields(OURS)] == [
+        (one.name, one.type) for one in dataclasses.fields(THEIRS)
+    ]
+    assert OURS.__annotations__ == THEIRS.__annotations__

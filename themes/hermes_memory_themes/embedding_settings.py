@@ -14,10 +14,11 @@ key is never in the file: `$HERMES_MEMORY_EMBED_KEY`, or the keyring.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from hermes_memory_themes.theme_errors import PolicyError
+from hermes_memory_themes.value_classes import dataclass
 
 PROVIDERS = ("auto", "off", "local", "openai", "ollama")
 

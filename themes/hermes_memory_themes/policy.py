@@ -20,7 +20,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +30,7 @@ from hermes_memory_themes.embedding_settings import EmbeddingSettings
 from hermes_memory_themes.team_settings import TeamSettings
 from hermes_memory_themes.theme_errors import PolicyError, ThemeError
 from hermes_memory_themes.theme_identity import PERSONAL, ThemeKind, classify_theme, normalise_theme
+from hermes_memory_themes.value_classes import dataclass
 
 FILE_NAME = "memory-themes.toml"
 

@@ -7,8 +7,10 @@ sleep_s = 900
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
+
+from hermes_memory_themes.value_classes import dataclass
 
 IDLE = ("listen", "sleep")
 

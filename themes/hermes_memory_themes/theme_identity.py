@@ -30,7 +30,7 @@ MAX_THEME = 64
 MAX_KEY = 256
 """Characters of a session key, as hermes-agent's gateway limits `X-Hermes-Session-Key`."""
 
-GATEWAY_KEY = re.compile(r"agent:[^:]+:([^:]+):([a-z_]+)(?::.*)?", re.IGNORECASE | re.DOTALL)
+GATEWAY_KEY = r"(?is)agent:[^:]+:([^:]+):([a-z_]+)(?::.*)?"
 """`agent:main:<platform>:<dm, group, …>:<chat id>[:…]`, the form hermes-agent's gateway builds."""
 
 LONG_NUMBER = re.compile(r"\d(?:-?\d){6,}")
@@ -84,7 +84,7 @@ def normalise_theme(name: str) -> ThemeName:
         raise ThemeError(
             f"a theme's name has at most {MAX_KEY} characters before it is shortened, this has {len(name)}", name
         )
-    gateway = GATEWAY_KEY.fullmatch(name.strip())
+    gateway = re.fullmatch(GATEWAY_KEY, name.strip()) if ":" in name else None
     plain = f"{gateway[1]}-{gateway[2]}" if gateway else name
     letters = unicodedata.normalize("NFKD", plain).casefold()
     ascii_only = "".join(c for c in letters if not unicodedata.combining(c))

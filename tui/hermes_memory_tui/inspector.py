@@ -191,6 +191,7 @@ class Inspector(TypeAhead):
         :param recovery: what an app that failed hands over to this one
         :param old: a file of hermes-memory 0.3.0 to ask about, when there is no memory yet
         """
+        self._has_look = False
         super().__init__()
         self._custom: dict[str, CustomCommand] = {}
         """The person's own commands, by word."""
@@ -234,6 +235,7 @@ class Inspector(TypeAhead):
 
     def _begin_with_theme(self, name: str) -> None:
         """Begin in a theme. Setting the attribute would parse all styles a second time before the first frame."""
+        self._has_look = True
         self.set_reactive(Inspector.theme, name)
         is_dark = self.current_theme.dark
         self.update_classes({"-dark-mode": is_dark, "-light-mode": not is_dark}, update=False)
@@ -288,8 +290,13 @@ class Inspector(TypeAhead):
         if self._terminal is not None:
             self._terminal.give_up()
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return palettes.default_variables(self.current_theme.to_color_system().generate())
+    def get_css_variables(self) -> dict[str, str]:
+        # Generated once: Textual asks before the theme is known, too, and would generate them for our defaults again.
+        if not self._has_look:
+            return {}
+        generated = self.current_theme.to_color_system().generate()
+        self.theme_variables = palettes.default_variables(generated) | generated | self.current_theme.variables
+        return self.theme_variables
 
     def get_default_screen(self) -> Screen[Any]:
         # The first screen itself, not one pushed over a blank one: that would be laid out and painted for nothing.

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import cache
+from typing import TYPE_CHECKING
 
-from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET, RULES, InjectionRule
 from hermes_memory_store.model import Suspicion
+
+if TYPE_CHECKING:
+    from hermes_memory_store.content_checks.injection_rules import InjectionRule
 
 PROMPT_TARGETS = ("system.prompt", "system_prompt")
 
@@ -16,7 +19,9 @@ SEPARATORS = re.compile(r"[-_.]+")
 
 @cache
 def load_compiled_rules() -> tuple[tuple[InjectionRule, re.Pattern[str]], ...]:
-    """Return the rules, compiled at the first write."""
+    """Return the rules, imported and compiled at the first write."""
+    from hermes_memory_store.content_checks.injection_rules import RULES
+
     return tuple((rule, re.compile("|".join(f"(?:{p})" for p in rule.patterns))) for rule in RULES)
 
 
@@ -27,9 +32,10 @@ def load_rule_hints() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
     Most texts have none, and one search finds that out; searching for some two hundred in turn took most of the check's
     time.
     """
-    hints = {hint for rule in RULES for hint in rule.hints}
+    rules = [rule for rule, _ in load_compiled_rules()]
+    hints = {hint for rule in rules for hint in rule.hints}
     whose = {
-        met: frozenset(n for n, rule in enumerate(RULES) if any(met.startswith(hint) for hint in rule.hints))
+        met: frozenset(n for n, rule in enumerate(rules) if any(met.startswith(hint) for hint in rule.hints))
         for met in hints
     }
     return re.compile(to_alternation_pattern(hints)), whose
@@ -55,13 +61,15 @@ def find_hinted_rules(text: str) -> list[tuple[InjectionRule, re.Pattern[str]]]:
         return []
     from hermes_memory_store.content_checks.secret_names import has_hint
 
-    met = {n for n in met if not RULES[n].besides or has_hint(text, RULES[n].besides)}
-    return [load_compiled_rules()[n] for n in sorted(met)]
+    rules = [load_compiled_rules()[n] for n in sorted(met)]
+    return [(rule, known) for rule, known in rules if not rule.besides or has_hint(text, rule.besides)]
 
 
 @cache
 def load_permission_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return two patterns: targets that say what an agent may do, and content that raises it to more."""
+    from hermes_memory_store.content_checks.injection_rules import ELEVATED, OWN_TARGET
+
     return re.compile(OWN_TARGET), re.compile(ELEVATED)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-MARK = re.compile(r"‹secret(?::([^\s‹›]*))?›")
+MARK = r"‹secret(?::([^\s‹›]*))?›"
 """What stands for a secret: in a fact or a turn with its name, in the log of calls without."""
 
 FILLER = "‹"
@@ -47,7 +47,7 @@ def replace_text_spans(text: str, replacements: Iterable[tuple[TextSpan, str]]) 
 
 def blank_secret_marks(text: str) -> str:
     """Blank out the marks in a text, keeping its length."""
-    return MARK.sub(lambda mark: FILLER * len(mark[0]), text) if FILLER in text else text
+    return re.sub(MARK, lambda mark: FILLER * len(mark[0]), text) if FILLER in text else text
 
 
 def to_secret_placeholder(name: str = "") -> str:
@@ -57,4 +57,4 @@ def to_secret_placeholder(name: str = "") -> str:
 
 def find_mark_names(text: str) -> set[str]:
     """Return the names in the marks of a text."""
-    return {mark[1] for mark in MARK.finditer(text) if mark[1]}
+    return {mark[1] for mark in re.finditer(MARK, text) if mark[1]}

@@ -25,8 +25,14 @@ _MARKS = "\u0900-\u0963\u0966-\u0dff"
 """Indic scripts: their vowel signs are marks, and a word must not fall apart at each of them."""
 
 _PLAIN = re.compile("[a-z0-9]+")
-_ACCENTS = re.compile("[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670]")
+_ACCENTS = "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670]"
 _LETTERS = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
+
+
+@cache
+def accent_pattern() -> re.Pattern[str]:
+    """Return the pattern of an accent that was taken apart from its letter; ASCII needs none."""
+    return re.compile(_ACCENTS)
 
 
 @cache
@@ -49,7 +55,7 @@ def fold_accents(text: str) -> str:
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFKC", _ACCENTS.sub("", apart).translate(_LETTERS))
+    return unicodedata.normalize("NFKC", accent_pattern().sub("", apart).translate(_LETTERS))
 
 
 def split_runs(text: str) -> list[str]:

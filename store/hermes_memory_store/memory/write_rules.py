@@ -10,10 +10,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hermes_memory_store.content_checks.intake import AdmittedFact
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.rows.mutation import FactRow, Mutation, standing_facts
@@ -32,7 +33,7 @@ SETTLED = {kind: {FactType.UNKNOWN.value: "resolve", FactType.OBSOLETE.value: "s
 SETTLED[FactType.OBSOLETE] = dict.fromkeys(OPEN_TYPES, "obsolete")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class WriteOutcome:
     """The result of a write."""
 
@@ -77,7 +78,7 @@ def write_fact(
         given = cooled or {"tier": tier.value}
         row = change.insert_fact(theme_id, scope, admitted, uid=uid, line=line, **given)
         written = WriteOutcome(row, created=True)
-    written.superseded += [row.uid for row, _ in outdated]
+    written.superseded.extend(row.uid for row, _ in outdated)
     if said.type is FactType.DONE and close_scope(change, scope, why="done"):
         written.closed.append(scope.label)
     return written

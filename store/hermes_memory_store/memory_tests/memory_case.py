@@ -112,7 +112,7 @@ def parse_expectation(text: str, line: int = 0) -> Expectation:
     if found := TARGET.fullmatch(said):
         kind = memory_spec.SYMBOLS.get(found[1])
         return Expectation(text, ExpectedBy.TARGET, line, kind, " ".join(found[2].split()))
-    if memory_spec.LINE.match(said):
+    if memory_spec.line_pattern().match(said):
         noted = memory_spec.parse_notation(said, limit=memory_spec.MAX_LINE)
         return Expectation(text, ExpectedBy.NOTATION, line, noted.type, noted.target, noted.content)
     return Expectation(text, ExpectedBy.WORDS, line, content=fold_line(said))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.model import FactType, Notation
@@ -19,7 +19,12 @@ MAX_LINE = 100_000
 
 EXPECTED = "expected form: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
 
-LINE = re.compile(r"\s*([CDV?✓~])\s*\[([^\[\]]*)\]\s*:(.*)", re.DOTALL)
+
+@cache
+def line_pattern() -> re.Pattern[str]:
+    """Return the pattern of a line of notation, compiled with the first that is read."""
+    return re.compile(r"\s*([CDV?✓~])\s*\[([^\[\]]*)\]\s*:(.*)", re.DOTALL)
+
 
 SYMBOLS = {kind.value: kind for kind in FactType}
 
@@ -39,7 +44,7 @@ def parse_notation(line: str, *, limit: int = LIMIT) -> Notation:
 
 def find_target(line: str) -> str | None:
     """Return the target of a notation as it will be stored, whatever else is wrong with it; None for what is no notation."""
-    found = LINE.match(safe_text.remove_unsafe_characters(line))
+    found = line_pattern().match(safe_text.remove_unsafe_characters(line))
     return None if found is None else found[2].strip()
 
 
@@ -92,7 +97,7 @@ def split_content(content: str, limit: int = LIMIT) -> list[str]:
 def _parse_line(line: str) -> Notation:
     if len(line) > MAX_LINE:
         raise errors.ContentTooLong(f"the line has {len(line)} characters; a fact is one short sentence", line[:200])
-    match = LINE.fullmatch(safe_text.validate_text(line, "the fact"))
+    match = line_pattern().fullmatch(safe_text.validate_text(line, "the fact"))
     if match is None:
         raise errors.NotationError(f"not a fact: {errors.shorten_value(line)!r}; {EXPECTED}", line)
     symbol, target, content = match[1], " ".join(match[2].split()), " ".join(match[3].split())

@@ -8,9 +8,9 @@ scripts; a quarter more on average.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
-PIECES = re.compile(r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*| ?[0-9]+|[\u0400-\u04ff]+|[\uac00-\ud7a3]+|[^\sA-Za-z0-9]")
+PIECES = r"[a-z]+|[A-Z]+(?![a-z])|[A-Z][a-z]*| ?[0-9]+|[\u0400-\u04ff]+|[\uac00-\ud7a3]+|[^\sA-Za-z0-9]"
 """Words by case, numbers with the space before them (which cl100k counts apart), every other sign by itself."""
 
 UNSPOKEN = re.compile(r"[b-df-hj-np-tv-xz]{4,}")
@@ -32,6 +32,12 @@ DIGITS = 3
 """cl100k splits numbers into groups of at most three digits."""
 
 
+@cache
+def token_piece_pattern() -> re.Pattern[str]:
+    """Return `PIECES`, compiled when the first text is estimated: what only reads estimates none."""
+    return re.compile(PIECES)
+
+
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text."""
     return sum(map(_cost_of_word, text.split()))
@@ -40,7 +46,7 @@ def estimate_tokens(text: str) -> int:
 @lru_cache(maxsize=1 << 16)
 def _cost_of_word(word: str) -> int:
     """Return the cost of a word as if a space preceded it; cached, since texts share most of their words."""
-    spent = sum(map(_cost, PIECES.findall(" " + word)))
+    spent = sum(map(_cost, token_piece_pattern().findall(" " + word)))
     if not word.isascii() or len(word) < 12:
         return spent
     drawn = sum(len(run) for run in UNBROKEN.findall(word) if all(kind.search(run) for kind in KINDS))

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.content_checks.intake import AdmittedFact, AdmittedText, repeat_fact, repeat_text
-from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation import token_estimate
@@ -257,6 +256,8 @@ class Mutation:
             self.entries.append(
                 JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value, **detail, **judged})
             )
+        from hermes_memory_store.database import fulltext  # not before something is written, as below
+
         insert_fact_rows(self.conn, rows)
         fulltext.index_facts(self.conn, map(fact_index_columns, rows))
 
@@ -301,6 +302,8 @@ class Mutation:
 
     def insert_row(self, row: FactRow) -> None:
         """Insert a fact and index it."""
+        from hermes_memory_store.database import fulltext
+
         self.conn.execute(INSERT_FACT, row)
         fulltext.index_fact(
             self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type
@@ -308,6 +311,8 @@ class Mutation:
 
     def reindex(self, row: FactRow, content: str) -> None:
         """Index a fact by its new content."""
+        from hermes_memory_store.database import fulltext
+
         fulltext.reindex_fact(self.conn, row.id, row.target, row.content, content)
 
     def insert_scope(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.errors import ArgumentError, QueryError, closest_names, shorten_value
@@ -47,19 +48,24 @@ READS = {"never": False, "ever": True}
 COOLERS = ("scope", "pressure", "uncurated")
 """What may stand after `cooled:`: the scope was closed, room was needed, or no curator of the team made it hot."""
 
-_PIECE = re.compile(
-    r"""
-    (?P<minus>-(?=[^\s-]))?
-    (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch|read|cooled)
-        :(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
-      | "(?P<phrase>[^"]*)"
-      | (?P<word>\S+) )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_VALUE = re.compile(r'"([^"]*)"|([^,"]+)')
+_VALUE = r'"([^"]*)"|([^,"]+)'
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
+
+
+@cache
+def piece_pattern() -> re.Pattern[str]:
+    """Return the pattern of a word, a phrase or a filter. Compiled with the first search: a listing has none."""
+    return re.compile(
+        r"""
+        (?P<minus>-(?=[^\s-]))?
+        (?: (?P<name>type|scope|tier|target|before|after|by|from|in|branch|read|cooled)
+            :(?P<values>(?:"[^"]*"|[^\s",])(?:"[^"]*"|[^\s"])*)
+          | "(?P<phrase>[^"]*)"
+          | (?P<word>\S+) )
+        """,
+        re.VERBOSE | re.IGNORECASE,
+    )
 
 
 def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
@@ -75,7 +81,7 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
     phrases: list[str] = []
     excluded: list[str] = []
     given: dict[str, list[str]] = {}
-    for piece in _PIECE.finditer(clean_query(line)):
+    for piece in piece_pattern().finditer(clean_query(line)) if line else ():
         if piece["name"] and not piece["minus"]:
             name = piece["name"].lower()
             given.setdefault(name, []).extend(split_filter_values(name, piece["values"]))
@@ -96,14 +102,14 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
 def clean_query(line: str) -> str:
     """Return the line bounded and safe for SQLite: no control characters or lone surrogates, normalised."""
     text = line[:MAX_LINE].encode("utf-8", "replace").decode("utf-8")
-    return unicodedata.normalize("NFC", _CONTROL.sub(" ", text)).translate(_QUOTES)
+    return unicodedata.normalize("NFC", re.sub(_CONTROL, " ", text)).translate(_QUOTES)
 
 
 def split_filter_values(name: str, text: str) -> list[str]:
     """Split the values after a filter's colon: separated by commas, quoted where they hold a comma or a space."""
     if name in ("target", "before", "after", "by", "read", "cooled"):
         return [text.replace('"', "").strip()]
-    return [(quoted if bare == "" else bare).strip() for quoted, bare in _VALUE.findall(text)]
+    return [(quoted if bare == "" else bare).strip() for quoted, bare in re.findall(_VALUE, text)]
 
 
 def to_fact_filter(given: dict[str, list[str]], theme: str | None, now: Millis) -> FactFilter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,8 @@ def erase_words_from_waiting(store_path: str | os.PathLike[str], words: ErasedWo
     masked = PhraseSet(
         unnamed
         for phrase in words.phrases.phrases
-        if FILLER in phrase and any(map(str.isalnum, MARK.sub("", phrase)))
-        for unnamed in [fold_phrase(MARK.sub(to_secret_placeholder(), phrase))]
+        if FILLER in phrase and any(map(str.isalnum, re.sub(MARK, "", phrase)))
+        for unnamed in [fold_phrase(re.sub(MARK, to_secret_placeholder(), phrase))]
     )
 
     def holds(record: dict[str, Any]) -> bool:
@@ -64,4 +65,4 @@ def mask_unnamed(text: str) -> str:
 
     mark = to_secret_placeholder()
     hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])
-    return MARK.sub(mark, hidden)
+    return re.sub(MARK, mark, hidden)

@@ -85,7 +85,7 @@ def mask_secrets(vault: Vault, theme: str, target: str, content: str) -> Masking
 def reveal(content: str, names: tuple[str, ...], vault: Vault) -> str:
     """The text with the secrets in place of the marks that were put there."""
     revealed = {to_secret_placeholder(name): vault.reveal("ours", name) or "" for name in names}
-    return MARK.sub(lambda mark: revealed.get(mark[0], mark[0]), content)
+    return re.sub(MARK, lambda mark: revealed.get(mark[0], mark[0]), content)
 
 
 @pytest.mark.parametrize("line", LOOKALIKES)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.design import ColorSystem
 
+from hermes_memory_tui.model.memory import ListingRequest, Memory
 from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from tests.tui.inspector.driving import VIEWS, fill, inspecting, main_screen, opened, rows_of, targets, until
 
@@ -84,3 +90,64 @@ async def test_the_facts_are_followed_before_they_are_seen_again(
         await pilot.press("1")
         await until(pilot, lambda: app.screen is main and bool(frames), "the facts")
         assert "newest" in frames[0]
+
+
+LATER = {
+    "hermes_memory_bridge.trust.vault",
+    "hermes_memory_bridge.daemon",
+    "hermes_memory_store.content_checks.injection_rules",
+    "hermes_memory_store.database.fulltext",
+}
+"""What only writes, searches or bridges need."""
+
+
+def test_the_facts_screen_imports_nothing_that_its_first_frame_does_not_need(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "V[a]: 1")
+    script = (
+        "import sys; from hermes_memory_tui.app import open_memory; import hermes_memory_tui.inspector\n"
+        "open_memory(sys.argv[1], False).first_overview(None); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    assert LATER & set(done.stdout.split()) == set()
+
+
+def test_a_memory_opens_its_reader_of_listings_with_the_first_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "V[a]: 1")
+
+    def connections() -> int:
+        handles = Path("/proc/self/fd").iterdir()
+        return sum(1 for one in handles if one.is_symlink() and os.path.realpath(one) == str(path.resolve()))
+
+    before = connections()
+    memory = Memory.open(path)
+    opened = connections() - before
+    assert len(memory.load_listing(ListingRequest()).keys) == 1
+    assert connections() - before == opened + opened // 2
+    memory.close()
+    assert connections() == before
+
+
+async def test_colours_and_styles_are_made_once_before_the_facts_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "V[a]: 1")
+    generated: list[object] = []
+    styled: list[object] = []
+    generate, apply = ColorSystem.generate, Stylesheet.apply
+
+    def note_colours(colours: ColorSystem) -> dict[str, str]:
+        generated.append(colours)
+        return generate(colours)
+
+    def note_styles(sheet: Stylesheet, node: Any, **how: Any) -> None:
+        styled.append(node.id)
+        apply(sheet, node, **how)
+
+    monkeypatch.setattr(ColorSystem, "generate", note_colours)
+    monkeypatch.setattr(Stylesheet, "apply", note_styles)
+    async with inspecting(path, size=(140, 38)):
+        assert len(generated) == 1
+        assert styled.count("detail") <= 2  # when it is mounted, and when the screen's width is known

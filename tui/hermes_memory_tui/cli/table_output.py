@@ -17,7 +17,7 @@ import click
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import FactType, Tier
-from hermes_memory_store.safe_text import RIGHT_TO_LEFT, to_printable
+from hermes_memory_store.safe_text import RIGHT_TO_LEFT, load_pattern, to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, F, reject_blank, store_common_option
 from hermes_memory_tui.cli.terminal_output import (
     TIER_SHAPES,
@@ -285,7 +285,7 @@ class TablePrinter:
             shown = cell if self._room is None else cut_cell(cell, width)
             space = " " * (width - cell_width(shown))
             styled = style_cell(field, shown)
-            if self._room is not None and RIGHT_TO_LEFT.search(shown):
+            if self._room is not None and load_pattern(RIGHT_TO_LEFT).search(shown):
                 styled += LEFT_TO_RIGHT_MARK
             is_last = at == self._kept[-1]
             line += space + styled if self._right[at] else styled + ("" if is_last else space)

@@ -15,7 +15,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.memory_tests.case_file import FILE_NAME, format_case_name, read_case_file
 from hermes_memory_store.memory_tests.case_writing import append_case, format_case
 from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, parse_expectation
-from hermes_memory_store.notation.memory_spec import LINE
+from hermes_memory_store.notation.memory_spec import line_pattern
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.dialogs.picker import NEW, Picker
 from hermes_memory_tui.dialogs.question import Question
@@ -124,7 +124,7 @@ def to_case(draft: CaseDraft, choice: str) -> MemoryCase:
     """
     is_never = choice.startswith(NEVER)
     text = choice.removeprefix(NEW) if choice.startswith(NEW) else choice[len(NEVER) :]
-    found = LINE.match(text)
+    found = line_pattern().match(text)
     if found is not None and choice.startswith(GIVEN):
         text = f"{found[1]}[{found[2].strip()}]"
     expected = (parse_expectation(text),)

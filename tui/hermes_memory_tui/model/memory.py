@@ -214,6 +214,8 @@ class Memory:
         self._closed = False
         self._looking = threading.Lock()
         self._views: Store | None = None
+        self._opening = threading.Lock()
+        self._long_reader: Store | None = None
         self.epoch = 0
         """Rises whenever anybody committed, and when another file came to stand at the path."""
         self.files = 0
@@ -234,11 +236,11 @@ class Memory:
 
     def _connect(self) -> None:
         store = self._open_store()
-        store.intake.writer, store.intake.vault = Writer.PERSON, open_store_vault(store.path)
+        store.intake.writer, store.intake.open_vault = Writer.PERSON, partial(open_store_vault, store.path)
         attribute_to_working_folder(store, Way.SCREEN)
-        screen, listings = store.reader(noting=False), store.reader(noting=False)
+        screen = store.reader(noting=False)
         screen.db.lock_timeout_s = SCREEN_WAIT_S
-        self._store, self._screen, self._listings = store, screen, listings
+        self._store, self._screen = store, screen
         self.files += 1
         self._redo.clear()  # rows of the file that stood here before
         self._unjournaled.clear()
@@ -280,8 +282,24 @@ class Memory:
 
         SQLite removes the write-ahead log only when the writer is the last to close.
         """
-        views, self._views = self._views, None
-        return [self._screen, self._listings, *([views] if views is not None else []), self._store]
+        with self._opening:
+            others = self._other_readers()
+            self._views = self._long_reader = None
+        return [self._screen, *others, self._store]
+
+    def _other_readers(self) -> list[Store]:
+        """Return the connections that are open besides those of the screen and of the writer."""
+        return [store for store in (self._long_reader, self._views) if store is not None]
+
+    @property
+    def _listings(self) -> Store:
+        """The connection that reads long listings, opened with the first of them: the first frame comes before."""
+        with self._opening:
+            if self._closed:
+                raise sqlite3.ProgrammingError("the memory is closed")
+            if self._long_reader is None:
+                self._long_reader = self._store.reader(noting=False)
+            return self._long_reader
 
     def _close(self, stores: Iterable[Store]) -> None:
         for store in stores:
@@ -343,22 +361,23 @@ class Memory:
 
         :raises Interrupted: when `interrupt` was called meanwhile
         """
-        listings = self._listings
+        listings = None
         try:
+            listings = self._listings
             return self._load_listing(view)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
                 raise ListingInterrupted from error
             raise
         except sqlite3.ProgrammingError as error:
-            if self._closed or self._listings is not listings:
+            if self._closed or self._long_reader is not listings:
                 raise ListingInterrupted from error
             raise
 
     def interrupt(self) -> None:
         """Interrupt the listing being read, because another one is requested."""
-        if not self._closed:
-            self._listings.db.conn.interrupt()
+        if not self._closed and self._long_reader is not None:
+            self._long_reader.db.conn.interrupt()
 
     def _load_listing(self, view: ListingRequest) -> FactListing:
         query = self.parse_request(view)
@@ -439,8 +458,13 @@ class Memory:
         screen = self._screen
         sessions = [session for session in screen.sessions.list() if session.ended_at is None]
         with screen.db.snapshot():
-            recent = screen.journal.changes(limit=RECENT, newest_first=True)
-            newest = next((change for change in recent if change.entity in ("fact", "scope", PLACES)), None)
+            recent: list[Change] = []
+            newest: Change | None = None
+            for most in (1, RECENT):  # the newest row alone is nearly always about a fact
+                recent = screen.journal.changes(limit=most, newest_first=True)
+                newest = next((change for change in recent if change.entity in ("fact", "scope", PLACES)), None)
+                if newest is not None:
+                    break
             seq = recent[0].seq if recent else 0
             themes = screen.themes()
             return Overview(themes, scopes(themes), sessions, newest, seq)
@@ -482,8 +506,8 @@ class Memory:
             raise errors.StoreUnreadable(f"{self.path} no longer exists; showing the last data read", self.path)
         if found != self._identity:
             # The old connections stay until the new ones are there: what cannot be opened must not end the app.
-            before = self._stores()
             self.interrupt()
+            before = self._stores()
             self._connect()
             self._close(before)
             return True
@@ -491,7 +515,7 @@ class Memory:
         if version == self._version:
             return False
         self._version = version
-        for store in (self._screen, self._listings, *([self._views] if self._views is not None else [])):
+        for store in (self._screen, *self._other_readers()):
             store.names.forget_titles()
         self.epoch += 1
         return True

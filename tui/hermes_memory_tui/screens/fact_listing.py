@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
+from textual.events import ScreenResume
 from textual.timer import Timer
 from textual.worker import Worker
 
@@ -75,6 +76,7 @@ class ListingScreen(MainPanes):
         self._stale = False
         self._missed = False
         """Whether there are changes that were not followed, because following is paused or another view is open."""
+        self._was_seen = False
         self._followed_at = 0.0
         self._read_again_at = 0.0
         self._detail_timer: Timer | None = None
@@ -550,7 +552,9 @@ class ListingScreen(MainPanes):
             )
         self.table.empty = empty
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        event.refresh_styles = self._was_seen  # each widget was given its styles when it was mounted, just before
+        self._was_seen = True
         self.follow_missed()
         self._redraw_ages()
         self.show_basket()

@@ -29,7 +29,7 @@ STYLE = "bold underline $accent"
 
 Span = tuple[int, int]
 
-_WORD = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
+_WORD = r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def split_words(text: str) -> Iterator[TextWord]:
     """Yield the words of a text with their positions; scripts without spaces are split from the rest."""
     from hermes_memory_store.language.stemmer import stem_word  # not before something is searched for
 
-    for word in _WORD.finditer(text):
+    for word in re.finditer(_WORD, text):
         start = word.start()
         for said in _split_scripts(word[0]):
             several = split_runs(said)
@@ -99,10 +99,8 @@ def split_words(text: str) -> Iterator[TextWord]:
 def _split_scripts(word: str) -> list[str]:
     if word.isascii():
         return [word]
-    return [
-        found[0]
-        for found in re.finditer(f"(?:{unspaced_pattern().pattern})+|(?:(?!{unspaced_pattern().pattern}).)+", word)
-    ]
+    unspaced = unspaced_pattern().pattern
+    return [found[0] for found in re.finditer(f"(?:{unspaced})+|(?:(?!{unspaced}).)+", word)]
 
 
 def phrase_spans(pieces: list[TextWord], rows: list[tuple[str, ...]]) -> Iterator[Span]:

@@ -201,6 +201,17 @@ class SearchInput(Input):
 class FilterLine(Vertical):
     """Hidden unless it is opened or holds a text. Posts `QueryChanged` when typing pauses."""
 
+    # Here, not in a file of the app: the first frame has no such line, and waits for every rule that is parsed before it.
+    DEFAULT_CSS = """
+    FilterLine { height: auto; background: $footer-background; }
+    FilterLine > #filter-row { height: 1; }
+    FilterLine #filter-mark { width: 3; padding: 0 1; color: $accent; text-style: bold; }
+    FilterLine #filter-input, FilterLine #filter-input:focus { width: 1fr; background: $footer-background; }
+    FilterLine #filter-found { width: auto; padding: 0 1; color: $dim; }
+    FilterLine > #filter-offers { height: auto; padding: 0 1 0 3; }
+    FilterLine > #filter-error { height: auto; padding: 0 1 0 3; color: $error; }
+    """
+
     class QueryChanged(Message):
         """Posted when there is another line to search for."""
 
