@@ -17,6 +17,7 @@ from hermes_memory_tui.widgets.lists.grid_rows import (
     arrange_rows,
     find_letters,
     find_word_spans,
+    score_word,
 )
 
 
@@ -127,6 +128,17 @@ def test_a_filter_that_matches_but_for_its_end_does_not_try_every_way(wanted: st
     some = [GridRow(n, (GridCell("a" * 200), GridCell("ab" * 100))) for n in range(50)]
     assert arrange_rows(some, wanted, None) == []
     assert find_word_spans("a" * 400 + "b", wanted) == []
+
+
+@given(
+    st.text("ab]^-.\n", min_size=2, max_size=6).filter(lambda word: "\n" not in word), st.text("ab]^-.\n", max_size=20)
+)
+def test_a_row_matches_by_letters_where_they_are_found(word: str, text: str) -> None:
+    assert bool(score_word(word)(text)) == (word in text or bool(find_letters(word, text)))
+
+
+def test_many_letters_that_nearly_match_cost_no_time() -> None:
+    assert score_word("a" * 99 + "b")("a" * 100_000) == 0
 
 
 def test_letters_are_found_in_order_within_one_line() -> None:

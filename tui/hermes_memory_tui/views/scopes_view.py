@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
+from itertools import islice
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -95,6 +96,8 @@ class ScopesView(BaseView[ScopesData]):
         self._newest = {}
         themes, scopes, now = store.themes(), store.scopes.list(), self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in themes)
+        for scope in scopes:  # here, and not when the first of them is compared with all others
+            normalise_label(scope.label)
         return ScopesData(themes, scopes, [scope_row(scope, hues.get(scope.theme, 0), now) for scope in scopes])
 
     def draw(self, data: ScopesData) -> None:
@@ -382,26 +385,26 @@ def tier_count_lines(scope: Scope) -> Sequence[Line]:
 
 def similar_scopes(scope: Scope, scopes: Sequence[Scope]) -> list[Scope]:
     """Find other scopes of its theme whose labels may be spelling variants."""
-    mine = normalise_label(scope.label)
-    found = []
-    for other in scopes:
-        if other.theme == scope.theme and other.uid != scope.uid:
-            theirs = normalise_label(other.label)
-            if mine == theirs or is_near_label(mine, theirs):
-                found.append(other)
-    return found[:5]
+    mine, digits = normalise_label(scope.label)
+
+    def is_similar(label: str) -> bool:
+        theirs, their_digits = normalise_label(label)
+        is_alike = digits == their_digits
+        return is_alike and (mine == theirs or difflib.SequenceMatcher(a=mine, b=theirs).ratio() >= ALIKE)
+
+    others = (one for one in scopes if one.theme == scope.theme and one.uid != scope.uid and is_similar(one.label))
+    return list(islice(others, 5))
 
 
-def is_near_label(mine: str, theirs: str) -> bool:
-    """Check whether two normalised labels are similar and contain the same digits: `q3` and `q4` are distinct."""
-    digits = [char for char in mine if char.isdigit()], [char for char in theirs if char.isdigit()]
-    return digits[0] == digits[1] and difflib.SequenceMatcher(a=mine, b=theirs).ratio() >= ALIKE
+@lru_cache(maxsize=100_000)
+def normalise_label(label: str) -> tuple[str, str]:
+    """Normalise a label: fold case, drop punctuation, spaces and leading zeros.
 
-
-def normalise_label(label: str) -> str:
-    """Normalise a label: fold case, drop punctuation, spaces and leading zeros."""
+    Returns its digits, too, which similar labels have in common: `q3` and `q4` are distinct.
+    """
     words = "".join(char if char.isalnum() else " " for char in label.casefold()).split()
-    return "".join(word.lstrip("0") or "0" if word.isdigit() else word for word in words)
+    normal = "".join(word.lstrip("0") or "0" if word.isdigit() else word for word in words)
+    return normal, "".join(filter(str.isdigit, normal))
 
 
 def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]:

@@ -126,6 +126,10 @@ WHOLE, BEGINNING, INSIDE, SCATTERED = 8, 6, 4, 1
 """How well a word matches: a whole cell or word, the beginning of a word, inside one, its letters in their order."""
 
 
+MOST_LETTERS = 100
+"""Letters of a word that may stand apart; nobody types more, and what is pasted is meant as it is."""
+
+
 def score_word(word: str) -> Callable[[str], int]:
     """Return a function that says how well a word matches the text of a row; 0 when it does not."""
 
@@ -134,11 +138,16 @@ def score_word(word: str) -> Callable[[str], int]:
         begins = rf"(?<!\w){re.escape(word)}"
         return re.compile(begins), re.compile(rf"{begins}(?!\w)")
 
+    @cache
+    def scattered() -> re.Pattern[str]:
+        # From the beginning of a line, and each letter at its first place: there is one way only, and it is tried once.
+        return re.compile("(?m)^" + "".join(f"[^{re.escape(letter)}\n]*{re.escape(letter)}" for letter in word))
+
     def score(text: str) -> int:
         if word in text:
             begins, whole = patterns()
             return WHOLE if whole.search(text) else BEGINNING if begins.search(text) else INSIDE
-        return SCATTERED if len(word) > 1 and find_letters(word, text) else 0
+        return SCATTERED if 1 < len(word) <= MOST_LETTERS and scattered().search(text) else 0
 
     return score
 
@@ -175,7 +184,7 @@ def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tupl
         if word[0] == "!":
             continue
         hits = [found.span() for found in re.finditer(re.escape(word), folded)] if word in folded else []
-        if not hits and len(word) > 1 and word not in (folded if row is None else row):
+        if not hits and 1 < len(word) <= MOST_LETTERS and word not in (folded if row is None else row):
             hits = [(place, place + 1) for place in find_letters(word, folded)]
         spans += [(places[start], places[end - 1] + 1) for start, end in hits]
     return merge_match_spans(spans)
