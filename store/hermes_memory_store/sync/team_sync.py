@@ -300,6 +300,11 @@ class Sync:
         )
         return {name: count for name, count in counts if self._policies.for_theme(name).carrier}
 
+    def was_offered(self, theme: str) -> bool:
+        """Check whether any version of a theme was offered to anybody, or came from somebody, whatever carried it."""
+        sql = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND (sent = 1 OR offered = 1) LIMIT 1"
+        return self._db.value(sql, (self._names.theme_or_none(theme) or 0,)) is not None
+
     def acknowledge(self, theme: str, sent: Sequence[tuple[Uid, int]], seqs: Sequence[int | None] = ()) -> None:
         """Mark versions (uid, clock) as received, under these sequence numbers (None: the server had a newer one).
 

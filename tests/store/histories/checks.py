@@ -182,8 +182,9 @@ def check_nothing_is_lost(team: Player) -> None:
         for met in member.store.sync.conflicts(THEME):
             clocks[met.uid] |= {met.theirs.hlc, *met.theirs.ancestors}
     stands = {uid: row for uid, (_, row) in team.server.rows.items()}
-    # Of two that say the same, knowing one is knowing both, and what it was made from.
-    known = {(row.uid, comparable_content(row)) for row in team.server.accepted if row.hlc in clocks[row.uid]}
+    # Of two that say the same, knowing one is knowing both, and what it was made from; also one that lost before it was sent.
+    sent = [*team.server.accepted, *team.made.values()]
+    known = {(row.uid, comparable_content(row)) for row in sent if row.hlc in clocks.get(row.uid, ())}
     for row in team.made.values():
         if (row.uid, comparable_content(row)) in known:
             clocks.setdefault(row.uid, set()).update({row.hlc, *row.ancestors})

@@ -155,13 +155,8 @@ class ThemeExchange:
                 one.is_read = False
             log.warning("this memory is older than what it wrote into the shared folder: all is read again")
         else:
-            self.state = ThemeState(self.state.file, folder=folder, offers=self._was_exchanged())
+            self.state = ThemeState(self.state.file, folder=folder, offers=self.store.sync.was_offered(self.theme))
         self._read_from_start(token)
-
-    def _was_exchanged(self) -> bool:
-        """Check whether the store has sent anything of the theme, whatever carried it."""
-        sync = self.store.sync
-        return len(sync.digests(self.theme)) > sync.unsent_counts().get(self.theme, 0)
 
     def _offer_everything(self) -> None:
         """Write all that this machine knows, once it knows what is there: nothing says any more what it wrote before.

@@ -133,6 +133,20 @@ def test_notes_that_are_lost_with_the_position_of_the_store_cost_nothing_but_wri
     assert there.contents() == ["8080"]
 
 
+def test_who_lost_his_notes_writes_again_what_he_was_about_to_offer_again(make: Maker) -> None:
+    here, third = make(), make()
+    here.write("V[port]: 8080")
+    here.sync()
+    (before,) = here.files()
+    notes_of(here).unlink()
+    here.store.sync.mark_all_unsent(THEME)
+    here.restart()
+    here.sync()
+    before.unlink()  # which belongs to nobody any more
+    third.sync()
+    assert third.contents() == ["8080"]
+
+
 def test_who_lost_his_notes_writes_everything_again_also_beside_what_he_holds_back(make: Maker) -> None:
     here, there, third = make(), make(), make()
     there.offset_ms = 86_400_000
