@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,6 +32,9 @@ CALL_EVERY_S = 5.0
 
 TYPED = 20
 """Cells at the beginning of a line that hold what is typed."""
+
+COUNT = re.compile(r"[\d,]+ of [\d,]+")
+"""How many rows match a filter."""
 
 COUNT_LINE = 2
 """The line of the filter, which says how many scopes match."""
@@ -86,18 +90,31 @@ def measure_cpu(terminal: Terminal, seconds: float) -> float:
     return round(100 * (terminal.cpu() - before) / (time.perf_counter() - begin), 2)
 
 
-def until_changed(terminal: Terminal, line: int, key: bytes, patience_s: float = 120.0) -> float:
-    """Seconds from a key until a line of the screen says something else, beside what is typed at its beginning."""
-    before, begin = terminal.screen.display[line][TYPED:], time.perf_counter()
+def until_changed(
+    terminal: Terminal, read: Callable[[list[str]], object], key: bytes, patience_s: float = 120.0
+) -> float:
+    """Seconds from a key until something is read from the lines of the screen that differs from before."""
+    before, begin = read(terminal.screen.display), time.perf_counter()
     os.write(terminal.fd, key)
     while time.perf_counter() - begin < patience_s:
         data = terminal.read(0.02)
         taken = time.perf_counter() - begin
         if data:
             terminal.stream.feed(data.replace(MODE_QUESTION, b""))
-            if terminal.screen.display[line][TYPED:] != before:
+            if read(terminal.screen.display) != before:
                 return taken
-    raise TimeoutError(f"line {line} stayed as it was after {key!r}:\n" + "\n".join(terminal.screen.display))
+    raise TimeoutError(f"nothing changed after {key!r}:\n" + "\n".join(terminal.screen.display))
+
+
+def title_of(lines: list[str]) -> str:
+    """What the title says, beside its beginning."""
+    return lines[0][TYPED:]
+
+
+def count_of(lines: list[str]) -> str | None:
+    """How many rows match the filter; None before it was typed."""
+    found = COUNT.search(lines[COUNT_LINE])
+    return found and found[0]
 
 
 def steps(store: Path, count: int) -> dict[str, object]:
@@ -106,13 +123,13 @@ def steps(store: Path, count: int) -> dict[str, object]:
     with Terminal([sys.executable, "-c", INSPECTOR, str(store)]) as terminal:
         terminal.until(facts_shown)
         terminal.rest(LOADING_S)
-        found["first_ms"] = round(until_changed(terminal, 0, b"[") * 1000)
+        found["first_ms"] = round(until_changed(terminal, title_of, b"[") * 1000)
         for name, key in VIEWS.items():
             os.write(terminal.fd, key.encode())
             terminal.rest(1.5)
             taken = []
             for _ in range(count):
-                taken.append(until_changed(terminal, 0, b"[") * 1000)
+                taken.append(until_changed(terminal, title_of, b"[") * 1000)
                 terminal.rest(0.15)
             found[name] = {"p50_ms": round(statistics.median(taken), 1), "most_ms": round(max(taken), 1)}
     return found
@@ -137,7 +154,7 @@ def scopes(count: int, rounds: int) -> dict[str, object]:
                 os.write(terminal.fd, b"/")
                 terminal.rest(0.5)
                 for letter in b"97":
-                    taken["letter"].append(until_changed(terminal, COUNT_LINE, bytes([letter])) * 1000)
+                    taken["letter"].append(until_changed(terminal, count_of, bytes([letter])) * 1000)
                     terminal.rest(0.5)
                 os.write(terminal.fd, b"\x1b")
                 terminal.rest(1)

@@ -26,6 +26,7 @@ from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid_rows import prepare_words
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
@@ -98,7 +99,9 @@ class ScopesView(BaseView[ScopesData]):
         hues = palettes.theme_hues(theme.name for theme in themes)
         for scope in scopes:  # here, and not when the first of them is compared with all others
             normalise_label(scope.label)
-        return ScopesData(themes, scopes, [scope_row(scope, hues.get(scope.theme, 0), now) for scope in scopes])
+        rows = [scope_row(scope, hues.get(scope.theme, 0), now) for scope in scopes]
+        prepare_words(rows)
+        return ScopesData(themes, scopes, rows)
 
     def draw(self, data: ScopesData) -> None:
         self.grid.empty = ("No scopes yet.", "", "an agent opens one with its first write to it")

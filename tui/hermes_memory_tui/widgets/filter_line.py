@@ -65,7 +65,7 @@ class SearchInput(Input):
         """Posted when the completions at the cursor have changed."""
 
     class TypingPaused(Message):
-        """Posted when typing pauses, so that the line can be searched."""
+        """Posted when the line is to be searched: when typing pauses, or after each letter."""
 
     class PasteTruncated(Message):
         """Posted when pasted text was truncated to the maximum length of a line."""
@@ -79,6 +79,9 @@ class SearchInput(Input):
 
     history: Callable[[], Sequence[str]] = staticmethod(lambda: ())
     """What was searched for before, oldest first."""
+
+    is_followed: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether what is searched follows each letter, instead of waiting until typing rests."""
 
     offer: Completion | None = None
     """What may stand at the cursor, while it is shown."""
@@ -145,7 +148,10 @@ class SearchInput(Input):
         # From here, not when `Changed` has come up to the line: the letter's own frame would be waited for.
         if self._rest is not None:
             self._rest.stop()
-        self._rest = self.set_timer(DEBOUNCE_S, lambda: self.post_message(self.TypingPaused()))
+        if self.is_followed():
+            self.call_after_refresh(self.post_message, self.TypingPaused())
+        else:
+            self._rest = self.set_timer(DEBOUNCE_S, lambda: self.post_message(self.TypingPaused()))
         if value == self._own:
             return
         self._own = ""
@@ -199,7 +205,7 @@ class SearchInput(Input):
 
 
 class FilterLine(Vertical):
-    """Hidden unless it is opened or holds a text. Posts `QueryChanged` when typing pauses."""
+    """Hidden unless it is opened or holds a text. Posts `QueryChanged` when it is to be searched."""
 
     # Here, not in a file of the app: the first frame has no such line, and waits for every rule that is parsed before it.
     DEFAULT_CSS = """

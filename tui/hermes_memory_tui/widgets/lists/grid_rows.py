@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Protocol, TypeVar
@@ -76,6 +76,12 @@ class GridSort:
 
     column: int
     descending: bool = False
+
+
+def prepare_words(rows: Iterable[GridRow]) -> None:
+    """Fold the texts of rows where that holds nobody up, so that the first letter of a filter does not."""
+    for row in rows:
+        _ = row.words
 
 
 def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> list[GridRow]:
