@@ -38,7 +38,7 @@ MEMORY_DISK_BYTES = 2 * 2**30
 RUN_FOLDERS: list[str] = []
 """The folder of temporary files that this process made for its run; xdist's workers inherit it."""
 
-WORKERS_PER_CORE = 3
+WORKERS_PER_CORE = 2
 """Most of a test of the bridge or the inspector is waiting: for a lease, a process, a timer."""
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

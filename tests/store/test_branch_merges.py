@@ -411,7 +411,7 @@ def test_replacements_and_grafts_mean_nothing(shop: Path) -> None:
     assert state(shop, "pay", last) == ("unmerged", None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_repository_with_100_000_commits_is_answered_within_its_deadlines(tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
