@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hermes_memory_bridge.team.database.conflict_statements import MOST, MOST_BYTES, list_conflicts, push_conflicts
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_bridge.team.sync_outcome import take_bytes
+from hermes_memory_bridge.team.sync_outcome import in_pages
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import SyncRow
 
@@ -35,11 +35,9 @@ class SharedConflicts:
             came = self._sync.apply_lost(theme, new) if new else 0
             known.update(there)
         here = [row for name, row in lost.items() if name not in known]
-        while here:
-            some = take_bytes(here[:MOST], MOST_BYTES)
+        for some in in_pages(here, MOST, MOST_BYTES):
             push_conflicts(server, theme, some)
             known.update(map(to_version_name, some))
-            here = here[len(some) :]
         return came
 
 

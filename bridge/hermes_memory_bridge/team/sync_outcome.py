@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -64,3 +64,11 @@ def take_bytes(rows: Sequence[RowT], most: int) -> list[RowT]:
     """Return the first of some rows, with that many bytes of content at most, and one at least."""
     sizes = itertools.accumulate(len((row.content or "").encode("utf-8", "replace")) for row in rows)
     return list(rows[: max(1, sum(size <= most for size in sizes))])
+
+
+def in_pages(rows: Sequence[RowT], most: int, most_bytes: int) -> Iterator[list[RowT]]:
+    """Yield rows in pages of so many at most, of `take_bytes` each."""
+    while rows:
+        page = take_bytes(rows[:most], most_bytes)
+        yield page
+        rows = rows[len(page) :]

@@ -195,8 +195,8 @@ class NowReader:
             self._written.clear()
             self._given.clear()
             self._calls.clear()
-            self._seq, self._record = find_first_rows(store, now - DAY_HOURS * HOUR_MS)
-            traced = find_first_rows(store, now - TRACE_MS)
+            self._seq, self._record = find_last_rows_before(store, now - DAY_HOURS * HOUR_MS)
+            traced = find_last_rows_before(store, now - TRACE_MS)
         for counts, sql, known in (
             (self._written, WRITTEN, (self._seq, seq)),
             (self._given, GIVEN, (self._record, record)),
@@ -221,7 +221,7 @@ class NowReader:
         ]
 
 
-def find_first_rows(store: Store, since: int) -> tuple[int, int]:
+def find_last_rows_before(store: Store, since: int) -> tuple[int, int]:
     """Return the last journal row and the last context record that are older."""
     return find_first_row(store, "journal", "seq", since) - 1, find_first_row(store, "injections", "id", since) - 1
 

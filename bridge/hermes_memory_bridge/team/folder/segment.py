@@ -262,7 +262,7 @@ def parse_segment_row(
     texts, numbers = {type(uid), type(node)}, {type(state), type(hlc), *map(type, ancestors)}
     if texts != TEXT or numbers != NUMBER or (content is not None and type(content) is not str):
         raise ValueError("a value of another type")
-    role = author if node == writer and author else UNKNOWN
+    role = find_author(author, writer, node)
     teammate, worded_by, changed_by = (
         to_machine_name(said if isinstance(said, str) else made)
         for said, made in itertools.zip_longest(names, (f"{role}/{node[:8]}", role, role))
@@ -270,6 +270,11 @@ def parse_segment_row(
     own = scope_sync_uid(theme, content) if kind == "scope" and content is not None else Uid(uid)
     version = (theme, own, kind, content, attrs, state, hlc, Uid(node), tuple(ancestors), supersedes)
     return SyncRow(*version, origin=origin, teammate=teammate, worded_by=worded_by, changed_by=changed_by)
+
+
+def find_author(author: str, writer: str, node: str) -> str:
+    """Return whose a row is that does not say it: the machine's that wrote the segment, where it made the row, too."""
+    return author if node == writer and author else UNKNOWN
 
 
 @lru_cache(maxsize=4096)
@@ -294,7 +299,7 @@ def parse_segment_turn(
     """Convert the columns of a turn."""
     if {type(uid), type(node), type(role), type(content)} != TEXT or type(erased) is not bool or type(at) is not int:
         raise ValueError("a value of another type")
-    by = teammate if isinstance(teammate, str) else f"{author if node == writer and author else UNKNOWN}/{node[:8]}"
+    by = teammate if isinstance(teammate, str) else f"{find_author(author, writer, node)}/{node[:8]}"
     return SharedTurnRow(Uid(uid), Uid(node), erased, role, content, session, at, origin, to_machine_name(by))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hermes_memory_bridge.team.folder.segment import Segment
-from hermes_memory_bridge.team.sync_outcome import take_bytes
+from hermes_memory_bridge.team.sync_outcome import in_pages
 from hermes_memory_store.sync.apply import is_before_ancestors
 from hermes_memory_store.sync.shared_turns import SharedTurnRow
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
@@ -47,11 +47,7 @@ def newest_turns(turns: Iterable[SharedTurnRow]) -> list[SharedTurnRow]:
 
 def split_segment(segment: Segment, most_rows: int, most_bytes: int) -> Iterator[Segment]:
     """Return the parts of a segment that is too large; one part at least, which may be empty."""
-    rows, turns = segment.rows, segment.turns
-    while True:
-        first = take_bytes(rows[:most_rows], most_bytes) if rows else []
-        said = take_bytes(turns[:most_rows], most_bytes) if turns else []
-        yield replace(segment, rows=first, turns=said)
-        rows, turns = rows[len(first) :], turns[len(said) :]
-        if not rows and not turns:
-            return
+    rows = in_pages(segment.rows, most_rows, most_bytes)
+    turns = in_pages(segment.turns, most_rows, most_bytes)
+    for first, said in list(itertools.zip_longest(rows, turns)) or [(None, None)]:
+        yield replace(segment, rows=first or [], turns=said or [])

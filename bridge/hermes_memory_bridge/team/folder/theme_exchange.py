@@ -11,7 +11,7 @@ import os
 import time
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hermes_memory_bridge.team.database.team_states import TeamState
 from hermes_memory_bridge.team.folder.folder_state import OwnSegment, ThemeState
@@ -29,7 +29,7 @@ from hermes_memory_bridge.team.folder.segment import (
 )
 from hermes_memory_bridge.team.folder.segment_rows import newest_rows, newest_turns, split_segment
 from hermes_memory_bridge.team.folder.shared_folder import FileStamp, SharedFolder, ThemeFolder
-from hermes_memory_bridge.team.sync_outcome import ProgressCallback, ThemeSyncCount, take_bytes
+from hermes_memory_bridge.team.sync_outcome import ProgressCallback, ThemeSyncCount, in_pages, take_bytes
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
 from hermes_memory_store.safe_text import to_printable
@@ -408,7 +408,7 @@ class ThemeExchange:
                 str(one.uid) for one in turns if one.erased
             }
             self.state.purged_here |= purged
-            self._put(Segment(rows, turns, (), sync.node, self.author, self.theme))
+            self._put(Segment(rows, turns))
             at = self._next_cursor()
             sync.acknowledge(self.theme, [(row.uid, row.hlc) for row in rows])
             sync.apply(self.theme, [], cursor=at)
@@ -423,20 +423,19 @@ class ThemeExchange:
     def _write_lost(self) -> None:
         """Write what lost before it was ever written, so that all list the same conflicts."""
         lost = self.store.sync.untold_versions(self.theme, self.author)
-        while lost:
-            some = take_bytes(lost[:SEGMENT_ROWS], SEGMENT_BYTES)
-            self._put(Segment(some, [], (), self.store.sync.node, self.author, self.theme))
+        for some in in_pages(lost, SEGMENT_ROWS, SEGMENT_BYTES):
+            self._put(Segment(some, []))
             self.store.sync.acknowledge_lost(self.theme, some)
             self.count.pushed += len(some)
-            lost = lost[len(some) :]
 
     def _write_held(self) -> None:
         """Write the versions that are held back here: a segment of this machine may have been the only one that held them."""
         if held := self.store.sync.held_rows(self.theme, self.author):
-            self._put(Segment(held, [], (), self.store.sync.node, self.author, self.theme))
+            self._put(Segment(held, []))
 
     def _put(self, segment: Segment) -> None:
-        """Write a segment. It is noted before, so that it is never taken for another's."""
+        """Write a segment as this machine's. It is noted before, so that it is never taken for another's."""
+        segment = replace(segment, node=self.store.sync.node, author=self.author, theme=self.theme)
         name = SegmentName(self.machine, self.state.next, os.urandom(8).hex())
         data = seal_segment(self.key, name, segment)
         self.state.next += 1
@@ -510,7 +509,7 @@ class ThemeExchange:
         """
         left = without_purged(left, self._find_erased())
         for part in split_segment(left, SEGMENT_ROWS, SEGMENT_BYTES):
-            self._put(Segment(part.rows, part.turns, tuple(names), self.store.sync.node, self.author, self.theme))
+            self._put(replace(part, replaces=tuple(names)))
         self.state.gone.update(dict.fromkeys(names))
         for name in names:
             self.state.own.pop(name, None)
