@@ -28,6 +28,9 @@ LONG_BLANK = 9
 MOST_PENS = 2048
 """Styles whose codes are kept; a look uses some hundreds, an animated colour any number."""
 
+MOST_MOVES = 16_384
+"""Ways of the cursor that are kept; a frame has up to a hundred."""
+
 MOST_STRIPS = 1024
 """Strips whose cells are kept, some screens' worth."""
 
@@ -213,7 +216,7 @@ class ScreenCells:
                 if wanted != shown:
                     joined = self._find_joined(y)
                     if joined is None:
-                        runs += self._find_runs(y, wanted, shown, len(wanted))
+                        runs += join_blanks(self._find_runs(y, wanted, shown, len(wanted)))
                     else:
                         delicate += self._find_runs(y, wanted, shown, joined)
                     self._shown[y] = wanted[:]
@@ -313,6 +316,23 @@ class Run(NamedTuple):
     end: int | None
     """Column where the cursor is afterwards; None where terminals differ, as in the last column."""
 
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is seen of the foreground."""
+        return self.text.startswith("\x1b") or not self.text.strip()
+
+
+def join_blanks(runs: Iterable[Run]) -> list[Run]:
+    """Let blanks go with the run that they follow, where they look the same in its style: that saves the way back to them."""
+    joined: list[Run] = []
+    for run in runs:
+        before = joined[-1] if joined else None
+        if before and before.end == run.x and run.is_blank and is_same_ground(before.pen, run.pen):
+            joined[-1] = before._replace(text=before.text + run.text, end=run.end)
+        else:
+            joined.append(run)
+    return joined
+
 
 def write_runs(runs: Iterable[Run], pen: Pen | None, at: Place | None) -> tuple[str, Pen | None, Place | None]:
     """Return what draws the runs, and the pen and the place of the cursor afterwards."""
@@ -321,7 +341,7 @@ def write_runs(runs: Iterable[Run], pen: Pen | None, at: Place | None) -> tuple[
         if at != (run.x, run.y):
             out.append(move(at, run.x, run.y))
         new = run.pen
-        if pen is not None and (not run.text.strip() or run.text.startswith("\x1b")) and is_same_ground(pen, new):
+        if pen is not None and run.is_blank and is_same_ground(pen, new):
             new = pen  # no foreground is seen on blanks
         if pen != new:
             out.append(change_pen(pen, new))
@@ -336,14 +356,22 @@ def is_same_ground(one: Pen, other: Pen) -> bool:
     return one[1] == other[1] and one[3] == other[3] and not (one[2] | other[2]) & SEEN_ON_BLANKS
 
 
+@lru_cache(MOST_MOVES)
 def move(at: Place | None, x: int, y: int) -> str:
     """Return the shortest way of the cursor to a column and row."""
-    if at is not None and at[1] == y and x > at[0]:
-        steps = x - at[0]
-        return "\x1b[C" if steps == 1 else f"\x1b[{steps}C"
-    if x == 0:
-        return f"\x1b[{y + 1}H" if y else "\x1b[H"
-    return f"\x1b[{y + 1};{x + 1}H"
+    placed = f"\x1b[{y + 1};{x + 1}H" if x else f"\x1b[{y + 1}H" if y else "\x1b[H"
+    if at is None or y < at[1]:
+        return placed
+    # A vertical tab is a step down in the same column; of a line feed the system would make the beginning of a line.
+    down, steps = "\v" * (y - at[1]), x - at[0]
+    from_edge = "\r" + forward(x)
+    along = forward(steps) if steps >= 0 else min("\b" * -steps, f"\x1b[{-steps}D", key=len)
+    return min(placed, down + along, down + from_edge, key=len)
+
+
+def forward(steps: int) -> str:
+    """Return what moves the cursor to the right."""
+    return "" if steps == 0 else "\x1b[C" if steps == 1 else f"\x1b[{steps}C"
 
 
 def placed_strips(update: CompositorUpdate) -> Iterable[tuple[int, int, Iterable[Segment]]]:
