@@ -37,6 +37,9 @@ REPEAT_S = 0.033
 
 HELD_S = 5.0
 
+TIMES = 8
+"""How often a key is held."""
+
 
 class Line:
     """The inspector at the end of a line of a rate in bytes a second and a latency there and back."""
@@ -48,7 +51,9 @@ class Line:
             os.execv(sys.executable, [sys.executable, "-c", INSPECTOR, str(store)])
         ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self._rate, self._way_s = rate, latency_s / 2
-        self._free_at = self.drawn_at = 0.0
+        self._free_at = 0.0
+        self.drawn_at: list[float] = []
+        """When each piece was drawn: mostly a frame."""
         self._down: deque[tuple[float, bytes]] = deque()
         self._up: deque[tuple[float, bytes]] = deque()
 
@@ -72,7 +77,8 @@ class Line:
                 self._down.append((self._free_at + self._way_s, data))
             while self._down and self._down[0][0] <= now:
                 data = self._down.popleft()[1]
-                drawn, self.drawn_at = drawn + data, now
+                drawn += data
+                self.drawn_at.append(now)
                 for question, answer in ANSWERS.items():
                     self._up.extend([(now + self._way_s, answer)] * data.count(question))
         return drawn
@@ -121,11 +127,12 @@ def measure_lag(store: Path, rate: float, latency_s: float) -> None:
     line = Line(store, rate, latency_s)
     try:
         line.carry(12)
-        for _ in range(3):
+        for _ in range(TIMES):
             line.hold(DOWN, HELD_S)
             released = time.monotonic()
             line.carry(8)
-            print(f"held for {HELD_S:.0f} s: last byte {line.drawn_at - released:.2f} s after the release")
+            times = ", ".join(f"{at - released:.2f}" for at in line.drawn_at if at > released)
+            print(f"held for {HELD_S:.0f} s: frames drawn {times} s after the release; the last has the detail")
     finally:
         line.close()
 

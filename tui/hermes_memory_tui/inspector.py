@@ -37,6 +37,7 @@ from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, NOW, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import garbage, palettes
+from hermes_memory_tui.system.line_pace import REST_S
 from hermes_memory_tui.system.type_ahead import TypeAhead
 from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView, WaitingChanged
@@ -264,7 +265,8 @@ class Inspector(TypeAhead):
             super()._display(screen, renderable)
         elif self._running and not self._closed and not self._batch_count:
             size = self.screen.outer_size
-            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), self._colours)
+            chosen = getattr(screen.focused, "chosen_line", None)
+            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), self._colours, chosen)
 
     @property
     def _colours(self) -> ColorSystem:
@@ -329,6 +331,11 @@ class Inspector(TypeAhead):
     def is_at_rest(self) -> bool:
         """Whether no key is being held, so that what takes a few milliseconds holds up nothing."""
         return time.monotonic() - self._touched_at > RESTS_AFTER_S
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds without a key after which the cursor rests: what follows it is not drawn while a key is held."""
+        return self._terminal.rest_s if self._terminal is not None else REST_S
 
     def _look_later(self) -> None:
         self.set_timer(WATCH_S if self.is_watched else POLL_S, self._look_for_changes)

@@ -24,7 +24,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
-from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, PATIENCE_S, LinePace
+from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, LONG_FRAME_S, PATIENCE_S, LinePace
 from hermes_memory_tui.system.screen_cells import PLAIN, SINGLE, Pen, ScreenCells, change_pen
 from hermes_memory_tui.system.terminal_writer import TerminalWriter
 
@@ -69,8 +69,10 @@ def updates(draw: st.DrawFn) -> CompositorUpdate:
     return ChopsUpdate(chops, [(y, x1, x2)], [[cut, WIDTH]] * HEIGHT)
 
 
-def put(cells: ScreenCells, update: CompositorUpdate, cursor: tuple[int, int] = (0, 0)) -> None:
-    cells.put(update, (WIDTH, HEIGHT), cursor, ColorSystem.TRUECOLOR)
+def put(
+    cells: ScreenCells, update: CompositorUpdate, cursor: tuple[int, int] = (0, 0), chosen: int | None = None
+) -> None:
+    cells.put(update, (WIDTH, HEIGHT), cursor, ColorSystem.TRUECOLOR, chosen)
 
 
 def terminal() -> tuple[pyte.Screen, pyte.Stream]:
@@ -95,14 +97,14 @@ def looks(screen: pyte.Screen) -> list[list[tuple[object, ...]]]:
 def test_differences_show_what_all_of_it_would(
     drawn: list[CompositorUpdate], erases_in_colour: bool, data: st.DataObject
 ) -> None:
-    """Whichever frames are skipped."""
+    """Whichever frames are skipped, or sent in part."""
     sent, fresh = (ScreenCells(erases_in_colour=erases_in_colour) for _ in range(2))
     shown, stream = terminal()
     for update in drawn:
-        put(sent, update)
+        put(sent, update, chosen=data.draw(st.none() | st.integers(-1, HEIGHT)))
         put(fresh, update)
         if data.draw(st.booleans()):
-            stream.feed(sent.take())
+            stream.feed(sent.take(data.draw(st.none() | st.integers(0, 60))))
     stream.feed(sent.take())
     whole, all_at_once = terminal()
     all_at_once.feed(fresh.take())
@@ -148,6 +150,34 @@ def test_a_changed_letter_is_sent_alone() -> None:
     cells.take()
     put(cells, row("the worst text"))
     assert cells.take() == "\x1b[1;5Hwo"
+
+
+def rows(*texts: str) -> LayoutUpdate:
+    lines: list[Iterable[Strip]] = [[Strip([Segment(text.ljust(WIDTH))])] for text in texts]
+    return LayoutUpdate(lines, Region(0, 0, WIDTH, len(texts)))
+
+
+def test_without_time_for_all_the_chosen_line_is_sent_as_it_was_and_is() -> None:
+    cells = ScreenCells()
+    screen, stream = terminal()
+    put(cells, rows("> one", "  two", "  three"), chosen=0)
+    stream.feed(cells.take())
+    put(cells, rows("  four", "  five", "> six"), chosen=2)
+    stream.feed(cells.take(most=10))
+    assert [line.strip() for line in screen.display[:3]] == ["four", "two", "> six"]
+    assert cells.is_behind
+    put(cells, rows("  four", "> seven", "  six"), chosen=1)
+    stream.feed(cells.take(most=10))
+    assert [line.strip() for line in screen.display[:3]] == ["four", "> seven", "six"]
+    assert not cells.is_behind
+
+
+def test_a_step_down_in_a_column_costs_less_than_a_place() -> None:
+    cells = ScreenCells()
+    put(cells, rows("row a", "row b", "row c"))
+    cells.take()
+    put(cells, rows("row 1", "row 2", "row 3"))
+    assert cells.take() == "\x1b[1;5H1\v\b2\v\b3"
 
 
 def test_what_another_program_wrote_is_drawn_over() -> None:
@@ -204,6 +234,62 @@ def test_on_a_slow_line_the_last_frame_is_never_far_behind(question: str) -> Non
             line.send(400)
     assert last_sent_at - 150 * 0.033 < 0.5
     assert line.free_at + line.latency_s - 150 * 0.033 < 1.0
+
+
+def hold(pace: LinePace, line: SlowLine, keys: int, every_s: float = 0.033, size: int = 350) -> None:
+    """Hold a key, and send frames as the pace lets them."""
+    for _ in range(keys):
+        pace.press()
+        until = line.now + every_s
+        has_frame = True
+        while line.now < until:
+            while line.answers and line.answers[0] <= line.now:
+                line.answers.pop(0)
+                pace.answer(ASK_CURSOR)
+            if has_frame and pace.wait_s() == 0:
+                has_frame = False
+                pace.send(size)
+                line.send(size)
+            line.now = round(line.now + 0.001, 3)
+
+
+def begin(line: SlowLine) -> LinePace:
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    line.now += line.latency_s
+    pace.answer(ASK_CURSOR)
+    return pace
+
+
+@pytest.mark.parametrize("size", [100, 350])
+def test_how_fast_a_line_is_does_not_depend_on_how_much_is_on_its_way(size: int) -> None:
+    line = SlowLine()
+    pace = begin(line)
+    hold(pace, line, 150, size=size)
+    assert pace.most == pytest.approx(2_400 * LONG_FRAME_S, rel=0.1)
+
+
+def test_a_slow_line_is_mostly_free_while_a_key_is_held_and_waits_for_nothing_once_it_is_not() -> None:
+    line = SlowLine()
+    pace = begin(line)
+    hold(pace, line, 150)
+    assert line.free_at - line.now < 350 / 2_400
+    assert pace.most is not None
+    line.now += pace.held_s
+    assert pace.held_s == 0
+    assert pace.most is None
+    assert pace.wait_s() == 0
+    pace.send(1_300)
+    assert pace.wait_s() == 0  # what follows the list waits for no answer
+
+
+@pytest.mark.parametrize(("every_s", "rests_s"), [(0.025, 0.03), (0.033, 0.038), (0.05, 0.0575), (0.09, 0.06)])
+def test_the_cursor_rests_as_soon_as_the_next_key_of_a_held_one_is_late(every_s: float, rests_s: float) -> None:
+    line = SlowLine()
+    pace = begin(line)
+    assert pace.rest_s == 0.06
+    hold(pace, line, 20, every_s)
+    assert pace.rest_s == pytest.approx(rests_s, abs=0.002)
 
 
 def test_a_fast_line_waits_for_nothing() -> None:
@@ -274,6 +360,37 @@ def test_frames_between_are_skipped_and_the_last_is_drawn() -> None:
     writer.stop_drawing()
     writer.stop()
     assert not failed.is_set()
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_what_is_left_of_a_frame_follows_when_the_key_is_let_go() -> None:
+    """A real writer on a real pseudo-terminal; nothing is shown meanwhile."""
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs, termios.TCSANOW)
+    line = SlowLine(rate=150)
+    pace = begin(line)
+    hold(pace, line, 20, size=4)
+    cells = ScreenCells()
+    writer = TerminalWriter(theirs, "utf-8", cells, pace, lambda _: None)
+    writer._is_drawing = True
+    put(cells, rows("> one", "  two"), chosen=0)
+    cells.take()
+    put(cells, rows("> three", "  four" * 3), chosen=0)
+    pace.press()
+    writer.show()
+    assert ["three" in piece for piece in writer._pieces] == [True]
+    assert "four" not in writer._pieces[0]
+    writer._pieces.clear()
+    assert writer._frame_wait_s() == pace.held_s > 0
+    line.now += pace.held_s
+    writer.start()
+    seen, until = b"", time.monotonic() + 30
+    while b"four" not in seen:
+        assert time.monotonic() < until, seen
+        if select.select([ours], [], [], 0.1)[0]:
+            seen += os.read(ours, 65_536)
+    writer.stop()
     os.close(ours)
     os.close(theirs)
 

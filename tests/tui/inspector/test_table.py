@@ -324,3 +324,15 @@ async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path
         assert any("never" in row for row in rows)
         await pilot.press("slash", *"read", "colon", *"never", "enter")
         await until(pilot, lambda: targets(pilot) == ["g"])
+
+
+async def test_a_list_says_on_which_line_of_the_screen_its_cursor_is(tmp_path: Path) -> None:
+    """Wherever it is scrolled to; this line is drawn first where there is no time for all."""
+    fill(tmp_path / "m.db", *(f"V[nr{number:03}]: {number}" for number in range(60)))
+    async with inspecting(tmp_path / "m.db") as pilot:
+        table = main_screen(pilot).table
+        for key in ("j", "pagedown", "G", "k", "pageup"):
+            await pilot.press(key)
+            fact = table.fact
+            assert fact is not None
+            await until(pilot, lambda target=fact.target: target in screen_text(pilot).splitlines()[table.chosen_line])

@@ -44,9 +44,6 @@ from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
 from hermes_memory_tui.widgets.title_bar import update_title_bar
 
-DETAIL_S = 0.06
-"""How long the cursor must rest before the fact under it is read in full."""
-
 BENEATH_S = 30.0
 """How often changes are followed while another view hides this screen; all are followed before it is seen again."""
 
@@ -463,7 +460,8 @@ class ListingScreen(MainPanes):
             return
         if self._detail_timer is not None:
             self._detail_timer.stop()
-        self._detail_timer = self.set_timer(DETAIL_S, self._show_detail)
+        app: Any = self.app
+        self._detail_timer = self.set_timer(app.rest_s, self._show_detail)
 
     def _detail_key(self) -> object:
         """Return what the detail pane depends on: the fact under the cursor, the journal position, the search line."""

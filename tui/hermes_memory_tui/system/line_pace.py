@@ -23,14 +23,38 @@ PATIENCE_S = 2.0
 SLOWEST = 2_400.0
 """Bytes a second of a line whose speed is not known."""
 
-HELD_S = 0.08
-"""A key so soon after the one before is held; keyboards repeat every 25 to 50 ms."""
+REST_S = 0.06
+"""So long after a key the cursor rests, unless it is known sooner."""
 
-LONG_FRAME_S = 0.25
-"""A frame that takes the line longer is sent seldom while keys are held: the last one would have to wait for it."""
+HELD_S = 0.1
+"""A key that comes sooner after the one before is held: keyboards repeat every 25 to 50 ms."""
 
-SELDOM_S = 1.5
-"""How often a long frame is sent while keys are held."""
+LATE = 1.15
+"""How much later than those before the next one of a held key may come. The line may carry keys unevenly."""
+
+SOONEST_S = 0.03
+"""How late it may be at least."""
+
+GAPS = 8
+"""Times between keys that are remembered."""
+
+LONG_FRAME_S = 0.16
+"""A frame that takes the line longer is not sent while keys are held: the last one would have to wait for it."""
+
+IDLE_PART = 0.7
+"""The part of the time that a slow line is left idle while keys are held, so that the last frame mostly finds it free."""
+
+BRIEF_S = 0.05
+"""A frame that takes the line so long makes no other wait that anybody would notice."""
+
+FORGETS = 0.8
+"""What an older frame counts, one after the other, in how fast the line is."""
+
+QUEUED_S = 0.5
+"""What may wait on the line, in seconds that it takes, when no key is held and so nothing newer is expected."""
+
+QUICK_S = 0.02
+"""An answer that is late by less says only that the line is fast."""
 
 LONGEST_PAUSE_S = 0.25
 """The longest wait between frames on a line that answers nothing."""
@@ -46,18 +70,21 @@ class LinePace:
         """
         self._is_remote = is_remote
         self._clock = clock
-        self._sent: deque[tuple[float, int, int]] = deque()
-        # When it was sent, its size, and what was on the line with it.
+        self._sent: deque[tuple[float, int]] = deque()
+        # When each frame was sent that is not answered, and its size.
         self._on_line = 0
         self.question = ""
         """What a frame ends with; empty while nothing has been answered."""
         self._lost = 0
         self._round_trip_s: float | None = None
         self._rate: float | None = None
+        self._answered_at = 0.0
+        self._carried = self._carried_s = 0.0
         self._pause_until = 0.0
+        self._free_at = 0.0
+        """When the line has carried all that was sent, as far as is known, and was idle for its part of the time."""
         self._last_key_at = 0.0
-        self._last_sent_at = 0.0
-        self._last_size = 0
+        self._gaps: deque[float] = deque(maxlen=GAPS)
 
     @property
     def is_asking(self) -> bool:
@@ -71,26 +98,55 @@ class LinePace:
 
     def press(self) -> None:
         """Note that a key was pressed."""
-        self._last_key_at = self._clock()
+        now = self._clock()
+        if now - self._last_key_at < HELD_S:
+            self._gaps.append(now - self._last_key_at)
+        else:
+            self._gaps.clear()
+        self._last_key_at = now
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds after the last key after which the cursor rests, as fast as keys come."""
+        return min(self._repeat_s, REST_S) if self._gaps else REST_S
+
+    @property
+    def held_s(self) -> float:
+        """Seconds until the last key was not held, if none follows; 0 when none is held."""
+        return max(0.0, self._last_key_at + self._repeat_s - self._clock()) if self._gaps else 0.0
+
+    @property
+    def _repeat_s(self) -> float:
+        return max(SOONEST_S, max(self._gaps) * LATE)
+
+    @property
+    def most(self) -> int | None:
+        """Characters that the next frame may have, because a key is held and the line is slow; None for any number."""
+        return int(self._rate * LONG_FRAME_S) if self._rate is not None and self.held_s else None
 
     def ask_first(self) -> str:
         """Return the question that finds out whether the terminal answers; before anything else is sent."""
-        self._sent.append((self._clock(), 0, 0))
+        self._sent.append((self._clock(), 0))
         return ASK_CURSOR
 
     def send(self, size: int) -> None:
         """Note that a frame goes out, with a question if there is one."""
         now = self._clock()
-        self._last_sent_at, self._last_size = now, size
         if self.question:
             self._on_line += size
-            self._sent.append((now, size, self._on_line))
+            takes_s = size / self._rate if self._rate is not None else 0.0
+            idle_s = takes_s * IDLE_PART / (1 - IDLE_PART) if takes_s > BRIEF_S else 0.0
+            self._free_at = max(self._free_at, now) + takes_s + idle_s
+            self._sent.append((now, size))
         elif self._is_remote:
             self._pause_until = now + min(size / SLOWEST, LONGEST_PAUSE_S)
 
     def answer(self, question: str) -> None:
         """Note that the terminal has drawn the oldest frame on the line, as its answer to a question says."""
+        now = self._clock()
         if not self.question or question == ASK_CURSOR != self.question:
+            if self._sent and self._round_trip_s is None:
+                self._round_trip_s = now - self._sent[0][0]
             self.question = question
             self._sent.clear()
             self._on_line = 0
@@ -99,31 +155,29 @@ class LinePace:
         self._lost = 0
         if not self._sent:
             return
-        at, size, on_line = self._sent.popleft()
-        took_s = self._clock() - at
-        if self._round_trip_s is None or took_s < self._round_trip_s:
-            self._round_trip_s = took_s
-        elif took_s - self._round_trip_s > 0.02:
-            self._rate = on_line / (took_s - self._round_trip_s)
+        at, size = self._sent.popleft()
         self._on_line -= size
+        if self._round_trip_s is None or now - at < self._round_trip_s:
+            self._round_trip_s = now - at
+        # The line came to it when it was sent, or when it had carried the one before.
+        spent_s = now - max(at + self._round_trip_s, self._answered_at)
+        self._answered_at = now
+        if spent_s > QUICK_S:
+            self._carried, self._carried_s = self._carried * FORGETS + size, self._carried_s * FORGETS + spent_s
+            self._rate = self._carried / self._carried_s
 
     def wait_s(self) -> float:
         """Return how long the next frame must wait if nothing is answered meanwhile; 0 when it may go."""
         now = self._clock()
         if not self.question:
             return max(0.0, self._pause_until - now)
-        if not self._sent or self._on_line <= (self._rate or 0.0) * (self._round_trip_s or 0.0):
-            return max(0.0, self._held_until() - now)
+        held_s, rate = self.held_s, self._rate or 0.0
+        if not self._sent or self._on_line <= rate * ((self._round_trip_s or 0.0) + (0.0 if held_s else QUEUED_S)):
+            return min(max(0.0, self._free_at - now), held_s)
         rest = self._sent[0][0] + PATIENCE_S + self._on_line / SLOWEST - now
         if rest <= 0:
             self._give_up_waiting()
-        return max(0.0, rest)
-
-    def _held_until(self) -> float:
-        """Return when a long frame may go at the earliest."""
-        if self._rate is None or self._last_size / self._rate <= LONG_FRAME_S:
-            return 0.0
-        return min(self._last_key_at + HELD_S, self._last_sent_at + SELDOM_S)
+        return max(0.0, min(rest, held_s) if held_s else rest)
 
     def _give_up_waiting(self) -> None:
         # Once may be a line that hung. A terminal that has changed, as another client of tmux, may answer no more.

@@ -126,12 +126,14 @@ class ScreenCells:
         self._size = (width, height)
         self._wanted = [[BLANK] * width for _ in range(height)]
         self._cursor = (0, 0)
+        self._chosen: int | None = None
         self._forget()
 
     def _forget(self) -> None:
         width, height = self._size
         self._shown = [[UNKNOWN] * width for _ in range(height)]
         self._dirty = set(range(height))
+        self._shown_chosen: int | None = None
         self._joined = set(range(height))  # rows in which characters may be joined
         self._at: Place | None = None
         self._pen: Pen | None = None
@@ -141,18 +143,21 @@ class ScreenCells:
         with self._lock:
             self._forget()
 
-    def put(self, update: CompositorUpdate, size: Place, cursor: Place, colours: ColorSystem) -> None:
+    def put(
+        self, update: CompositorUpdate, size: Place, cursor: Place, colours: ColorSystem, chosen: int | None = None
+    ) -> None:
         """Write down what is to be seen.
 
         :param size: columns and rows of the screen; another size than before begins anew
         :param cursor: column and row where the cursor belongs
+        :param chosen: row of the chosen line of a list
         """
         with self._lock:
             if size != self._size:
                 self._resize(*size)
             for x, y, strip in placed_strips(update):
                 self._put_segments(x, y, strip, colours)
-            self._cursor = cursor
+            self._cursor, self._chosen = cursor, chosen
 
     def _put_segments(self, x: int, y: int, segments: Iterable[Segment], colours: ColorSystem) -> None:
         width, height = self._size
@@ -206,40 +211,57 @@ class ScreenCells:
             self._pens[style] = found = PenCells(make_pen(style, colours))
         return found
 
-    def take(self) -> str:
-        """Return what shows all that was put in since the last time; empty when all of it is shown."""
+    def take(self, most: int | None = None) -> str:
+        """Return what shows all that was put in since the last time; empty when all of it is shown.
+
+        :param most: characters; what is longer is left for later but for the chosen line, as it was and is
+        """
         with self._lock:
-            delicate: list[Run] = []
-            runs: list[Run] = []
-            for y in sorted(self._dirty):
-                wanted, shown = self._wanted[y], self._shown[y]
-                if wanted != shown:
-                    joined = self._find_joined(y)
-                    if joined is None:
-                        runs += join_blanks(self._find_runs(y, wanted, shown, len(wanted)))
-                    else:
-                        delicate += self._find_runs(y, wanted, shown, joined)
-                    self._shown[y] = wanted[:]
-            self._dirty.clear()
-            # A style is named in up to 40 bytes, a place in 8: most frames are shorter one style after another.
-            by_style = sorted(runs, key=lambda run: run.pen)
-            text, self._pen, self._at = min(
-                (write_runs(delicate + one, self._pen, self._at) for one in (runs, by_style)),
-                key=lambda written: len(written[0]),
-            )
+            self._dirty = rows = {y for y in self._dirty if self._wanted[y] != self._shown[y]}
+            text, pen, at = self._draw(rows)
+            if most is not None and len(text) > most:
+                rows = rows & {self._chosen, self._shown_chosen}
+                text, pen, at = self._draw(rows)
+            self._pen, self._at, self._shown_chosen = pen, at, self._chosen
+            for y in rows:
+                self._shown[y] = self._wanted[y][:]
+                if all(len(text) <= 1 for text, _ in self._wanted[y]):
+                    self._joined.discard(y)
+            self._dirty = self._dirty - rows
             if self._cursor != (0, 0) and self._at != self._cursor:  # none has a cursor in the corner
                 text += move(self._at, *self._cursor)
                 self._at = self._cursor
             return text
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether something was left for later."""
+        return bool(self._dirty)
+
+    def _draw(self, rows: Iterable[int]) -> tuple[str, Pen | None, Place | None]:
+        """Return what draws rows as they should be, and the pen and the place of the cursor afterwards."""
+        delicate: list[Run] = []
+        runs: list[Run] = []
+        for y in sorted(rows):
+            wanted, shown = self._wanted[y], self._shown[y]
+            joined = self._find_joined(y)
+            if joined is None:
+                runs += join_blanks(self._find_runs(y, wanted, shown, len(wanted)))
+            else:
+                delicate += self._find_runs(y, wanted, shown, joined)
+        # A style is named in up to 40 bytes, a place in 8: most frames are shorter one style after another.
+        by_style = sorted(runs, key=lambda run: run.pen)
+        return min(
+            (write_runs(delicate + one, self._pen, self._at) for one in (runs, by_style)),
+            key=lambda written: len(written[0]),
+        )
+
     def _find_joined(self, y: int) -> int | None:
         """Return the first column of a row with a joined character, wanted or shown; None without one."""
         if y not in self._joined:
             return None
-        columns = [[x for x, (text, _) in enumerate(row[y]) if len(text) > 1] for row in (self._wanted, self._shown)]
-        if not columns[0]:
-            self._joined.discard(y)
-        return min(columns[0] + columns[1], default=None)
+        columns = (x for row in (self._wanted, self._shown) for x, (text, _) in enumerate(row[y]) if len(text) > 1)
+        return min(columns, default=None)
 
     def _find_runs(self, y: int, wanted: list[Cell], shown: list[Cell], joined: int) -> Iterable[Run]:
         """Yield what must be sent of a row.

@@ -27,7 +27,7 @@ from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 from textual.strip import Strip
 
-from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, LinePace
+from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, REST_S, LinePace
 from hermes_memory_tui.system.screen_cells import ScreenCells
 from hermes_memory_tui.system.terminal_writer import LOOK_S, TerminalWriter
 
@@ -141,20 +141,31 @@ class TerminalDriver(LinuxDriver):
         super().stop_application_mode()
 
     def show(
-        self, update: CompositorUpdate, size: tuple[int, int], cursor: tuple[int, int], colours: ColorSystem
+        self,
+        update: CompositorUpdate,
+        size: tuple[int, int],
+        cursor: tuple[int, int],
+        colours: ColorSystem,
+        chosen: int | None,
     ) -> None:
         """Show what an update draws, once the line takes it; what it draws over meanwhile is never sent.
 
         :param size: columns and rows of the screen
         :param cursor: column and row where the cursor belongs
+        :param chosen: row of the chosen line of a list, drawn first while there is no time for all
         """
-        self._cells.put(update, size, cursor, colours)
+        self._cells.put(update, size, cursor, colours, chosen)
         if self._output is not None:
             self._output.show()
 
     def prepare(self, strip: Strip, colours: ColorSystem) -> None:
         """Turn a strip that may be shown soon into cells, ahead of time."""
         self._cells.prepare(strip, colours)
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds after the last key after which none is held, as fast as keys come."""
+        return self._output.rest_s if self._output is not None else REST_S
 
     def redraw(self) -> None:
         """Send the whole screen again: another program may have written over it."""

@@ -61,6 +61,8 @@ class TerminalWriter(threading.Thread):
         self._pieces: deque[str] = deque()
         self._is_drawing = False
         self._has_frame = False
+        self._is_cut = False
+        """Whether all that is new of the latest frame is sent but what waits until no key is held."""
         self._is_writing = False
         self._ends = False
 
@@ -83,6 +85,7 @@ class TerminalWriter(threading.Thread):
         with self._changed:
             self._cells.forget_shown()
             self._is_drawing = self._has_frame = True
+            self._is_cut = False
             self._changed.notify_all()
 
     def stop_drawing(self) -> None:
@@ -98,7 +101,7 @@ class TerminalWriter(threading.Thread):
     def show(self) -> None:
         """Send what the cells hold, as soon as the line takes it."""
         with self._changed:
-            self._has_frame = True
+            self._has_frame, self._is_cut = True, False
             # One that may go at once is made here: the thread would first have to wait for the app to rest.
             if not (self._is_writing or self._pieces) and self._frame_wait_s() == 0 and (frame := self._frame()):
                 self._pieces.append(frame)
@@ -109,6 +112,12 @@ class TerminalWriter(threading.Thread):
         """Seconds until the terminal answers at the soonest; None while nothing has been answered."""
         with self._changed:
             return self._pace.round_trip_s
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds after the last key after which none is held."""
+        with self._changed:
+            return self._pace.rest_s
 
     def press(self) -> None:
         """Note that a key was pressed."""
@@ -163,11 +172,13 @@ class TerminalWriter(threading.Thread):
 
     def _frame_wait_s(self) -> float:
         """Return how long the line needs until it can take a frame; 0 when one may go."""
-        return self._pace.wait_s() if self._is_drawing and self._has_frame else LOOK_S
+        if not (self._is_drawing and self._has_frame):
+            return LOOK_S
+        return max(self._pace.wait_s(), self._pace.held_s if self._is_cut else 0.0)
 
     def _frame(self) -> str:
-        self._has_frame = False
-        frame = self._cells.take()
+        frame = self._cells.take(self._pace.most)
+        self._has_frame = self._is_cut = self._cells.is_behind
         if frame:
             begin, end = SYNC if self.is_synchronised else ("", "")
             frame = begin + frame + end + self._pace.question

@@ -279,6 +279,11 @@ class LineList(ScrollView, can_focus=True):
         """Redraw one row, if it is visible."""
         self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
+    @property
+    def chosen_line(self) -> int:
+        """Row of the screen that shows the row under the cursor."""
+        return self.content_region.y + self.head_lines + self.cursor - self.scroll_offset.y
+
     def keep_in_view(self) -> None:
         """Scroll far enough to show the cursor, and a few rows beyond: every scroll sends all rows to the terminal."""
         height = self.scrollable_content_region.height - self.head_lines
