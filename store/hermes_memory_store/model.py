@@ -233,6 +233,7 @@ UNKNOWN_ORIGIN = Origin()
 PERSON = Actor("person")
 RELIEF = Actor("relief")
 IMPORT = Actor("import")
+SYNC = Actor("sync")
 
 HOLD_OPERATION = "hold"
 """Operation by which an agent's purge takes a fact away for the time of its retention."""

@@ -434,6 +434,38 @@ def test_a_renamed_scope_takes_its_facts_along(ann: Member, bob: Member, server:
     assert sound(bob)
 
 
+EMPTYINGS: dict[str, Callable[[Store, list[str]], object]] = {
+    "moved": lambda store, facts: store.facts.move(facts, "pace"),
+    "purged": lambda store, facts: store.purge.facts([uids.parse_uid(uid) for uid in facts]),
+}
+
+
+@pytest.mark.parametrize("how", EMPTYINGS)
+@pytest.mark.parametrize("is_used", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_scope_that_the_team_empties_stays_as_its_version_says_whatever_was_undone_here(
+    ann: Member, bob: Member, server: Server, how: str, is_used: bool, at_once: bool
+) -> None:
+    first = write(ann, "D[cache]: redis", "speed")
+    converge([ann, bob], server)
+    if is_used:
+        write(bob, "V[port]: 80", "speed")
+    bob.store.undo.change(bob.store.facts.history(first)[0].change)
+    converge([ann, bob] if is_used else [bob], server)
+    ann.clock.forward(5000)
+    ann.store.scopes.close(THEME, "speed")
+    converge([ann] if at_once else [ann, bob], server)
+
+    ann.clock.forward(1000)
+    EMPTYINGS[how](ann.store, [fact.uid for fact in ann.store.facts.page(FactFilter(theme=THEME)).facts])
+    converge([ann, bob], server)
+
+    for member in (ann, bob):
+        assert member.store.scopes.get(THEME, "speed").status == "closed"
+        assert sound(member)
+    assert shown(ann.store) == shown(bob.store)
+
+
 def test_what_the_server_refuses_blocks_nothing(ann: Member) -> None:
     bad = write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")

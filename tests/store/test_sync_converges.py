@@ -13,13 +13,17 @@ import pytest
 from hermes_memory_store.upkeep.purge import Purge
 from tests.store.histories.player import Failed, play
 from tests.store.histories.shrinking import shrink
-from tests.store.histories.steps import History, Step, make_history
+from tests.store.histories.steps import BROUGHT_BACK, History, Step, make_history
 
 
 @pytest.mark.parametrize("first", [1, *(pytest.param(first, marks=pytest.mark.long) for first in range(11, 61, 10))])
 def test_histories_end_with_the_same_on_every_machine(first: int) -> None:
     for seed in range(first, first + 10):
         play(make_history(seed))
+
+
+def test_a_scope_whose_arrival_was_undone_comes_back_as_the_others_have_it() -> None:
+    play(BROUGHT_BACK)
 
 
 def test_the_same_seed_makes_the_same_history() -> None:

@@ -16,7 +16,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.content_checks.intake import AdmittedFact, AdmittedText, repeat_fact, repeat_text
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid
+from hermes_memory_store.model import SYNC, Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.rows.journal import Journal, JournalEntry, is_change_undone
 from hermes_memory_store.rows.name_keys import SCOPE_BY_LABEL, UNSCOPED, Names, ScopeKey
@@ -156,13 +156,17 @@ class Mutation:
         self.now = journal.now(conn)
         self.entries: list[JournalEntry] = []
         self.abandoned: dict[int, None] = {}
-        """Scopes that may be left without facts: each is withdrawn where nothing opened it that is still in effect."""
+        """Scopes that may be left without facts: each is withdrawn where nothing opened it that is still in effect.
+
+        Not where others emptied one: its version says whether it is there.
+        """
         self._journal = journal
 
     def record(self, *, undoes: int | None = None) -> tuple[int, ...]:
         """Append the change to the journal; return the sequence numbers of its rows."""
-        for scope_id in self.abandoned:
-            withdraw_abandoned_scope(self, scope_id, undoes)
+        if self.actor != SYNC:
+            for scope_id in self.abandoned:
+                withdraw_abandoned_scope(self, scope_id, undoes)
         if not self.entries:
             return ()
         return self._journal.append(

@@ -23,7 +23,7 @@ from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.content_checks.intake import repeat_fact, repeat_text
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
-from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
@@ -70,8 +70,6 @@ from hermes_memory_store.sync.wire_format import (
 
 BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
 """What content checks may have found in a fact that is taken in with many others."""
-
-SYNC = Actor("sync")
 
 ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 

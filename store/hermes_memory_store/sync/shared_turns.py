@@ -24,7 +24,7 @@ from hermes_memory_store.conversations.turns import Turns, find_known_turns
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.model import Actor, Uid
+from hermes_memory_store.model import SYNC, Uid
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.rows.origin_rows import attribute_changes
@@ -35,8 +35,6 @@ from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
     from hermes_memory_store.sync.team_sync import Sync
-
-SYNC = Actor("sync")
 
 MOST_CHARS = 400_000
 """Characters of the turns that are sent or taken in together: a transaction with more would keep local writers waiting."""

@@ -21,7 +21,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.memory.tiers import Tiers, present_gauge
-from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid, UndoResult
+from hermes_memory_store.model import PERSON, SYNC, Actor, ChangeResult, Uid, UndoResult
 from hermes_memory_store.rows.journal import Journal
 from hermes_memory_store.rows.mutation import Mutation
 from hermes_memory_store.rows.name_keys import Names, to_theme_name
@@ -29,7 +29,6 @@ from hermes_memory_store.sync import versions
 from hermes_memory_store.sync.apply import (
     MARK_UNSENT,
     NO_BULK_FACTS,
-    SYNC,
     HeldRows,
     ShadowSettler,
     VersionApplier,

@@ -10,10 +10,10 @@ from functools import partial
 from tests.bridge.team.conftest import Database
 from tests.store.histories.database_player import DatabasePlayer
 from tests.store.histories.player import play
-from tests.store.histories.steps import make_history
+from tests.store.histories.steps import BROUGHT_BACK, make_history
 
 
 def test_histories_through_a_database_end_with_the_same_on_every_machine(database: Database) -> None:
     player = partial(DatabasePlayer, owner_dsn=database.admin, runtime_dsn=database.runtime)
-    for seed in range(1, 7):
-        play(make_history(seed), player=player)
+    for history in (BROUGHT_BACK, *map(make_history, range(1, 7))):
+        play(history, player=player)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import uids
@@ -160,14 +159,22 @@ def list_conflicts(member: Member, settled: set[Row]) -> dict[Row, SyncRow | Non
 
 def find_settled(team: Player, lost: list[SyncRow]) -> set[Row]:
     """Which versions somebody knew, or others that say the same, who made what stands or one of these that lost."""
-    known = {(row.uid, hlc) for row in lost for hlc in row.ancestors}
+    return find_known(team, {(row.uid, hlc) for row in lost for hlc in row.ancestors})
+
+
+def find_known(team: Player, known: set[Row]) -> set[Row]:
+    """What is known to whoever knows these versions and what stands.
+
+    Of two that say the same, knowing one is knowing both, and what each was made from; also one that lost before it was sent.
+    """
     for _, row in team.server.rows.values():
         known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
+    sent = [*team.server.accepted, *team.made.values()]
     before: set[Row] = set()
     while known - before:
         before = set(known)
-        said = {(row.uid, comparable_content(row)) for row in team.made.values() if (row.uid, row.hlc) in known}
-        for row in team.made.values():
+        said = {(row.uid, comparable_content(row)) for row in sent if (row.uid, row.hlc) in known}
+        for row in sent:
             if (row.uid, comparable_content(row)) in said:
                 known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
     return known
@@ -175,21 +182,9 @@ def find_settled(team: Player, lost: list[SyncRow]) -> set[Row]:
 
 def check_nothing_is_lost(team: Player) -> None:
     """What the server ever accepted still stands, was known to what stands, is kept as a conflict, or was decided."""
-    clocks: dict[str, set[int]] = {}
-    for member in team.members:
-        for uid, ancestors, hlc in member.store.db.rows("SELECT uid, ancestors, hlc FROM sync_rows"):
-            clocks.setdefault(uids.format_uid(uid), set()).update({hlc, *json.loads(ancestors)})
-        for met in member.store.sync.conflicts(THEME):
-            clocks[met.uid] |= {met.theirs.hlc, *met.theirs.ancestors}
+    kept = [met.theirs for member in team.members for met in member.store.sync.conflicts(THEME)]
+    known = find_known(team, {(row.uid, hlc) for row in kept for hlc in (row.hlc, *row.ancestors)})
     stands = {uid: row for uid, (_, row) in team.server.rows.items()}
-    # Of two that say the same, knowing one is knowing both, and what it was made from; also one that lost before it was sent.
-    sent = [*team.server.accepted, *team.made.values()]
-    known = {(row.uid, comparable_content(row)) for row in sent if row.hlc in clocks.get(row.uid, ())}
-    for row in team.made.values():
-        if (row.uid, comparable_content(row)) in known:
-            clocks.setdefault(row.uid, set()).update({row.hlc, *row.ancestors})
     for row in team.server.accepted:
         if stands[row.uid].state != 2 and len(stands[row.uid].ancestors) < 16:
-            assert row.hlc in clocks[row.uid] or (row.uid, comparable_content(row)) in known, (
-                f"lost: {row}, {stands[row.uid]}"
-            )
+            assert (row.uid, row.hlc) in known, f"lost: {row}, {stands[row.uid]}"

@@ -63,6 +63,22 @@ class History:
     """Characters of the hot tier; a small one makes relief part of every write."""
 
 
+BROUGHT_BACK = History(
+    1,
+    2,
+    0,
+    (
+        Step(1, "write", ("D[cache]: #", "speed", None)),
+        Step(1, "push", (PAGE, True)),
+        Step(0, "pull", (PAGE,)),
+        Step(0, "undo_change", (1,)),
+        Step(1, "close_scope", ("speed",)),
+        Step(1, "move", (0, "pace")),
+    ),
+)
+"""A scope that one machine has undone comes back closed, together with its only fact, which is elsewhere by then."""
+
+
 def make_lonely_history(seed: int) -> History:
     """The history of a seed on one machine that nobody else knows."""
     chance = random.Random(seed)

@@ -12,7 +12,19 @@ import pytest
 from tests.store.histories.folder_player import FolderPlayer, make_folder_history
 from tests.store.histories.player import play
 
-FOUND = (15, 20, 32, 61, 133, 1_000_169, 17_366_253_881, 249_476_391_750, 348_011_645_926, 961_059_877_161)
+FOUND = (
+    15,
+    20,
+    32,
+    61,
+    133,
+    1_000_169,
+    17_366_253_881,
+    249_476_391_750,
+    348_011_645_926,
+    358_367_128_037,
+    961_059_877_161,
+)
 """Seeds that once ended with differences."""
 
 
