@@ -49,7 +49,7 @@ HIDDEN = """
 
 OUTPLACED = """
     SELECT l.uid, w.uid, l.content, w.content FROM sync_rows r JOIN facts l USING (uid) JOIN facts w ON w.uid = l.superseded_by
-    WHERE l.tier = 'superseded' AND r.shadow ->> '$[2].tier' IN ('hot', 'cold')
+    WHERE l.tier = 'superseded' AND r.shadow ->> '$[2].tier' IN ('hot', 'cold', 'archived')
 """
 """Facts that stand by their version and are shown behind another one here."""
 
