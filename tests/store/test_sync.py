@@ -377,6 +377,28 @@ def test_a_place_that_becomes_free_shows_the_other_head_again(ann: Member, bob: 
     assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
 
 
+@pytest.mark.parametrize("there", [0, 1])
+def test_two_facts_for_one_place_that_come_to_say_the_same_are_no_conflict_any_more(
+    ann: Member, bob: Member, join: Callable[[], Member], server: Server, there: int
+) -> None:
+    write(ann, "D[cache]: redis")
+    bob.clock.forward(5000)
+    upper = write(bob, "D[cache]: valkey")
+    converge([ann, bob], server)
+    assert len(ann.store.sync.conflicts()) == len(bob.store.sync.conflicts()) == 1
+    editor = (ann, bob)[there]
+    editor.clock.forward(9000)
+    editor.store.facts.edit(upper, "Redis")
+    late = join()
+    converge([ann, bob, late], server)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == late.store.sync.conflicts() == []
+    editor.store.facts.edit(upper, "memcached")
+    converge([ann, bob, late], server)
+    for member in (ann, bob, late):
+        (met,) = member.store.sync.conflicts()
+        assert (met.mine.content, met.theirs.content) == ("memcached", "redis")
+
+
 def test_a_purge_beats_every_edit_for_ever(ann: Member, bob: Member, server: Server, tmp_path: Path) -> None:
     uid = write(ann, "D[cache]: orange-marmalade")
     converge([ann, bob], server)

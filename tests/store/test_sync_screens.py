@@ -534,3 +534,17 @@ def test_a_purge_reaches_what_was_overwritten_before_it(ann: Member) -> None:
     ann.store.close()
     assert b"SEKRET" not in ann.path.read_bytes()
     ann.reopen()
+
+
+def test_a_masked_fact_whose_place_becomes_free_is_no_conflict_any_more(
+    ann: Member, bob: Member, server: Server
+) -> None:
+    write(ann, SECRET)
+    bob.clock.forward(5000)
+    upper = write(bob, "V[login]: there is none")
+    agree(ann, bob, server=server)
+    assert len(ann.store.sync.conflicts()) == len(bob.store.sync.conflicts()) == 1
+    bob.store.facts.move([upper], "speed")
+    agree(ann, bob, server=server)
+    assert "‹secret:it›" in told(bob)
+    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []

@@ -358,6 +358,8 @@ class ShadowSettler:
         self._moved: set[bytes] = set()
         self._shown: set[bytes] = set()
         self._checked: set[bytes] = set()
+        self._outplaced: set[bytes] = set()
+        """Facts that stand nowhere, since another one that says something else stands in their place."""
         self._absent: set[bytes] = set()
         self._bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
 
@@ -388,6 +390,9 @@ class ShadowSettler:
         )
         self._change.record()
         self._origins.keep()
+        # Its place is free again, or what stands there says the same by now: who comes late has no conflict to list.
+        regained = [(self._theme_id, uid) for uid in self._shown - self._outplaced]
+        self._conn.executemany(DELETE_LOST_PLACES, regained)
         self._clear_shadow()
         self._discard_noted_changes()
 
@@ -401,6 +406,7 @@ class ShadowSettler:
 
     def _show_one(self, version: Version, payload: VersionPayload) -> None:
         self._shown.add(version.uid)
+        self._outplaced.discard(version.uid)
         if payload.checked:
             self._checked.add(version.uid)
         if payload.checked.hidden_because is not None:
@@ -603,14 +609,11 @@ class ShadowSettler:
 
     def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
         """Record a conflict: two facts for one place with different contents are for a person to decide."""
-        name = (self._theme_id, loser)
-        self._conn.execute(
-            "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads' AND other <> ?",
-            (*name, winner),
-        )
-        version = find_version(self._conn, *name)
+        version = find_version(self._conn, self._theme_id, loser)
         if version is None or version.shadow is None or fold_content(stands) == fold_content(lost):
             return
+        self._outplaced.add(loser)
+        self._conn.execute(f"{DELETE_LOST_PLACES} AND other <> ?", (self._theme_id, loser, winner))
         row = load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
         row = mask_version(row, shown_content(version))
         self.conflicts += keep_losing_version(self._conn, self._theme_id, row, "two heads", self._now, winner)
@@ -627,7 +630,6 @@ class ShadowSettler:
         lifted = [one for one in waiting if present[one.local_name].content_digest == one.content_digest]
         names = [(self._theme_id, one.uid) for one in lifted]
         self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", names)
-        self._conn.executemany("DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'", names)
         things = itertools.chain((one.local_name for one in lifted), self._bulk)
         self._conn.executemany(DELETE_NOTED_CHANGE, ((self._theme_id, thing) for thing in things))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
+from hermes_memory_store.sync.apply import fold_content
 from hermes_memory_store.sync.team_origins import origin_formatter
 from hermes_memory_store.sync.wire_format import SyncRow, comparable_content
 from tests.store.team import THEME, Member, shown
@@ -43,6 +44,13 @@ HIDDEN = """
     SELECT hex(f.uid), s.label, f.tier FROM facts f JOIN scopes s ON s.id = f.scope_id
     WHERE s.status = 'withdrawn' AND f.tier <> 'withdrawn'
 """
+
+
+OUTPLACED = """
+    SELECT l.uid, w.uid, l.content, w.content FROM sync_rows r JOIN facts l USING (uid) JOIN facts w ON w.uid = l.superseded_by
+    WHERE l.tier = 'superseded' AND r.shadow ->> '$[2].tier' IN ('hot', 'cold', 'archived')
+"""
+"""Facts that stand by their version and are shown behind another one here."""
 
 
 def portrait(store: Store) -> tuple[list[Row], list[Row]]:
@@ -84,8 +92,17 @@ def check_at_rest(team: Player) -> None:
         assert not bad, f"doctor on machine {number}: {bad}"
         check_erased(team, number, member)
         check_origins(team, number, member)
+        check_places(number, store)
     assert {uid: row.digest for uid, (_, row) in team.server.rows.items()} == digests, "the server has other versions"
     check_nothing_is_lost(team)
+
+
+def check_places(number: int, store: Store) -> None:
+    """Who stands in the place of a fact that says something else is listed with it, and nobody else is."""
+    behind = store.db.rows(OUTPLACED)
+    expected = {(one, other) for one, other, lost, stands in behind if fold_content(lost) != fold_content(stands)}
+    listed = set(store.db.rows("SELECT uid, other FROM sync_conflicts WHERE why = 'two heads'"))
+    assert listed == expected, f"machine {number} lists {listed - expected} for nothing, and not {expected - listed}"
 
 
 def check_origins(team: Player, number: int, member: Member) -> None:
