@@ -204,13 +204,18 @@ class SlowLine:
 
     rate: float = 2_400.0
     latency_s: float = 0.3
+    late_s: tuple[float, ...] = (0.0,)
+    """How late its answers are, in turns."""
     now: float = 0.0
     free_at: float = 0.0
     answers: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
 
     def send(self, size: int) -> None:
         self.free_at = max(self.free_at, self.now) + size / self.rate
-        self.answers.append(self.free_at + self.latency_s)
+        late_s = self.late_s[len(self.sizes) % len(self.late_s)]
+        self.sizes.append(size)
+        self.answers.append(max(self.free_at + self.latency_s + late_s, *self.answers[-1:], 0.0))
 
 
 @pytest.mark.parametrize("question", [ASK_CURSOR, ASK_MODE])
@@ -267,6 +272,23 @@ def test_how_fast_a_line_is_does_not_depend_on_how_much_is_on_its_way(size: int)
     pace = begin(line)
     hold(pace, line, 150, size=size)
     assert pace.most == pytest.approx(2_400 * LONG_FRAME_S, rel=0.1)
+
+
+def test_an_uneven_line_is_slow_all_the_same() -> None:
+    line = SlowLine(late_s=(0.0, 0.05, 0.01, 0.08))
+    pace = begin(line)
+    hold(pace, line, 150)
+    assert pace.most == pytest.approx(2_400 * LONG_FRAME_S, rel=0.25)
+
+
+@pytest.mark.parametrize("late_s", [(0.03,), (0.0, 0.04), (0.0,) * 7 + (0.4,)])
+def test_a_fast_line_that_is_late_is_not_slow(late_s: tuple[float, ...]) -> None:
+    line = SlowLine(rate=1e6, latency_s=0.02, late_s=late_s)
+    pace = begin(line)
+    for _ in range(4):
+        hold(pace, line, 40)
+        assert pace.most is None
+        hold(pace, line, 5, size=90)
 
 
 def test_a_slow_line_is_mostly_free_while_a_key_is_held_and_waits_for_nothing_once_it_is_not() -> None:

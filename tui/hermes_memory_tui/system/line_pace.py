@@ -44,11 +44,20 @@ LONG_FRAME_S = 0.16
 IDLE_PART = 0.7
 """The part of the time that a slow line is left idle while keys are held, so that the last frame mostly finds it free."""
 
+SELDOM_S = 0.6
+"""The longest time between frames while keys are held, whatever the line seems to need."""
+
 BRIEF_S = 0.05
 """A frame that takes the line so long makes no other wait that anybody would notice."""
 
-FORGETS = 0.8
-"""What an older frame counts, one after the other, in how fast the line is."""
+SLOW = 8_000.0
+"""Bytes a second below which a line is slow."""
+
+MOST_BURSTS = 8
+"""How often in a row a line must seem slow: whatever else it is late for makes it seem so, the more the less it carried."""
+
+TELLING = 200
+"""Bytes of which a quick answer says that the line is not slow."""
 
 QUEUED_S = 0.5
 """What may wait on the line, in seconds that it takes, when no key is held and so nothing newer is expected."""
@@ -73,13 +82,17 @@ class LinePace:
         self._sent: deque[tuple[float, int]] = deque()
         # When each frame was sent that is not answered, and its size.
         self._on_line = 0
+        self._unasked = 0
+        """What was sent before anything was answered."""
         self.question = ""
         """What a frame ends with; empty while nothing has been answered."""
         self._lost = 0
         self._round_trip_s: float | None = None
         self._rate: float | None = None
         self._answered_at = 0.0
-        self._carried = self._carried_s = 0.0
+        self._burst, self._burst_at = 0, 0.0
+        """What the line carried without a pause, and since when."""
+        self._bursts: deque[tuple[int, float]] = deque(maxlen=MOST_BURSTS)
         self._pause_until = 0.0
         self._free_at = 0.0
         """When the line has carried all that was sent, as far as is known, and was idle for its part of the time."""
@@ -122,7 +135,7 @@ class LinePace:
     @property
     def most(self) -> int | None:
         """Characters that the next frame may have, because a key is held and the line is slow; None for any number."""
-        return int(self._rate * LONG_FRAME_S) if self._rate is not None and self.held_s else None
+        return int(self._rate * LONG_FRAME_S) if self._rate is not None and self._rate < SLOW and self.held_s else None
 
     def ask_first(self) -> str:
         """Return the question that finds out whether the terminal answers; before anything else is sent."""
@@ -133,12 +146,15 @@ class LinePace:
         """Note that a frame goes out, with a question if there is one."""
         now = self._clock()
         if self.question:
-            self._on_line += size
             takes_s = size / self._rate if self._rate is not None else 0.0
             idle_s = takes_s * IDLE_PART / (1 - IDLE_PART) if takes_s > BRIEF_S else 0.0
-            self._free_at = max(self._free_at, now) + takes_s + idle_s
+            self._free_at = min(max(self._free_at, now) + takes_s + idle_s, now + SELDOM_S)
+            size, self._unasked = size + self._unasked, 0
+            self._on_line += size
             self._sent.append((now, size))
-        elif self._is_remote:
+            return
+        self._unasked += size
+        if self._is_remote:
             self._pause_until = now + min(size / SLOWEST, LONGEST_PAUSE_S)
 
     def answer(self, question: str) -> None:
@@ -159,12 +175,15 @@ class LinePace:
         self._on_line -= size
         if self._round_trip_s is None or now - at < self._round_trip_s:
             self._round_trip_s = now - at
-        # The line came to it when it was sent, or when it had carried the one before.
-        spent_s = now - max(at + self._round_trip_s, self._answered_at)
+        if at + self._round_trip_s >= self._answered_at:
+            self._burst, self._burst_at = 0, at + self._round_trip_s
+        self._burst += size
         self._answered_at = now
-        if spent_s > QUICK_S:
-            self._carried, self._carried_s = self._carried * FORGETS + size, self._carried_s * FORGETS + spent_s
-            self._rate = self._carried / self._carried_s
+        took_s = now - self._burst_at
+        if took_s > QUICK_S or self._burst >= TELLING:
+            self._bursts.append((self._burst, self._burst / max(took_s, QUICK_S)))
+            longest = max(size for size, _ in self._bursts)
+            self._rate = max(rate for size, rate in self._bursts if size >= longest / 2)
 
     def wait_s(self) -> float:
         """Return how long the next frame must wait if nothing is answered meanwhile; 0 when it may go."""
