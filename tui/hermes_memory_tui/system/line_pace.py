@@ -145,17 +145,17 @@ class LinePace:
     def send(self, size: int) -> None:
         """Note that a frame goes out, with a question if there is one."""
         now = self._clock()
-        if self.question:
-            takes_s = size / self._rate if self._rate is not None else 0.0
-            idle_s = takes_s * IDLE_PART / (1 - IDLE_PART) if takes_s > BRIEF_S else 0.0
-            self._free_at = min(max(self._free_at, now) + takes_s + idle_s, now + SELDOM_S)
-            size, self._unasked = size + self._unasked, 0
-            self._on_line += size
-            self._sent.append((now, size))
+        if not self.question:
+            self._unasked += size
+            if self._is_remote:
+                self._pause_until = now + min(size / SLOWEST, LONGEST_PAUSE_S)
             return
-        self._unasked += size
-        if self._is_remote:
-            self._pause_until = now + min(size / SLOWEST, LONGEST_PAUSE_S)
+        takes_s = size / self._rate if self._rate is not None else 0.0
+        idle_s = takes_s * IDLE_PART / (1 - IDLE_PART) if takes_s > BRIEF_S else 0.0
+        self._free_at = min(max(self._free_at, now) + takes_s + idle_s, now + SELDOM_S)
+        size, self._unasked = size + self._unasked, 0
+        self._on_line += size
+        self._sent.append((now, size))
 
     def answer(self, question: str) -> None:
         """Note that the terminal has drawn the oldest frame on the line, as its answer to a question says."""
