@@ -177,7 +177,7 @@ def test_a_step_down_in_a_column_costs_less_than_a_place() -> None:
     put(cells, rows("row a", "row b", "row c"))
     cells.take()
     put(cells, rows("row 1", "row 2", "row 3"))
-    assert cells.take() == "\x1b[1;5H1\v\b2\v\b3"
+    assert cells.take() == "\x1b[1;5H1\x1bD\b2\x1bD\b3"
 
 
 def test_what_another_program_wrote_is_drawn_over() -> None:

@@ -384,8 +384,9 @@ def move(at: Place | None, x: int, y: int) -> str:
     placed = f"\x1b[{y + 1};{x + 1}H" if x else f"\x1b[{y + 1}H" if y else "\x1b[H"
     if at is None or y < at[1]:
         return placed
-    # A vertical tab is a step down in the same column; of a line feed the system would make the beginning of a line.
-    down, steps = "\v" * (y - at[1]), x - at[0]
+    # A step down in the same column is an index: a line feed or vertical tab may begin the line, as terminals are set.
+    rows, steps = y - at[1], x - at[0]
+    down = f"\x1b[{rows}B" if rows > 1 else "\x1bD" * rows
     from_edge = "\r" + forward(x)
     along = forward(steps) if steps >= 0 else min("\b" * -steps, f"\x1b[{-steps}D", key=len)
     return min(placed, down + along, down + from_edge, key=len)
