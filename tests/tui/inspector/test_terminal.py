@@ -250,6 +250,12 @@ def read_until(handle: int, text: bytes) -> None:
             seen += os.read(handle, 65_536)
 
 
+def test_margins_that_a_program_before_has_left_are_let_go(tmp_path: Path) -> None:
+    """A step down would end at them."""
+    with opened(tmp_path, "printf '\\033[5;10r'") as window:
+        assert window.screen.margins is None
+
+
 @pytest.mark.slow
 def test_an_editor_that_ends_with_an_error_gives_the_screen_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

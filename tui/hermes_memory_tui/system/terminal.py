@@ -66,6 +66,9 @@ LEAVE = (
 """What gives a terminal back: everything that `LinuxDriver.stop_application_mode` writes."""
 
 
+WHOLE_SCREEN = "\x1b[r"
+"""Lets go of margins that a program before has left: steps down would end at them (DECSTBM)."""
+
 NO_COLOUR_ERASE = ("screen", "vt", "ansi", "cygwin")
 """How the names of terminals begin that erase with their default background; all with 256 colours use the current."""
 
@@ -118,6 +121,7 @@ class TerminalDriver(LinuxDriver):
         if self._output is None:
             self._output = self._start_output(sys.__stderr__.fileno(), sys.__stderr__.encoding)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left its type out
+        self.write(WHOLE_SCREEN)
         self._output.start_drawing()
 
     def _start_output(self, handle: int, encoding: str) -> TerminalWriter:
