@@ -98,6 +98,25 @@ NOTICES = {"error": ("✗", "$error"), "warning": ("!", "$warning"), "informatio
 """The shape and the colour of a message in the frame of a dialog, by severity."""
 
 
+SHORTEST_TOAST_S = 0.05
+"""How long a toast is seen at least."""
+
+
+class LastingNotification(Notification):
+    """A notification that has time left when its toast is made, also when it expires meanwhile.
+
+    A timer of Textual (8.2) whose time is negative goes round for ever, and nothing else is ever done.
+    """
+
+    @property
+    def time_left(self) -> float:
+        return max(super().time_left, SHORTEST_TOAST_S)
+
+    @property
+    def has_expired(self) -> bool:
+        return super().time_left <= 0
+
+
 class Inspector(TypeAhead):
     """The app on one memory. The exit value is the exit code."""
 
@@ -395,6 +414,7 @@ class Inspector(TypeAhead):
 
     def _on_notify(self, event: Notify) -> None:
         """Let a dialog say it in its frame; the toast waits until it hides nothing that is asked."""
+        event.notification = LastingNotification(**vars(event.notification))
         if isinstance(self.screen, Modal):
             event.prevent_default()
             self._held_toasts.append(event.notification)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,16 @@ async def test_of_many_messages_the_newest_wait_and_all_are_in_the_log(path: Pat
         await pilot.press("escape")
         await until(pilot, lambda: len(pilot.app.screen.query(Toast)) == 3, "three toasts")
         assert "message 0\n" in said(pilot)
+
+
+async def test_a_toast_whose_time_is_over_as_it_is_drawn_goes_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual's timer never gives way to anything when its time is negative."""
+    async with inspecting(path) as pilot:
+        chance = random.Random(1)
+        monkeypatch.setattr("textual.notifications.time", lambda: time.time() + chance.choice([0, 10]))
+        for number in range(40):
+            pilot.app.notify(f"number {number}", timeout=0.2)
+            await pilot.pause()
+        await until(pilot, lambda: not pilot.app.screen.query(Toast), "all toasts to go")
