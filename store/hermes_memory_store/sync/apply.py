@@ -47,6 +47,7 @@ from hermes_memory_store.sync.versions import (
     load_payloads,
     load_sync_rows,
     load_versions,
+    newest_ancestors,
     remember_clear,
     remember_masked,
     settle_losing_versions,
@@ -76,6 +77,8 @@ ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?
 UIDS_IN_CONFLICT = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'"
 
 MARK_UNSENT = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND uid = ?"
+
+ADD_ANCESTORS = "UPDATE sync_rows SET ancestors = ? WHERE theme_id = ? AND uid = ?"
 
 MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
 
@@ -199,7 +202,9 @@ class VersionApplier:
         if here.rank > row.rank and not (ahead and here.state != PURGED):
             is_known = row.hlc in here.ancestors or (self._is_history and is_before_ancestors(row.hlc, here.ancestors))
             if not is_known and here.state != PURGED and checked.hidden_because is None:
-                self._keep_loser(uid, row, self._row(here), checked.masked_content)
+                known = self._keep_loser(uid, row, self._row(here), checked.masked_content)
+                if known and not here.sent:
+                    self._add_ancestors(uid, here, known)
             if here.sent and not self._is_history:  # the server has it no more
                 self._conn.execute(MARK_UNSENT, (self._theme_id, uid))
             self.ignored += 1
@@ -228,15 +233,25 @@ class VersionApplier:
 
     def _keep_loser(
         self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None, other: bytes | None = None
-    ) -> None:
+    ) -> set[int]:
+        """Keep a losing version for a person; where the winner says the same, return what of a history is known by that."""
         if comparable_content(loser) != comparable_content(winner):
             self._contested.add(uid)
             remember_clear(self._conn, self._theme_id, uid, shown, loser.content)
             self.conflicts += keep_losing_version(
                 self._conn, self._theme_id, mask_version(loser, shown), "concurrent", self._now, other
             )
-        elif self._is_history and uid in self._contested:
-            settle_losing_versions(self._conn, self._theme_id, uid, (loser.hlc, *loser.ancestors))
+            return set()
+        known = {loser.hlc, *loser.ancestors} if self._is_history else set()
+        if known and uid in self._contested:
+            return settle_losing_versions(self._conn, self._theme_id, uid, known)
+        return known
+
+    def _add_ancestors(self, uid: bytes, here: Version, clocks: Iterable[int]) -> None:
+        """Let a version that waits to be sent know of others: what replaces it before anybody hears of it knows of them, too."""
+        lineage = json.dumps(newest_ancestors(*here.ancestors, *clocks))
+        self._conn.execute(ADD_ANCESTORS, (lineage, self._theme_id, uid))
+        self._here[uid] = replace(here, lineage=lineage)
 
 
 def replace_held_version(

@@ -236,14 +236,14 @@ def stamp_versions(
             new.append((thing, uid, payload, old))
         for (thing, uid, payload, old), tick in zip(new, next_ticks(conn, now, len(new)), strict=True):
             descends = () if old is None else newest_ancestors(*old.ancestors, *((old.hlc,) if old.is_shared else ()))
+            if is_history:  # what is settled here is known to whatever replaces this version before anybody hears of it
+                descends = newest_ancestors(*settle_losing_versions(conn, theme_id, uid, descends, payload))
             hlc = descendant_tick(tick, node, descends)
             label = thing if isinstance(thing, str) else None
             columns = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
             shadow = payload.to_json() if payload.checked else None
             conn.execute(UPSERT_VERSION, (theme_id, uid, label, *columns, 0, 0, None, shadow))
             conn.execute(DELETE_LOST_PLACES, (theme_id, uid))
-            if is_history:
-                settle_losing_versions(conn, theme_id, uid, descends, payload)
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
     return {thing for thing in noted if isinstance(thing, bytes)}
 
@@ -254,8 +254,8 @@ def settle_losing_versions(
     uid: bytes,
     clocks: Iterable[int],
     winner: SyncRow | VersionPayload | None = None,
-) -> None:
-    """Delete the losing versions of a thing that nobody has to decide about any more.
+) -> set[int]:
+    """Delete the losing versions of a thing that nobody has to decide about any more; return the clocks that are known then.
 
     Of versions that say the same, knowing one is knowing all, and what they were made from.
 
@@ -273,6 +273,7 @@ def settle_losing_versions(
             known |= {hlc, *made_from}
             said.append(content)
             conn.execute(DELETE_SETTLED_VERSION, (theme_id, uid, hlc))
+    return known
 
 
 def find_checked_payload(version: Version) -> VersionPayload | None:

@@ -282,6 +282,27 @@ def test_a_folder_that_may_not_be_written_to_is_read_all_the_same(make: Maker) -
     assert here.contents() == ["8081", "db", "xylophone"]
 
 
+def test_what_is_read_while_the_same_waits_here_and_is_taken_back_is_listed_by_all_or_none(make: Maker) -> None:
+    ann, bob, cleo = make(), make(), make()
+    uid = ann.write("D[cache]: keep sessions in redis")
+    settle(ann, bob, cleo)
+    ann.store.facts.edit(uid, "keep sessions in memory")
+    bob.store.facts.edit(uid, "keep sessions in files")
+    settle(bob, cleo)
+    cleo.store.facts.edit(uid, "keep sessions in memory")
+    ann.sync()
+    with mounted(cleo.folder, "--bind", str(cleo.folder)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(cleo.folder)], check=True)
+        with pytest.raises(TeamError, match="may not be written"):
+            cleo.sync()
+        cleo.store.facts.edit(uid, "keep sessions in a cookie")
+    settle(ann, bob, cleo)
+    ann_lost, bob_lost, cleo_lost = (
+        [row.content for row in one.store.sync.lost_versions(THEME)] for one in (ann, bob, cleo)
+    )
+    assert ann_lost == bob_lost == cleo_lost
+
+
 def test_a_full_disk_is_said_and_what_waits_is_written_later(make: Maker, tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     with mounted(tmp_path / "shared", "-t", "tmpfs", "-o", "size=64k", "tmpfs"):

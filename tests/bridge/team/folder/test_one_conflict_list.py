@@ -126,6 +126,17 @@ def test_two_who_say_the_same_are_one_conflict_and_are_settled_together(team: Te
     assert lost(ann) == lost(bob) == lost(cleo) == []
 
 
+def test_what_was_said_again_and_taken_back_before_it_was_told_is_listed_by_all_or_none(team: Team) -> None:
+    ann, bob, cleo = team
+    uid = edit_at_once(ann, bob, cleo)
+    exchange(ann, bob, cleo)
+    assert len(lost(ann)) == 1
+    edit(ann, uid, "keep sessions in memory")
+    edit(ann, uid, "keep sessions in a cookie")
+    exchange(ann, bob, cleo)
+    assert lost(ann) == lost(bob) == lost(cleo)
+
+
 def test_each_change_names_who_made_it_and_whose_words_they_are(team: Team) -> None:
     ann, bob, cleo = team
     uid = write(ann, "D[cache]: keep sessions in redis")
