@@ -163,6 +163,8 @@ class FolderPlayer(Player):
         theme_exchange.MOST_SMALL = self.chance.choice((1, 2, 32))
         theme_exchange.SEGMENT_ROWS = self.chance.choice((1, 3, 12, 2_000))
         super().__init__(history, home, server=self.folders)
+        self.latest = 0
+        """The latest time that a clock ever showed which was set back since."""
         laptops = self.laptops
         mark_folder(laptops[0].folder)
         for laptop in laptops[1:]:
@@ -327,13 +329,14 @@ class FolderPlayer(Player):
         hurry(laptop)
 
     def skew(self, member: Member, by_ms: int) -> None:
+        self.latest = max(self.latest, member.clock.now)
         member.clock.forward(by_ms // TICK_MS * TICK_MS)
 
     # What it comes to.
 
     def settle(self) -> None:
         """Everybody exchanges everything, when every clock is past all that was ever stamped."""
-        latest = max(laptop.clock.now for laptop in self.laptops) // TICK_MS * TICK_MS + LATER_MS
+        latest = max(self.latest, *(laptop.clock.now for laptop in self.laptops)) // TICK_MS * TICK_MS + LATER_MS
         for number, laptop in enumerate(self.laptops):
             laptop.clock.now = latest + number
             laptop.reopen()
