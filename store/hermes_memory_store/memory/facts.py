@@ -363,7 +363,8 @@ class Facts:
         :raises UnknownFact: when there is none
         :raises AmbiguousUid: when several uids begin or end with these digits; lists them with their notation
         """
-        found = self.by_ids([row.id for row in self._find_all(names, theme)])
+        with self._db.snapshot():
+            found = self.by_ids([row.id for row in self._find_all(names, theme)])
         return found[0] if isinstance(names, str) else found
 
     def by_ids(self, ids: Sequence[int]) -> list[Fact]:
