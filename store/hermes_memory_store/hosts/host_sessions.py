@@ -232,7 +232,8 @@ class HostSessions:
 
     def list_hosts(self) -> builtins.list[HostReport]:
         """Return what was heard of each host, the one heard last first."""
-        return [
-            HostReport(host, count, Millis(heard), given, self.list(host, limit=1)[0])
-            for host, count, heard, given in self._db.rows(HOSTS)
-        ]
+        with self._db.snapshot():
+            return [
+                HostReport(host, count, Millis(heard), given, self.list(host, limit=1)[0])
+                for host, count, heard, given in self._db.rows(HOSTS)
+            ]
