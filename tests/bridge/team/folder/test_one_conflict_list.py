@@ -137,6 +137,35 @@ def test_what_was_said_again_and_taken_back_before_it_was_told_is_listed_by_all_
     assert lost(ann) == lost(bob) == lost(cleo)
 
 
+def test_a_decision_is_not_forgotten_for_an_equal_version_that_does_not_know_it(team: Team) -> None:
+    ann, bob, cleo = team
+    uid = edit_at_once(ann, bob, cleo)
+    exchange(ann, bob, cleo)
+    assert len(lost(ann)) == 1
+    ann.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+    edit(cleo, uid, "x y z")
+    edit(cleo, uid, "keep sessions in files")
+    exchange(cleo)
+    exchange(ann, bob, cleo)
+    exchange(ann, bob, cleo)
+    assert lost(ann) == lost(bob) == lost(cleo) == []
+    assert cleo.store.facts.get(uid).content == "keep sessions in files"  # type: ignore[arg-type]
+    assert [one.store.sync.unsent_counts().get(THEME, 0) for one in team] == [0, 0, 0]
+
+
+def test_the_same_edit_of_two_makes_no_further_version(team: Team) -> None:
+    ann, bob, cleo = team
+    uid = write(ann, "D[cache]: keep sessions in redis")
+    exchange(ann, bob, cleo)
+    edit(ann, uid, "keep sessions in files")
+    edit(bob, uid, "keep sessions in files")
+    exchange(bob)
+    made = bob.store.sync.digests(THEME)
+    exchange(ann, bob, cleo)
+    exchange(ann, bob, cleo)
+    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME) == cleo.store.sync.digests(THEME) == made
+
+
 def test_each_change_names_who_made_it_and_whose_words_they_are(team: Team) -> None:
     ann, bob, cleo = team
     uid = write(ann, "D[cache]: keep sessions in redis")
