@@ -136,7 +136,7 @@ class VersionApplier:
         self._theme = theme
         self._now = clocks.own_ms
         self._clocks = clocks
-        self._node = uids.format_uid(ensure_node(conn))
+        self._node = ensure_node(conn)
         self._held = dict(held)
         self._acceptable, self._reach = clocks.acceptable, clocks.reach
         self._is_history = is_history
@@ -225,7 +225,11 @@ class VersionApplier:
         ):
             loser = self._row(here)
             self._keep_loser(uid, loser, row, shown_content(here), None if here.sent else UNTOLD)
-            if loser.node == self._node and here.rank < row.rank and comparable_content(loser) == comparable_content(row):
+            # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
+            # was offered to a database in vain is of a machine that may only read there: what it makes would wait for ever.
+            is_mine = here.node == self._node and here.rank < row.rank
+            is_sendable = self._is_history or here.sent or not here.offered
+            if is_mine and is_sendable and comparable_content(loser) == comparable_content(row):
                 self._known.setdefault(uid, set()).update(here.ancestors)
         return True
 
@@ -260,21 +264,19 @@ class VersionApplier:
         return known
 
     def _make_descendant(self, winner: ReceivedVersion, clocks: Iterable[int]) -> None:
-        """Make a version to send that says what stands and knows of these, too, unless what stands does.
+        """Make a version to send that says what stands and knows of these, too, unless what stands does already.
 
-        All others go on listing what lost against what was replaced here otherwise. Only the store that made that does
-        so, and whatever comes from this version knows of both: one is enough. Not of what no curator made hot, who may
-        be this one.
+        Without it all others go on listing what was decided here. One is enough: only the store whose version was replaced
+        makes one, and it descends from both. None of what is kept cold or hidden here: a curator would make it hot for all.
         """
         _, uid, row, checked = winner
-        lineage = newest_ancestors(row.hlc, *row.ancestors, *clocks)
         if row.state == PURGED or checked.hidden_because is not None or checked.uncurated:
             return
+        lineage = newest_ancestors(row.hlc, *row.ancestors, *clocks)
         if not {row.hlc, *row.ancestors}.issuperset(lineage):
-            node = uids.parse_uid(self._node)
             (tick,) = next_ticks(self._conn, self._now, 1)
-            hlc = descendant_tick(tick, node, lineage)
-            self._conn.execute(DESCEND, (hlc, node, json.dumps(lineage), self._theme_id, uid))
+            hlc = descendant_tick(tick, self._node, lineage)
+            self._conn.execute(DESCEND, (hlc, self._node, json.dumps(lineage), self._theme_id, uid))
 
     def _add_ancestors(self, uid: bytes, here: Version, clocks: Iterable[int]) -> None:
         """Let a version that waits to be sent know of others: what replaces it before anybody hears of it knows of them, too."""
