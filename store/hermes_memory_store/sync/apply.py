@@ -32,7 +32,7 @@ from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_
 from hermes_memory_store.sync.content_checks import SOURCE
 from hermes_memory_store.sync.curation import to_kept_cold
 from hermes_memory_store.sync.held_versions import hold_version, release_held_version
-from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, lowered_clocks
+from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
 from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins
 from hermes_memory_store.sync.versions import (
@@ -42,12 +42,14 @@ from hermes_memory_store.sync.versions import (
     UNTOLD,
     UPSERT_VERSION,
     Version,
+    ensure_node,
     find_version,
     is_hidden_version,
     load_payloads,
     load_sync_rows,
     load_versions,
     newest_ancestors,
+    next_ticks,
     remember_clear,
     remember_masked,
     settle_losing_versions,
@@ -79,6 +81,8 @@ UIDS_IN_CONFLICT = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? A
 MARK_UNSENT = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND uid = ?"
 
 ADD_ANCESTORS = "UPDATE sync_rows SET ancestors = ? WHERE theme_id = ? AND uid = ?"
+
+DESCEND = "UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = 0 WHERE theme_id = ? AND uid = ?"
 
 MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
 
@@ -132,6 +136,7 @@ class VersionApplier:
         self._theme = theme
         self._now = clocks.own_ms
         self._clocks = clocks
+        self._node = ensure_node(conn)
         self._held = dict(held)
         self._acceptable, self._reach = clocks.acceptable, clocks.reach
         self._is_history = is_history
@@ -140,6 +145,8 @@ class VersionApplier:
         self._times = Counter(one.uid for one in self._received)
         self._here = load_versions(conn, theme_id, self._times)
         self._contested = {uid for (uid,) in conn.execute(UIDS_IN_CONFLICT, (theme_id,))}
+        self._known: dict[bytes, set[int]] = {}
+        """What versions of this store knew that were replaced by others that say the same and do not know all of it."""
 
     def apply(self) -> None:
         """Decide between each version and the local one."""
@@ -168,6 +175,8 @@ class VersionApplier:
         others = [one.row for one in self._received if one.uid not in fresh]
         self.bulk = find_bulk_facts(self._conn, self._theme_id, fresh, others)
         self._conn.executemany(UPSERT_VERSION, to_put_columns(self._theme_id, won.values(), self.bulk))
+        for uid, clocks in self._known.items():
+            self._make_descendant(won[uid], clocks)
 
     def _replace_held(self, uid: bytes, row: SyncRow) -> None:
         """Replace what is held back by what took its place; an old version that comes again takes no place."""
@@ -214,7 +223,14 @@ class VersionApplier:
             and PURGED not in (row.state, here.state)
             and not is_hidden_version(here)
         ):
-            self._keep_loser(uid, self._row(here), row, shown_content(here), None if here.sent else UNTOLD)
+            loser = self._row(here)
+            self._keep_loser(uid, loser, row, shown_content(here), None if here.sent else UNTOLD)
+            # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
+            # was offered to a database in vain is of a machine that may only read there: what it makes would wait for ever.
+            is_mine = here.node == self._node and here.rank < row.rank
+            is_sendable = self._is_history or here.sent or not here.offered
+            if is_mine and is_sendable and comparable_content(loser) == comparable_content(row):
+                self._known.setdefault(uid, set()).update(here.ancestors)
         return True
 
     def _apply_winner(self, received: ReceivedVersion) -> None:
@@ -246,6 +262,21 @@ class VersionApplier:
         if known and uid in self._contested:
             return settle_losing_versions(self._conn, self._theme_id, uid, known)
         return known
+
+    def _make_descendant(self, winner: ReceivedVersion, clocks: Iterable[int]) -> None:
+        """Make a version to send that says what stands and knows of these, too, unless what stands does already.
+
+        Without it all others go on listing what was decided here. One is enough: only the store whose version was replaced
+        makes one, and it descends from both. None of what is kept cold or hidden here: a curator would make it hot for all.
+        """
+        _, uid, row, checked = winner
+        if row.state == PURGED or checked.hidden_because is not None or checked.uncurated:
+            return
+        lineage = newest_ancestors(row.hlc, *row.ancestors, *clocks)
+        if not {row.hlc, *row.ancestors}.issuperset(lineage):
+            (tick,) = next_ticks(self._conn, self._now, 1)
+            hlc = descendant_tick(tick, self._node, lineage)
+            self._conn.execute(DESCEND, (hlc, self._node, json.dumps(lineage), self._theme_id, uid))
 
     def _add_ancestors(self, uid: bytes, here: Version, clocks: Iterable[int]) -> None:
         """Let a version that waits to be sent know of others: what replaces it before anybody hears of it knows of them, too."""

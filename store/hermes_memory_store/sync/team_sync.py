@@ -478,7 +478,6 @@ class Sync:
         held = self._load_held(theme_id, theme, {one.row.uid for one in received})
         with self._db.write_transaction() as conn:
             self.stamp(conn)
-            ensure_node(conn)
             gauged = self._tiers.resolved_theme(theme_id)
             level = present_gauge(conn, gauged).level
             applier = VersionApplier(conn, theme_id, theme, self._clocks(conn), received, held, is_history=is_history)

@@ -182,16 +182,15 @@ def find_settled(team: Player, lost: list[SyncRow]) -> set[Row]:
 def find_known(team: Player, known: set[Row]) -> set[Row]:
     """What is known to whoever knows these versions and what stands.
 
-    Of two that say the same, knowing one is knowing both, and what each was made from; also one that lost before it was sent.
+    Of two that say the same, knowing one is knowing both, and what each was made from.
     """
     for _, row in team.server.rows.values():
         known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
-    sent = [*team.server.accepted, *team.made.values()]
     before: set[Row] = set()
     while known - before:
         before = set(known)
-        said = {(row.uid, comparable_content(row)) for row in sent if (row.uid, row.hlc) in known}
-        for row in sent:
+        said = {(row.uid, comparable_content(row)) for row in team.server.accepted if (row.uid, row.hlc) in known}
+        for row in team.server.accepted:
             if (row.uid, comparable_content(row)) in said:
                 known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
     return known

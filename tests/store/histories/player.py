@@ -17,7 +17,6 @@ from hermes_memory_store import uids
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Actor, FactFilter, Session, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync import versions
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
@@ -110,8 +109,6 @@ class Player:
     members: list[Member] = field(default_factory=list)
     server: Server = field(default_factory=Server)
     delivered: list[tuple[int, SyncRow]] = field(default_factory=list)
-    made: dict[tuple[str, int], SyncRow] = field(default_factory=dict)
-    """Every version that was ever made."""
     purged: set[str] = field(default_factory=set)
     words: int = 0
     said: dict[str, set[str]] = field(default_factory=dict)
@@ -155,19 +152,6 @@ class Player:
         uids._last = 0  # a machine orders its own uids alone
         getattr(self, step.name)(member, *step.args)
         checks.check_purged(member)
-        self.remember(member)
-
-    def remember(self, member: Member) -> None:
-        """Note what was made, also what loses before anybody is sent it."""
-        store = member.store
-        if not (theme_id := store.names.theme_or_none(THEME)):
-            return
-        found = [
-            versions.Version(*row)
-            for row in store.db.rows(f"{versions.SELECT_VERSIONS} WHERE theme_id = ?", (theme_id,))
-        ]
-        new = [one for one in found if (uids.format_uid(one.uid), one.hlc) not in self.made]
-        self.made |= {(row.uid, row.hlc): row for row in versions.load_sync_rows(store.db.conn, theme_id, THEME, new)}
 
     def attempt(self, member: Member, what: Callable[..., Any], *args: Any, **more: Any) -> Any:
         """What it returns, or None where the store's rules refuse it: then nothing was changed."""

@@ -137,6 +137,90 @@ def test_what_was_said_again_and_taken_back_before_it_was_told_is_listed_by_all_
     assert lost(ann) == lost(bob) == lost(cleo)
 
 
+def decide_and_say_the_same(team: Team) -> str:
+    """One decides, and another one says the same later, without knowing what was decided."""
+    ann, bob, cleo = team
+    uid = edit_at_once(ann, bob, cleo)
+    exchange(ann, bob, cleo)
+    assert len(lost(ann)) == 1
+    ann.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+    edit(cleo, uid, "x y z")
+    edit(cleo, uid, "keep sessions in files")
+    exchange(cleo)
+    return uid
+
+
+def test_a_decision_is_not_forgotten_for_an_equal_version_that_does_not_know_it(team: Team) -> None:
+    uid = decide_and_say_the_same(team)
+    said = team[2].store.facts.get(uid)  # type: ignore[arg-type]
+    exchange(*team)
+    exchange(*team)
+    assert [lost(one) for one in team] == [[], [], []]
+    stands = [one.store.facts.get(uid) for one in team]  # type: ignore[arg-type]
+    assert {(one.content, one.tier, one.updated_at) for one in stands} == {(said.content, said.tier, said.updated_at)}
+    digests = [one.store.sync.digests(THEME) for one in team]
+    assert digests[0] == digests[1] == digests[2]
+    exchange(*team)
+    assert [one.store.sync.digests(THEME) for one in team] == digests
+
+
+def test_what_was_purged_stays_so_when_a_decision_meets_an_equal_version(team: Team) -> None:
+    uid = decide_and_say_the_same(team)
+    exchange(team[0])
+    team[1].store.purge.erase([uid])  # type: ignore[list-item]
+    exchange(*team)
+    exchange(*team)
+    assert [(lost(one), contents(one)) for one in team] == [([], {})] * 3
+
+
+def test_two_who_say_the_same_and_each_know_what_the_other_does_not_agree_by_one_version(team: Team) -> None:
+    ann, bob, cleo = team
+    uid = write(ann, "D[cache]: keep sessions in redis")
+    exchange(*team)
+    for one in (ann, bob):  # each says something first that the other has not heard of
+        edit(one, uid, f"keep sessions with {name_of(one)}")
+        assert one.store.sync.pending_rows(THEME)
+        edit(one, uid, "keep sessions in files")
+    exchange(bob)
+    exchange(ann)
+    made = ann.store.sync.digests(THEME)
+    exchange(cleo, bob, ann)
+    exchange(*team)
+    assert [lost(one) for one in team] == [[], [], []]
+    assert [one.store.sync.digests(THEME) for one in team] == [made] * 3
+
+
+def test_who_may_only_read_makes_no_version_of_what_came_that_waits_for_ever(
+    database: Database, tmp_path: Path
+) -> None:
+    with team_of(database, tmp_path, ann="read", bob="curate") as (ann, bob):
+        uid = write(bob, "D[cache]: keep sessions in redis")
+        exchange(bob, ann)
+        for content in ("keep sessions in a cookie", "keep sessions in files"):
+            edit(ann, uid, content)
+            exchange(ann)
+        edit(bob, uid, "x y z")
+        edit(bob, uid, "keep sessions in files")
+        exchange(bob, ann)
+        assert ann.store.sync.unsent_counts() == {}
+        edit(bob, uid, "keep sessions in memory")
+        exchange(bob, ann)
+        assert lost(ann) == lost(bob) == []
+
+
+def test_the_same_edit_of_two_makes_no_further_version(team: Team) -> None:
+    ann, bob, cleo = team
+    uid = write(ann, "D[cache]: keep sessions in redis")
+    exchange(ann, bob, cleo)
+    edit(ann, uid, "keep sessions in files")
+    edit(bob, uid, "keep sessions in files")
+    exchange(bob)
+    made = bob.store.sync.digests(THEME)
+    exchange(ann, bob, cleo)
+    exchange(ann, bob, cleo)
+    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME) == cleo.store.sync.digests(THEME) == made
+
+
 def test_each_change_names_who_made_it_and_whose_words_they_are(team: Team) -> None:
     ann, bob, cleo = team
     uid = write(ann, "D[cache]: keep sessions in redis")
