@@ -232,8 +232,8 @@ class HostSessions:
 
     def list_hosts(self) -> builtins.list[HostReport]:
         """Return what was heard of each host, the one heard last first."""
-        with self._db.snapshot():
-            return [
-                HostReport(host, count, Millis(heard), given, self.list(host, limit=1)[0])
-                for host, count, heard, given in self._db.rows(HOSTS)
-            ]
+        return [
+            HostReport(host, count, Millis(heard), given, latest)
+            for host, count, heard, given in self._db.rows(HOSTS)
+            for latest in self.list(host, limit=1)  # none when they were purged since
+        ]

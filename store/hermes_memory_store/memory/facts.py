@@ -363,9 +363,12 @@ class Facts:
         :raises UnknownFact: when there is none
         :raises AmbiguousUid: when several uids begin or end with these digits; lists them with their notation
         """
-        with self._db.snapshot():
-            found = self.by_ids([row.id for row in self._find_all(names, theme)])
-        return found[0] if isinstance(names, str) else found
+        found = self.by_ids([row.id for row in self._find_all(names, theme)])
+        if not isinstance(names, str):
+            return found
+        if not found:  # another program has purged it since
+            raise errors.UnknownFact(names)
+        return found[0]
 
     def by_ids(self, ids: Sequence[int]) -> list[Fact]:
         """Return facts by key, in the order given; keys that no longer exist are omitted."""
