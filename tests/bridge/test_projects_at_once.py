@@ -15,7 +15,7 @@ from tests.bridge.running import Shim, bridge
 from tests.bridge.ten_projects import run_projects
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ten_repositories_that_write_at_once_are_not_mixed(tmp_path: Path) -> None:
     found = run_projects(tmp_path, 10, 100)
     assert (found.written, found.lost, found.wrong, found.empty, found.themes) == (1_000, 0, 0, 0, 10)

@@ -275,7 +275,7 @@ import cryptography
 """The package as the second machine lacks it; the bridge's own packages may need it."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_cryptography_the_demo_goes_on_alone_and_says_so(stage: Path, tmp_path: Path) -> None:
     (tmp_path / "cryptography").mkdir()
     (tmp_path / "cryptography" / "__init__.py").write_text(MISSING)
@@ -298,7 +298,7 @@ def test_without_cryptography_the_demo_goes_on_alone_and_says_so(stage: Path, tm
     gone(stage)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_path_that_is_too_long_for_a_socket_leaves_nothing_either(stage: Path) -> None:
     long = stage / ("x" * 100)
     long.mkdir()
