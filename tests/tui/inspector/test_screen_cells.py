@@ -274,6 +274,23 @@ def test_how_fast_a_line_is_does_not_depend_on_how_much_is_on_its_way(size: int)
     assert pace.most == pytest.approx(2_400 * LONG_FRAME_S, rel=0.1)
 
 
+@pytest.mark.parametrize("pause_s", [0.0, 10.0])
+def test_a_line_is_slow_whatever_was_sent_before_anything_was_answered(pause_s: float) -> None:
+    """Also when all of it has been carried before the first question."""
+    line = SlowLine()
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    for size in (5_500, 3_000, 500):
+        pace.send(size)
+        line.free_at += size / line.rate
+    line.now += line.latency_s
+    pace.answer(ASK_CURSOR)
+    line.now += pause_s
+    hold(pace, line, 150)
+    assert line.free_at - line.now < 350 / 2_400
+    assert pace.most == pytest.approx(2_400 * LONG_FRAME_S, rel=0.1)
+
+
 def test_an_uneven_line_is_slow_all_the_same() -> None:
     line = SlowLine(late_s=(0.0, 0.05, 0.01, 0.08))
     pace = begin(line)

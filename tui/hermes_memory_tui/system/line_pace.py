@@ -65,6 +65,9 @@ QUEUED_S = 0.5
 QUICK_S = 0.02
 """An answer that is late by less says only that the line is fast."""
 
+MOST_UNASKED = 24_000
+"""Bytes that may be on the line before anything is answered, some screens."""
+
 LONGEST_PAUSE_S = 0.25
 """The longest wait between frames on a line that answers nothing."""
 
@@ -83,7 +86,7 @@ class LinePace:
         # When each frame was sent that is not answered, and its size.
         self._on_line = 0
         self._unasked = 0
-        """What was sent before anything was answered."""
+        """What was sent before anything was answered: it may be on the line before the first frame that is."""
         self.question = ""
         """What a frame ends with; empty while nothing has been answered."""
         self._lost = 0
@@ -146,14 +149,13 @@ class LinePace:
         """Note that a frame goes out, with a question if there is one."""
         now = self._clock()
         if not self.question:
-            self._unasked += size
+            self._unasked = min(self._unasked + size, MOST_UNASKED)
             if self._is_remote:
                 self._pause_until = now + min(size / SLOWEST, LONGEST_PAUSE_S)
             return
         takes_s = size / self._rate if self._rate is not None else 0.0
         idle_s = takes_s * IDLE_PART / (1 - IDLE_PART) if takes_s > BRIEF_S else 0.0
         self._free_at = min(max(self._free_at, now) + takes_s + idle_s, now + SELDOM_S)
-        size, self._unasked = size + self._unasked, 0
         self._on_line += size
         self._sent.append((now, size))
 
@@ -175,10 +177,13 @@ class LinePace:
         self._on_line -= size
         if self._round_trip_s is None or now - at < self._round_trip_s:
             self._round_trip_s = now - at
-        if at + self._round_trip_s >= self._answered_at:
+        previous_at, self._answered_at = self._answered_at, now
+        if self._unasked:
+            self._unasked = 0
+            return
+        if at + self._round_trip_s >= previous_at:
             self._burst, self._burst_at = 0, at + self._round_trip_s
         self._burst += size
-        self._answered_at = now
         took_s = now - self._burst_at
         if took_s > QUICK_S or self._burst >= TELLING:
             self._bursts.append((self._burst, self._burst / max(took_s, QUICK_S)))
@@ -193,7 +198,7 @@ class LinePace:
         held_s, rate = self.held_s, self._rate or 0.0
         if not self._sent or self._on_line <= rate * ((self._round_trip_s or 0.0) + (0.0 if held_s else QUEUED_S)):
             return min(max(0.0, self._free_at - now), held_s)
-        rest = self._sent[0][0] + PATIENCE_S + self._on_line / SLOWEST - now
+        rest = self._sent[0][0] + PATIENCE_S + (self._unasked + self._on_line) / SLOWEST - now
         if rest <= 0:
             self._give_up_waiting()
         return max(0.0, min(rest, held_s) if held_s else rest)
