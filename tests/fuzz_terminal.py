@@ -113,9 +113,8 @@ class Life:
         except OSError:  # the shell has ended
             return False
         for question, answer in ((ASK_CURSOR, b"\x1b[1;1R"), (ASK_MODE, b"\x1b[?2026;2$y")):
-            if question.encode() in drawn:
-                self.write(answer)
-                drawn = drawn.replace(question.encode(), b"")
+            self.write(answer * drawn.count(question.encode()))
+            drawn = drawn.replace(question.encode(), b"")
         self.stream.feed(drawn)
         return True
 

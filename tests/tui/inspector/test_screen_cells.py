@@ -357,6 +357,30 @@ def test_a_terminal_that_no_longer_answers_is_not_waited_for() -> None:
     assert pace.wait_s() == 0
 
 
+def test_answers_that_are_lost_hold_up_a_fast_line_for_seconds_only() -> None:
+    """However much the line carries, and whatever was sent before anything was answered."""
+    line = SlowLine(rate=1e6, latency_s=0.02)
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    for _ in range(20):
+        pace.send(6_000)
+    pace.answer(ASK_CURSOR)
+    pace.send(6_000)
+    waited = 0.0
+    while pace.question and waited < 60:
+        waited += (wait_s := pace.wait_s())
+        line.now += wait_s + 0.001
+        if wait_s == 0:
+            pace.send(6_000)
+    assert waited < 15
+    pace = begin(line)
+    hold(pace, line, 40, size=6_000)
+    line.answers.clear()
+    for _ in range(200):
+        pace.send(6_000)
+    assert pace.wait_s() < 2 * PATIENCE_S
+
+
 @pytest.mark.parametrize("is_remote", [True, False])
 def test_a_line_that_answers_nothing_is_taken_for_slow_only_over_ssh(is_remote: bool) -> None:
     line = SlowLine()

@@ -65,8 +65,8 @@ QUEUED_S = 0.5
 QUICK_S = 0.02
 """An answer that is late by less says only that the line is fast."""
 
-MOST_UNASKED = 24_000
-"""Bytes that may be on the line before anything is answered, some screens."""
+MOST_UNASKED = 12_000
+"""Bytes that may be on the line before anything is answered, two screens."""
 
 LONGEST_PAUSE_S = 0.25
 """The longest wait between frames on a line that answers nothing."""
@@ -198,7 +198,7 @@ class LinePace:
         held_s, rate = self.held_s, self._rate or 0.0
         if not self._sent or self._on_line <= rate * ((self._round_trip_s or 0.0) + (0.0 if held_s else QUEUED_S)):
             return min(max(0.0, self._free_at - now), held_s)
-        rest = self._sent[0][0] + PATIENCE_S + (self._unasked + self._on_line) / SLOWEST - now
+        rest = self._sent[0][0] + PATIENCE_S + (self._unasked + self._on_line) / max(rate, SLOWEST) - now
         if rest <= 0:
             self._give_up_waiting()
         return max(0.0, min(rest, held_s) if held_s else rest)
@@ -206,7 +206,7 @@ class LinePace:
     def _give_up_waiting(self) -> None:
         # Once may be a line that hung. A terminal that has changed, as another client of tmux, may answer no more.
         self._sent.clear()
-        self._on_line = 0
+        self._on_line = self._unasked = 0
         self._lost += 1
         if self._lost > 1:
             self.question = ""
