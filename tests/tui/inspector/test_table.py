@@ -167,7 +167,9 @@ async def test_the_page_that_comes_next_is_drawn_before_it_is_asked_for(
     fill(tmp_path / "m.db", *(f"V[n{number}]: {number}" for number in range(150)))
     async with inspecting(tmp_path / "m.db", size=(100, 30)) as pilot:
         table = main_screen(pilot).table
-        await until(pilot, lambda: table.row_count == 150)
+        await until(
+            pilot, lambda: table.row_count == 150 and not list(pilot.app.workers), "reading, which draws all anew"
+        )
         await pilot.press(*(["pagedown"] if key == "pagedown" else ["G", "pageup", "pageup"]))
         table.rows_changed()
         drawn: set[int] = set()
