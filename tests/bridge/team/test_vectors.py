@@ -289,7 +289,7 @@ def test_vectors_of_a_theme_that_somebody_writes_to_come_later(side: Side) -> No
     role = f"{side.database.name}_runtime"
     with psycopg.connect(side.database.runtime) as conn:
         conn.execute("SELECT hm.push_conflicts(%s, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')", (THEME,))
-        with pytest.raises(TeamError, match=f"{role} held this theme for 0 s and was disconnected"):
+        with pytest.raises(TeamError, match=f"{role} held this theme for \\d+ s and was disconnected"):
             filling._round()
         assert side.database.one(COUNT) == 0
         conn.close()
