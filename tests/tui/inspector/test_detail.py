@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_store.store import Store
 from tests.tui.inspector.driving import fill, frozen, inspecting, screen_text, until
 
@@ -56,3 +58,29 @@ async def test_what_says_nearly_the_same_under_another_target_is_shown(tmp_path:
     async with inspecting(path, size=(180, 40)) as pilot:
         await until(pilot, lambda: "close to" in screen_text(pilot))
         assert "archive one of both?" in screen_text(pilot)
+
+
+async def test_joiners_that_join_nothing_are_seen_wherever_a_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "D[cache]: redis")
+    with Store.open(path, clock=frozen) as store:
+        session = store.sessions.open("default", "worker")
+        store.search.find("default", "redis\n\u200d\u200d" + 20 * "日本", session=session)
+        store.injection.status("default", session=session)
+    async with inspecting(path, size=(180, 40)) as pilot:
+        await until(pilot, lambda: "worker, search" in screen_text(pilot))
+        await until(pilot, lambda: "u{200d}" in screen_text(pilot))
+
+
+@pytest.mark.parametrize("size", [(120, 35), (180, 40)])
+async def test_the_state_stays_where_it_is_from_fact_to_fact(tmp_path: Path, size: tuple[int, int]) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "D[a]: short", f"D[b]: {'two lines of it ' * 6}", f"D[c]: {'wide ' * 14}")
+    async with inspecting(path, size=size) as pilot:
+        places = set()
+        for name in "cba":
+            await until(pilot, lambda name=name: f"D[{name}]" in screen_text(pilot))
+            lines = screen_text(pilot).splitlines()
+            places.add(next(y for y, line in enumerate(lines) if " hot · decision" in line))
+            await pilot.press("j")
+        assert len(places) == 1

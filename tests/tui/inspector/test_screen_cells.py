@@ -93,9 +93,9 @@ def looks(screen: pyte.Screen) -> list[list[tuple[object, ...]]]:
     ]
 
 
-@given(st.lists(updates(), min_size=1, max_size=6), st.booleans(), st.data())
+@given(st.lists(updates(), min_size=1, max_size=6), st.booleans(), st.booleans(), st.data())
 def test_differences_show_what_all_of_it_would(
-    drawn: list[CompositorUpdate], erases_in_colour: bool, data: st.DataObject
+    drawn: list[CompositorUpdate], erases_in_colour: bool, is_brief: bool, data: st.DataObject
 ) -> None:
     """Whichever frames are skipped, or sent in part."""
     sent, fresh = (ScreenCells(erases_in_colour=erases_in_colour) for _ in range(2))
@@ -104,10 +104,10 @@ def test_differences_show_what_all_of_it_would(
         put(sent, update, chosen=data.draw(st.none() | st.integers(-1, HEIGHT)))
         put(fresh, update)
         if data.draw(st.booleans()):
-            stream.feed(sent.take(data.draw(st.none() | st.integers(0, 60))))
-    stream.feed(sent.take())
+            stream.feed(sent.take(data.draw(st.none() | st.integers(0, 60)), is_brief=is_brief))
+    stream.feed(sent.take(is_brief=is_brief))
     whole, all_at_once = terminal()
-    all_at_once.feed(fresh.take())
+    all_at_once.feed(fresh.take(is_brief=is_brief))
     assert shown.display == whole.display
     assert looks(shown) == looks(whole)
     assert sent.take() == ""
@@ -178,6 +178,24 @@ def test_a_step_down_in_a_column_costs_less_than_a_place() -> None:
     cells.take()
     put(cells, rows("row 1", "row 2", "row 3"))
     assert cells.take() == "\x1b[1;5H1\x1bD\b2\x1bD\b3"
+
+
+def test_where_each_byte_counts_the_nearest_foreground_and_a_short_way_are_taken() -> None:
+    frames = []
+    for is_brief in (False, True):
+        cells = ScreenCells()
+        put(cells, rows("row a        a", "row b        b", "row c        c"))
+        cells.take()
+        put(cells, rows("row 1        1", "row 2        2", "row 3        3"))
+        frames.append(cells.take(is_brief=is_brief))
+    assert len(frames[1]) < len(frames[0])
+
+    cells = ScreenCells()
+    put(cells, row("a text", Style(color="#8ab4f8", bgcolor="#0e1420")))
+    frame = cells.take(is_brief=True)
+    assert "38;5;111" in frame
+    assert "38;2" not in frame
+    assert "48;2;14;20;32" in frame
 
 
 def test_what_another_program_wrote_is_drawn_over() -> None:

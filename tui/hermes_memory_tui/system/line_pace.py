@@ -136,9 +136,14 @@ class LinePace:
         return max(SOONEST_S, max(self._gaps) * LATE)
 
     @property
+    def is_slow(self) -> bool:
+        """Whether the line is known to be slow."""
+        return self._rate is not None and self._rate < SLOW
+
+    @property
     def most(self) -> int | None:
         """Characters that the next frame may have, because a key is held and the line is slow; None for any number."""
-        return int(self._rate * LONG_FRAME_S) if self._rate is not None and self._rate < SLOW and self.held_s else None
+        return int(self._rate * LONG_FRAME_S) if self._rate is not None and self.is_slow and self.held_s else None
 
     def ask_first(self) -> str:
         """Return the question that finds out whether the terminal answers; before anything else is sent."""

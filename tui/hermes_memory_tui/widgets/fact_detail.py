@@ -50,6 +50,9 @@ class FactDetail(VerticalScroll):
         self._again: Callable[[int | None], None] = lambda _: None
 
     def compose(self) -> ComposeResult:
+        # As high as most facts need, so that the state stays where it is from fact to fact: the eye finds it, and a slow
+        # line need not carry its labels again.
+        yield Static(id="fact-content", markup=False)
         yield Static(id="fact-text", markup=False)
 
     def watch_differences(self) -> None:
@@ -78,14 +81,16 @@ class FactDetail(VerticalScroll):
         :param near: facts that say nearly the same under other targets
         """
         self._again = lambda then: self.show(fact, history, chain, then or now, marks, readers, turns, near)
-        text = self.query_one("#fact-text", Static)
+        content, text = self.query_one("#fact-content", Static), self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"
-            text.update(Content.styled("no fact selected", "$dim"))
+            content.update(Content.styled("no fact selected", "$dim"))
+            text.update("")
             return
         self.border_title = f"fact {short_uid(fact.uid)}"
+        content.update(Content("\n").join(content_lines(fact, marks or SearchHighlighter())))
         lines = [
-            *fact_head(fact, history, now, marks or SearchHighlighter(), readers),
+            *state_lines(fact, history, now, readers),
             *origin_lines(fact, turns),
             *near_lines(near),
             *self._chain(fact, chain, now),
@@ -147,17 +152,20 @@ class FactDetail(VerticalScroll):
         return lines
 
 
-def fact_head(
-    fact: Fact, history: list[Change], now: int, marks: SearchHighlighter, readers: Sequence[FactReading]
-) -> list[Content]:
-    """Return the content of the fact and its state."""
-    scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
-    lines = [
+def content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
+    """Return what the fact says."""
+    return [
         Content.assemble(
             (f"{fact.type.value}[", "bold"), highlight_text(to_printable(fact.target), marks, "bold"), ("]", "bold")
         ),
         highlight_text(to_printable(fact.content), marks),
-        Content(""),
+    ]
+
+
+def state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Content]:
+    """Return the state of the fact, line by line."""
+    scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
+    lines = [
         Content.assemble(
             (f"{display_formats.TIER_SHAPES[fact.tier]} ", TIER_STYLES.get(fact.tier, "$dim")),
             fact.tier.value,
@@ -180,8 +188,8 @@ def fact_head(
         Content.styled(fact.uid, "$dim"),
     ]
     if fact.tier is Tier.QUARANTINED:
-        lines.insert(4, labelled_line("rule", quarantine_reason(history)))
-        lines.insert(4, Content.styled("quarantined: r approves, a archives", "$warning"))
+        lines.insert(1, labelled_line("rule", quarantine_reason(history)))
+        lines.insert(1, Content.styled("quarantined: r approves, a archives", "$warning"))
     return lines
 
 
