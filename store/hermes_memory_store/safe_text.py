@@ -138,10 +138,11 @@ def format_character(character: str) -> str:
 
 
 def to_printable(text: str) -> str:
-    """Make any text safe for a terminal: unsafe characters and line ends become visible escapes."""
+    """Make any text safe for a terminal: unsafe characters, joiners of nothing and line ends become visible escapes."""
     if text.isprintable() and text.isascii():
         return text
-    text = load_pattern(SELECTORS).sub(lambda found: "".join(map(escape_character, found[0])), text)
+    for hiding in (SELECTORS, STRAY_JOINER):
+        text = load_pattern(hiding).sub(lambda found: "".join(map(escape_character, found[0])), text)
     return "".join(
         escape_character(character) if is_unsafe_character(character) or character in BREAKS else character
         for character in text

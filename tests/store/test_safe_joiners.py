@@ -36,6 +36,13 @@ def test_a_joiner_that_joins_nothing_is_refused(text: str) -> None:
     assert safe_text.has_hidden_characters(text)
 
 
+def test_a_joiner_is_shown_where_it_joins_nothing() -> None:
+    assert [safe_text.to_printable(text) for text in WRITTEN] == WRITTEN
+    assert safe_text.to_printable("\u200d\u200d\u65e5") == "\\u{200d}\\u{200d}\u65e5"
+    for text in STRAY:
+        assert not safe_text.has_hidden_characters(safe_text.to_printable(text))
+
+
 @given(st.text())
 def test_what_is_left_of_any_text_may_be_stored(text: str) -> None:
     safe_text.validate_text(safe_text.remove_unsafe_characters(text), "it")
