@@ -180,6 +180,16 @@ def test_a_step_down_in_a_column_costs_less_than_a_place() -> None:
     assert cells.take() == "\x1b[1;5H1\x1bD\b2\x1bD\b3"
 
 
+def test_a_few_new_blanks_are_sent_and_many_erased() -> None:
+    cells = ScreenCells()
+    put(cells, row("abcdefghij"))
+    cells.take()
+    put(cells, row("abcdefgh"))
+    assert cells.take() == "\x1b[1;9H  "
+    put(cells, row("a"))
+    assert cells.take() == "\x1b[9D\x1b[K"
+
+
 def test_where_each_byte_counts_the_nearest_foreground_and_a_short_way_are_taken() -> None:
     frames = []
     for is_brief in (False, True):

@@ -25,6 +25,9 @@ NEAR = 4
 LONG_BLANK = 9
 """Blank cells from which on erasing is shorter than sending spaces."""
 
+FEW_BLANKS = 4
+"""Blank cells that are as short to send as an erasing, which leaves the cursor where it was."""
+
 MOST_PENS = 2048
 """Styles whose codes are kept; a look uses some hundreds, an animated colour any number."""
 
@@ -292,7 +295,7 @@ class ScreenCells:
 
     def _collect_run(self, y: int, first: int, wanted: list[Cell], shown: list[Cell], joined: int) -> tuple[Run, int]:
         """Return the cells from here on that are sent in one style, and the column after them."""
-        blanks = self._count_erasable(wanted, first)
+        blanks = self._count_erasable(wanted, shown, first)
         if blanks >= LONG_BLANK:
             end = first + blanks
             erase = "\x1b[K" if end == len(wanted) else f"\x1b[{blanks}X"
@@ -308,7 +311,7 @@ class ScreenCells:
                     break
                 pen = pen if text == " " else its
             if text == " ":
-                if self._count_erasable(wanted, x) >= LONG_BLANK:
+                if self._count_erasable(wanted, shown, x) >= LONG_BLANK:
                     break
             elif text:
                 is_blank = False
@@ -325,8 +328,8 @@ class ScreenCells:
         is_sure = after < len(wanted) and len(wanted[max(x - 1, first)][0]) <= 1
         return Run(pen, y, first, sent, after if is_sure else None), after
 
-    def _count_erasable(self, wanted: list[Cell], x: int) -> int:
-        """Return how many equal blanks begin here that may be erased instead of sent; 0 for a few."""
+    def _count_erasable(self, wanted: list[Cell], shown: list[Cell], x: int) -> int:
+        """Return how many equal blanks begin here that may be erased instead of sent; 0 for a few, or if few are new."""
         cell = wanted[x]
         text, pen = cell
         if text != " " or wanted[x + LONG_BLANK - 1 : x + LONG_BLANK] != [cell]:
@@ -336,7 +339,7 @@ class ScreenCells:
         end = x + 1
         while end < len(wanted) and wanted[end] == cell:
             end += 1
-        return end - x
+        return end - x if wanted[x + FEW_BLANKS : end] != shown[x + FEW_BLANKS : end] else 0
 
 
 class Run(NamedTuple):

@@ -177,10 +177,12 @@ class TerminalWriter(threading.Thread):
         return max(self._pace.wait_s(), self._pace.held_s if self._is_cut else 0.0)
 
     def _frame(self) -> str:
-        frame = self._cells.take(self._pace.most, is_brief=self._pace.is_slow)
+        is_slow = self._pace.is_slow
+        frame = self._cells.take(self._pace.most, is_brief=is_slow)
         self._has_frame = self._is_cut = self._cells.is_behind
         if frame:
-            begin, end = SYNC if self.is_synchronised else ("", "")
+            # A frame that takes the line half a second is better seen as it comes.
+            begin, end = SYNC if self.is_synchronised and not is_slow else ("", "")
             frame = begin + frame + end + self._pace.question
             self._pace.send(len(frame))
         return frame
