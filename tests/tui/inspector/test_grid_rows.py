@@ -145,3 +145,12 @@ def test_letters_are_found_in_order_within_one_line() -> None:
     assert find_letters("prl", "pay\nports of release") == [4, 6, 15]
     assert find_letters("yp", "pay\nports") == []
     assert find_letters("aab", "ab a") == []
+
+
+def test_a_row_that_is_awaited_is_chosen_whatever_is_set_before_there_are_rows() -> None:
+    grid = Grid((GridColumn("fact"),))
+    assert not grid.go_to("b")
+    grid.set_sort(GridSort(0, False))
+    grid.set_hidden(())
+    grid.show(rows("a", "b"))
+    assert grid.key == "b"

@@ -127,7 +127,9 @@ class Grid(MarkedList):
 
     def _arrange(self, top: bool = False) -> None:
         follows = self.is_newest_first and self.sort is None and self._awaited is None and self.is_following
-        key, self._awaited = self.key if self._awaited is None else self._awaited, None
+        key = self.key if self._awaited is None else self._awaited
+        if self.all_rows:  # an order or a filter that is set before there are rows finds nothing
+            self._awaited = None
         before = self.cursor
         known = {row.key for row in self.rows} if self.is_newest_first and not top else None
         self.rows = arrange_rows(self.all_rows, self.filter, self.sort)
