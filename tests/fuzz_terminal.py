@@ -5,7 +5,7 @@
 Keys, sequences that no terminal sends, broken UTF-8, pastes with control characters, the mouse far outside, answers that nobody
 asked for, sizes in storms, stops and continues. Each life ends by a key, a signal or the end of the terminal. It fails when the
 program fails inside (which writes a report), does not draw for another size, does not end, leaves a process or an unsound store,
-and prints the seed and what was sent last.
+and prints the seed, what was sent last, where each thread of the program is and what is on the screen.
 """
 
 from __future__ import annotations
@@ -50,6 +50,15 @@ ANSWERS_S = 20.0
 ENDS_S = 20.0
 """How long it may take to end, on a machine with other work; at most 6 s when nobody reads what it draws."""
 
+SAYS_S = 2.0
+"""How long at most until a program that fails says where, and between its lines."""
+
+OTHER_SIZES = [(81, 25), (41, 13), (101, 31)]
+"""For which it must draw."""
+
+UNDRAWN = "\ufffe"
+"""Fills a screen of which every row is to be drawn; no program draws it."""
+
 REST_S, RESTS = 0.1, 4
 """How often in a row, and how long each time, it draws nothing and waits before it is at rest; cursors blink."""
 
@@ -80,6 +89,14 @@ def is_at_work(process: psutil.Process) -> bool:
         return False
 
 
+def tell_wait(pid: int) -> str:
+    """Return what a process waits for in the kernel; not all systems tell."""
+    try:
+        return Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:
+        return "?"
+
+
 class Life:
     """A terminal with a shell that runs the program."""
 
@@ -87,7 +104,13 @@ class Life:
         self.pick = pick
         self.sent: deque[str] = deque(maxlen=40)
         env = os.environ | dict.fromkeys(("HOME", "HERMES_HOME", "TMPDIR"), str(folder))
-        env |= {"TERM": "xterm-256color", "EDITOR": "true", "VISUAL": "true", "HERMES_MEMORY_SECRETS": "file"}
+        env |= {
+            "PYTHONFAULTHANDLER": "1",
+            "TERM": "xterm-256color",
+            "EDITOR": "true",
+            "VISUAL": "true",
+            "HERMES_MEMORY_SECRETS": "file",
+        }
         command = shlex.join([*COMMAND, "--db", str(folder / "memory.db")])
         self.shell, self.handle = pty.fork()
         if not self.shell:
@@ -206,12 +229,21 @@ class Life:
                     process.send_signal(number)
 
     def look(self) -> None:
-        """See that it draws for another size."""
+        """See that it draws every row for another size. Of the same one the system tells nobody, and nothing is drawn."""
         self.write(b"\x1b[201~")  # no paste goes on
         self.settle()
-        if not self.has_ended():
-            self.resize(*self.pick.choice([(81, 25), (41, 13), (101, 31)]))
-            self.wait_for_output(ANSWERS_S)
+        if self.has_ended():
+            return
+        before = self.screen.columns, self.screen.lines
+        columns, rows = self.pick.choice([size for size in OTHER_SIZES if size != before])
+        self.resize(columns, rows)
+        undrawn = self.screen.default_char._replace(data=UNDRAWN)
+        for y in range(rows):
+            self.screen.buffer[y].update(dict.fromkeys(range(columns), undrawn))
+        until = time.monotonic() + ANSWERS_S
+        while not self.has_ended() and UNDRAWN * columns in self.lines:
+            assert time.monotonic() < until, f"it does not draw {columns}x{rows} after {before}"
+            self.read(0.1)
 
     def end(self) -> None:
         """End the program in some way, and see that it ends."""
@@ -233,10 +265,20 @@ class Life:
         while any(map(is_alive, self.family)) and time.monotonic() < until:
             if not self.read(0.05):
                 time.sleep(0.01)
-        left = [process for process in self.family if is_alive(process)]
-        assert left == [], f"still there: {[(process.status(), process.cmdline()) for process in left]}\n" + "\n".join(
-            self.screen.display
-        )
+        assert not any(map(is_alive, self.family)), f"it does not end by {how}"
+
+    def tell_state(self) -> str:
+        """Return what the programs are doing, where their threads are, and what was on the screen. It ends them."""
+        self.find_programs()
+        shown, left = self.lines, [process for process in self.family if is_alive(process)]
+        said = [f"{process.status()} in {tell_wait(process.pid)}: {shlex.join(process.cmdline())}" for process in left]
+        self.screen.reset()
+        self.screen.resize(200, 200)
+        for process in left:
+            process.send_signal(signal.SIGABRT)  # the Python fault handler writes to the terminal then
+        while self.read(SAYS_S):
+            pass
+        return "\n".join(line.rstrip() for line in [*said, *filter(str.strip, self.lines), *shown])
 
     def close(self) -> None:
         for process in [*self.find_programs(), psutil.Process(self.shell)]:
@@ -265,7 +307,9 @@ def fuzz_terminal(folder: Path, seed: int, steps: int = STEPS) -> int:
         life.find_programs()
         life.end()
     except AssertionError as error:
-        raise AssertionError(f"seed {seed}, {done} sent, the last: {list(life.sent)}: {error}") from error
+        raise AssertionError(
+            f"seed {seed}, {done} sent, the last: {list(life.sent)}: {error}\n{life.tell_state()}"
+        ) from error
     finally:
         life.close()
     reports = sorted(folder.rglob("hermes-memory-tui-crash-*.txt"))

@@ -353,6 +353,32 @@ def test_a_terminal_without_cells_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     assert [event.size for event in seen] == [Size(80, 24)]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("key", ["1", "5"])
+async def test_sizes_that_come_while_the_screen_is_busy_end_with_the_last(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each layout Textual tells the screen its size once more: it would lay out old sizes in turn, for ever."""
+    fill(tmp_path / "memory.db", "V[a]: 1")
+    async with inspecting(tmp_path / "memory.db") as pilot:
+        await pilot.press(key)
+        screen, laid_out, sizes = pilot.app.screen, list[Size](), [Size(80, 24), Size(41, 13), Size(101, 31)]
+        lay_out = screen._screen_resized
+
+        def count(size: Size) -> None:
+            laid_out.append(size)
+            assert len(laid_out) <= 2 * len(sizes), laid_out
+            lay_out(size)
+
+        monkeypatch.setattr(screen, "_screen_resized", count)
+        for size in sizes:
+            pilot.app._size = size
+            screen.post_message(events.Resize(size, size))
+            screen.call_later(lambda: None)  # what stands between keeps Textual from making one of them
+        await until(pilot, lambda: screen.size == sizes[-1])
+        await pilot.pause()
+        assert laid_out[-1] == screen.size == sizes[-1]
+
+
 async def test_a_typed_joiner_arrives_in_a_search(tmp_path: Path) -> None:
     fill(tmp_path / "memory.db", "V[a]: 1")
     async with inspecting(tmp_path / "memory.db") as pilot:

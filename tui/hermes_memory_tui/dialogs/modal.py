@@ -12,10 +12,10 @@ from textual.await_complete import AwaitComplete
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 
-from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
+from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
 
 
-class Modal(SelectionGuard, ModalScreen[ScreenResultType]):
+class Modal(ScreenGuard, ModalScreen[ScreenResultType]):
     """Base class of all dialogs."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hermes_memory_tui.widgets.filter_line import FilterLine, SearchInput
 
 from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
-from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
+from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
 from hermes_memory_tui.model.memory import Memory, Overview
 from hermes_memory_tui.widgets.agents_panel import AgentsPanel
 from hermes_memory_tui.widgets.fact_detail import FactDetail
@@ -40,7 +40,7 @@ class PaneColumn(Vertical):
     BLANK = True
 
 
-class MainPanes(GatherMixin, SelectionGuard, SizedPanes):
+class MainPanes(GatherMixin, ScreenGuard, SizedPanes):
     """The tree, the table, the fact and the gauge. Narrow terminals show one of the first three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]

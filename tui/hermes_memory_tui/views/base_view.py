@@ -20,7 +20,7 @@ from textual.timer import Timer
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
-from hermes_memory_tui.dialogs.selection_guard import SelectionGuard
+from hermes_memory_tui.dialogs.screen_guard import ScreenGuard
 from hermes_memory_tui.model.memory import Memory, Overview
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.list_tools import ListTools
@@ -71,7 +71,7 @@ class InspectorApp(Protocol):
         """Open a view of the catalogue, and return it; None for the facts."""
 
 
-class BaseView(GatherMixin, SelectionGuard, ListTools, SizedPanes, Generic[T]):
+class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
     """Base class of a view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"

@@ -1,10 +1,11 @@
-"""`SelectionGuard`: text selection with the mouse on screens whose widgets may disappear, as toasts do."""
+"""`ScreenGuard`: what Textual's screens get wrong: selection in widgets that disappear, as toasts do, and sizes that are past."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from textual import events
     from textual.geometry import Offset
     from textual.screen import Screen
     from textual.selection import SelectState
@@ -15,13 +16,19 @@ else:
     Base = object
 
 
-class SelectionGuard(Base):
-    """A screen that never selects in a widget that was removed.
+class ScreenGuard(Base):
+    """A screen that has the size of the terminal, and never selects in a widget that was removed.
 
-    Textual asks such a widget for its parent and its screen: it is drawn until the next layout, and the check
+    Textual tells a screen that it has laid out its size once more. While the screen is busy that comes after sizes
+    that the terminal got meanwhile: it laid out the old and the new one in turn, for ever, and did nothing else.
+
+    It also asks a removed widget for its parent and its screen: it is drawn until the next layout, and the check
     whether a selection is still attached (`if not state.is_attached_to_dom`, a method that is not called) always
     holds.
     """
+
+    async def _on_resize(self, event: events.Resize) -> None:
+        event.size = self.app.size  # Textual's own handler comes after this one
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
         widget, offset = super().get_widget_and_offset_at(x, y)
