@@ -71,7 +71,7 @@ def test_what_was_settled_offline_does_not_come_back(database: Database, tmp_pat
         assert lost(ann) == lost(bob) == lost(cleo) == []
 
 
-def test_a_decision_that_arrived_unacknowledged_is_not_forgotten_for_an_equal_version(
+def test_a_decision_whose_sending_broke_off_is_not_forgotten_for_an_equal_version(
     database: Database, tmp_path: Path
 ) -> None:
     with team_of(database, tmp_path, ann="curate", bob="curate", cleo="curate") as (ann, bob, cleo):
