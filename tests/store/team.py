@@ -30,6 +30,8 @@ class Server:
     rows: dict[Uid, tuple[int, SyncRow]] = field(default_factory=dict)
     seq: int = 0
     accepted: list[SyncRow] = field(default_factory=list)
+    outdated: list[SyncRow] = field(default_factory=list)
+    """What came after something newer, and was not kept."""
 
     def push(self, rows: list[SyncRow]) -> dict[tuple[Uid, int], int]:
         """Keep what wins; the sequence numbers of what was kept."""
@@ -45,6 +47,8 @@ class Server:
                 self.rows[row.uid] = self.seq, row
                 self.accepted.append(row)
                 kept[row.uid, row.hlc] = self.seq
+            else:
+                self.outdated.append(row)
         return kept
 
     def pull(self, after: int, limit: int = 500) -> list[tuple[int, SyncRow]]:

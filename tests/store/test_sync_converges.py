@@ -26,6 +26,31 @@ def test_a_scope_whose_arrival_was_undone_comes_back_as_the_others_have_it() -> 
     play(BROUGHT_BACK)
 
 
+def test_a_lost_version_is_listed_where_a_newer_one_that_says_the_same_and_never_stood_is_listed() -> None:
+    opened_twice = (
+        Step(0, "write", ("~[db]: redis", "speed", None)),
+        Step(1, "write", ("~[cache]: redis", "speed", None)),
+        Step(1, "close_scope", ("speed",)),
+        *(Step(*one) for one in ((0, "push", (9, True)), (1, "push", (9, True)), (0, "pull", (9,)))),
+        Step(0, "reopen_scope", ("speed",)),
+        Step(1, "reopen_scope", ("speed",)),
+        Step(1, "close_scope", ("speed",)),
+        Step(1, "push", (9, True)),
+    )
+    play(History(1, 2, 0, opened_twice))
+
+
+def test_what_its_author_took_back_is_not_lost_though_the_server_had_something_newer_by_then() -> None:
+    closed_and_undone = (
+        Step(0, "write", ("✓[cache]: redis", "speed", None)),
+        Step(1, "suspect", ("✓[db]: #", "speed")),
+        *(Step(*one) for one in ((0, "push", (9, True)), (1, "push", (9, True)))),
+        Step(0, "undo_last", (1,)),
+        *(Step(*one) for one in ((0, "push", (9, False)), (0, "pull", (9,)))),
+    )
+    play(History(1, 2, 0, closed_and_undone))
+
+
 def test_the_same_seed_makes_the_same_history() -> None:
     seed = random.randrange(2**40)
     assert make_history(seed) == make_history(seed)

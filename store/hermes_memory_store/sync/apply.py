@@ -14,7 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
@@ -85,6 +85,8 @@ ADD_ANCESTORS = "UPDATE sync_rows SET ancestors = ? WHERE theme_id = ? AND uid =
 DESCEND = "UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = 0 WHERE theme_id = ? AND uid = ?"
 
 MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
+
+SENT_BY = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND node = ? AND sent = 1 LIMIT 1"
 
 
 SHADOWS_OF_FACTS = f"""
@@ -226,9 +228,10 @@ class VersionApplier:
             loser = self._row(here)
             self._keep_loser(uid, loser, row, shown_content(here), None if here.sent else UNTOLD)
             # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
-            # was offered to a database in vain is of a machine that may only read there: what it makes would wait for ever.
+            # was offered to a database in vain is of a machine that may only read there, unless others of its versions
+            # arrived and only the answer was lost: what a reader makes would wait for ever.
             is_mine = here.node == self._node and here.rank < row.rank
-            is_sendable = self._is_history or here.sent or not here.offered
+            is_sendable = self._is_history or here.sent or not here.offered or self._has_sent
             if is_mine and is_sendable and comparable_content(loser) == comparable_content(row):
                 self._known.setdefault(uid, set()).update(here.ancestors)
         return True
@@ -243,6 +246,11 @@ class VersionApplier:
             settle_losing_versions(self._conn, self._theme_id, uid, row.ancestors, row if self._is_history else None)
         self.touched.add(uid)
         self.changed += 1
+
+    @cached_property
+    def _has_sent(self) -> bool:
+        """Whether a version of this store's making has arrived."""
+        return self._conn.execute(SENT_BY, (self._theme_id, self._node)).fetchone() is not None
 
     def _row(self, version: Version) -> SyncRow:
         return load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]

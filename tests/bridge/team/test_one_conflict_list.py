@@ -9,9 +9,12 @@ import pytest
 from psycopg.errors import CheckViolation, InsufficientPrivilege, ProgramLimitExceeded
 
 from hermes_memory_bridge.team import shared_conflicts
+from hermes_memory_bridge.team.database.team_server import TeamServer
+from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_store.model import Uid
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.people import THEME, Person, settle, team_of
+from tests.bridge.team.proxy import Proxy
 
 
 def lost(person: Person) -> list[tuple[str | None, str | None]]:
@@ -66,6 +69,28 @@ def test_what_was_settled_offline_does_not_come_back(database: Database, tmp_pat
         bob.exchange()
         settle(cleo, ann)
         assert lost(ann) == lost(bob) == lost(cleo) == []
+
+
+def test_a_decision_whose_sending_broke_off_is_not_forgotten_for_an_equal_version(
+    database: Database, tmp_path: Path
+) -> None:
+    with team_of(database, tmp_path, ann="curate", bob="curate", cleo="curate") as (ann, bob, cleo):
+        ann.write("D[queue]: keep jobs in redis")
+        uid = edit_at_once(database, ann, bob, cleo)
+        settle(ann, bob, cleo)
+        with Proxy(ann.dsn) as proxy, TeamServer(proxy.dsn()) as server:
+            ann.run.run(server)
+            ann.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+            proxy.lose_chance = 1.0
+            with pytest.raises(TeamError):
+                ann.run._push(server, THEME)
+        bob.store.facts.edit(Uid(uid), "x y z")
+        bob.store.facts.edit(Uid(uid), "keep sessions in files")
+        with TeamServer(bob.dsn) as server:
+            bob.run._push(server, THEME)
+        settle(ann, bob, cleo)
+        assert lost(ann) == lost(bob) == lost(cleo) == []
+        assert database.one("SELECT count(*) FROM hm.conflict") == 0
 
 
 def test_a_purge_takes_what_lost_with_it(database: Database, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import uids
@@ -179,18 +180,22 @@ def find_settled(team: Player, lost: list[SyncRow]) -> set[Row]:
     return find_known(team, {(row.uid, hlc) for row in lost for hlc in row.ancestors})
 
 
-def find_known(team: Player, known: set[Row]) -> set[Row]:
+def find_known(team: Player, known: set[Row], kept: Sequence[SyncRow] = ()) -> set[Row]:
     """What is known to whoever knows these versions and what stands.
 
-    Of two that say the same, knowing one is knowing both, and what each was made from.
+    Of two that say the same, knowing one is knowing both, and what each was made from. That holds also of one that the server
+    refused for a newer one: its author changed what he knew, and may have come to say what stands.
+
+    :param kept: those of them that need not have been sent to anybody
     """
+    made = [*team.server.accepted, *team.server.outdated, *kept]
     for _, row in team.server.rows.values():
         known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
     before: set[Row] = set()
     while known - before:
         before = set(known)
-        said = {(row.uid, comparable_content(row)) for row in team.server.accepted if (row.uid, row.hlc) in known}
-        for row in team.server.accepted:
+        said = {(row.uid, comparable_content(row)) for row in made if (row.uid, row.hlc) in known}
+        for row in made:
             if (row.uid, comparable_content(row)) in said:
                 known |= {(row.uid, hlc) for hlc in (row.hlc, *row.ancestors)}
     return known
@@ -199,7 +204,7 @@ def find_known(team: Player, known: set[Row]) -> set[Row]:
 def check_nothing_is_lost(team: Player) -> None:
     """What the server ever accepted still stands, was known to what stands, is kept as a conflict, or was decided."""
     kept = [met.theirs for member in team.members for met in member.store.sync.conflicts(THEME)]
-    known = find_known(team, {(row.uid, hlc) for row in kept for hlc in (row.hlc, *row.ancestors)})
+    known = find_known(team, {(row.uid, hlc) for row in kept for hlc in (row.hlc, *row.ancestors)}, kept)
     stands = {uid: row for uid, (_, row) in team.server.rows.items()}
     for row in team.server.accepted:
         if stands[row.uid].state != 2 and len(stands[row.uid].ancestors) < 16:

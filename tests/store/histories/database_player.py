@@ -50,7 +50,8 @@ class Database(Server):
         done = self.server.push(self.theme, rows[0].node, rows, new_push_token())
         assert not done.ahead, f"the database takes {done.ahead} for ahead of its clock"
         kept = {(row.uid, row.hlc): seq for row, seq in done.accepted if seq is not None}
-        self.accepted += [row for row in rows if (row.uid, row.hlc) in kept]
+        for row in rows:
+            (self.accepted if (row.uid, row.hlc) in kept else self.outdated).append(row)
         return kept
 
     def pull(self, after: int, limit: int = 500) -> list[tuple[int, SyncRow]]:
