@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -65,6 +67,36 @@ def test_after_a_purge_of_one_fact_its_words_stand_nowhere(store: Store, agent: 
     kept = json.loads(store.idempotency_keys.find_answer(THEME, "call-1") or "")
     assert kept["data"] == {"uid": fact.uid, "notation": "(purged)", "status": "created"}
     assert all(check.ok for check in examine_store(store))
+
+
+def test_a_purge_reaches_what_was_left_where_a_row_stood_before_it_moved_to_another_page(
+    store: Store, path: Path
+) -> None:
+    facts = [store.facts.write(THEME, f"V[k{n}]: word{n}x {100 * 'o'}").fact.uid for n in range(24)]
+    moved = dict(list(enumerate(facts))[::2])
+    for n, uid in moved.items():
+        store.facts.edit(uid, f"word{n}x {380 * 'u'}")  # a page gets full, and rows move to the next
+
+    left = {}
+    for n, uid in moved.items():
+        assert store.purge.erase([uid]) == (1, ())
+        left[n] = holders(path.parent, f"word{n}x")
+
+    assert not any(left.values()), left
+
+
+def test_a_purge_that_could_not_write_the_file_anew_says_so(store: Store, path: Path) -> None:
+    kept, fact = (store.facts.write(THEME, f"V[{key}]: {key}").fact for key in ("port", KEY))
+    store.db.lock_timeout_s = 0.05
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        store.db.conn.set_trace_callback(
+            lambda sql: sql == "VACUUM" and not other.in_transaction and other.execute("BEGIN IMMEDIATE")
+        )
+        left = f"{path} (the unused space of its pages: the next purge clears it)"
+        assert store.purge.erase([fact.uid]) == (1, (left,))
+        store.db.conn.set_trace_callback(None)
+    assert store.purge.erase([kept.uid]) == (1, ())
+    assert holders(path.parent, KEY) == []
 
 
 def test_a_purge_of_a_scope_erases_what_one_of_its_facts_would(store: Store, agent: Session, path: Path) -> None:

@@ -420,6 +420,22 @@ def test_a_purge_beats_every_edit_for_ever(ann: Member, bob: Member, server: Ser
     assert not any("marmalade" in str(row) for _, row in server.rows.values())
 
 
+def test_a_purge_elsewhere_reaches_what_was_left_where_a_row_stood_before_it_moved(
+    ann: Member, bob: Member, server: Server
+) -> None:
+    facts = [write(ann, f"V[k{n}]: word{n}x {100 * 'o'}") for n in range(24)]
+    moved = dict(list(enumerate(facts))[::2])
+    for n, uid in moved.items():
+        ann.store.facts.edit(uid, f"word{n}x {380 * 'u'}")
+    converge([ann, bob], server)
+    left = []
+    for n, uid in moved.items():
+        bob.store.purge.facts([uids.parse_uid(uid)])
+        converge([ann, bob], server)
+        left += [n for member in (ann, bob) if f"word{n}x".encode() in member.path.read_bytes()]
+    assert left == []
+
+
 def test_a_purge_takes_the_loser_of_a_conflict_too(ann: Member, bob: Member, server: Server) -> None:
     test_edits_made_at_once_leave_the_loser_to_decide(ann, bob, server)
     (met,) = ann.store.sync.conflicts()

@@ -95,6 +95,19 @@ def test_a_purge_erases_the_vectors_whoever_purges(tmp_path: Path) -> None:
         assert vectors.page("turn", 0, 10) == []
 
 
+def test_a_purge_reaches_what_was_left_where_a_vector_stood_before_it_moved_to_another_page(tmp_path: Path) -> None:
+    db, rows = tmp_path / "memory.db", {}
+    with Vectors(db) as vectors:
+        for number in (*range(0, 160, 2), *range(1, 160, 10)):  # those that come later make the pages full
+            rows[number] = 95 * (1_000_000 + number).to_bytes(4, "big")
+            vectors.save([made(number, bytes([number]), row=rows[number])])
+    left = []
+    for number in (*range(1, 160, 10), *range(0, 160, 2)):
+        assert erase_vectors(db, [bytes([number])])
+        left += [number] if rows[number][:8] in vector_file_path(db).read_bytes() else []
+    assert left == []
+
+
 def test_no_backup_holds_vectors(tmp_path: Path) -> None:
     db = tmp_path / "memory.db"
     with Store.open(db) as store, Vectors(db) as vectors:

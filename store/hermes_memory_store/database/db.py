@@ -75,7 +75,7 @@ class Db:
             self.conn, self.file = connect_to_named_file(path, mode)
             # FULL, not NORMAL: an acknowledged write must survive a power cut.
             self.conn.execute("PRAGMA synchronous = FULL")
-            # What is overwritten or deleted leaves nothing in the file that a later purge would not reach.
+            # What is overwritten or deleted is cleared where it stands; a purge clears what SQLite left of rows that moved.
             self.conn.execute("PRAGMA secure_delete = ON")
             self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 

@@ -178,7 +178,12 @@ class Vectors:
         with self._write_transaction() as conn:
             before = conn.total_changes
             conn.executemany("DELETE FROM vectors WHERE uid = ?", [(uid,) for uid in uids])
-            return count_erased_vectors(conn, before)
+            number = count_erased_vectors(conn, before)
+        if number:
+            with self._lock:
+                # A row that moved to another page was left in the unused space of the former one.
+                self._conn.execute("VACUUM")
+        return number
 
     @contextmanager
     def _write_transaction(self) -> Iterator[sqlite3.Connection]:

@@ -9,8 +9,10 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
+from hermes_memory_store import errors
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
+from hermes_memory_store.database.index_rebuild import vacuum_store
 from hermes_memory_store.database.item_kinds import ItemKind
 
 CopyEraser = Callable[[ItemKind, Collection[bytes], Collection[bytes]], list[Path]]
@@ -30,8 +32,8 @@ class ItemEraser:
     def scrub_items(
         self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes] = ()
     ) -> tuple[str, ...]:
-        """Erase deleted items from old pages of the index, from the log and from the copies; what still holds them because it
-        could not be reached or is damaged.
+        """Erase deleted items from old pages of the index, from the unused space of all pages, from the log and from the copies;
+        what still holds them because it could not be reached or is damaged.
 
         :param wanted: their uids
         :param everywhere: those that are erased for the whole team, of which a copy's store may not have told it
@@ -39,12 +41,27 @@ class ItemEraser:
         with self._db.lock, translate_sqlite_errors(self._db.path):
             with self._db.write_transaction() as conn:
                 is_clean = fulltext.optimize_index(conn, kind)
-            if not self._db.conn.in_transaction:
-                self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
+            is_rewritten = self._db.conn.in_transaction or self._rewrite_file()
         unreached = [str(copy) for copy in self._erase_from_copies(kind, wanted, everywhere)]
         if not is_clean:
             unreached.append(f"{self._db.path} (its damaged full-text index of {kind.table}: run doctor --repair)")
+        if not is_rewritten:
+            unreached.append(f"{self._db.path} (the unused space of its pages: the next purge clears it)")
         return tuple(unreached)
+
+    def _rewrite_file(self) -> bool:
+        """Write the file anew without what its pages and its log hold of erased items; False when it could not be.
+
+        `secure_delete` clears a row where it stands. When SQLite moves rows to another page, their bytes stay in the unused space
+        of the page they were on, and what is erased later is cleared on the other one alone.
+        """
+        try:
+            vacuum_store(self._db)
+        except errors.FileError:  # locked, no space: the purge itself is done
+            return False
+        finally:
+            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
+        return True
 
 
 def delete_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[tuple[int, *tuple[str, ...]]]) -> None:
