@@ -1,7 +1,7 @@
 """Filling in from a transcript what hooks did not bring: in the background, a piece at a time, each message once.
 
-Only what was said while capture was allowed is read: the time of each message decides, once no event waits on disk that may
-tell of a pause. A host may write its file late, even
+Only what was said while capture was allowed is read: the time of each message decides, once no event waits on disk, or to be
+recorded, that may tell of a pause or of the session's end. A host may write its file late, even
 after it has told the session's end, and end the bridge with itself. So a transcript is looked at again for some seconds, at
 the next event of any session of its host, and when a bridge starts.
 """
@@ -16,9 +16,11 @@ from hermes_memory_bridge.hook_service.event_record import captures_subagents
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file
 from hermes_memory_bridge.hook_service.host_habits import LATE_TRANSCRIPTS
 from hermes_memory_bridge.hook_service.host_processes import is_process_alive
+from hermes_memory_bridge.hook_service.session_turns import SessionTurns
 from hermes_memory_bridge.hook_service.transcripts.readable_times import UNREAD, find_horizon, may_read
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
 from hermes_memory_bridge.hook_service.turn_capture import capture_message
+from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
@@ -46,8 +48,10 @@ OLDEST_MS = 7 * DAY_MS
 class TranscriptFilling:
     """Read transcripts of sessions, one after the other."""
 
-    def __init__(self, worker: StoreWorker) -> None:
+    def __init__(self, worker: StoreWorker, turns: SessionTurns, waiting: WaitingEvents) -> None:
         self._worker = worker
+        self._turns = turns
+        self._waiting = waiting
         self._lock = asyncio.Lock()
         self._followed: set[tuple[str, str]] = set()
         self._waited: dict[tuple[str, str], bool] = {}
@@ -116,6 +120,8 @@ class TranscriptFilling:
 
     async def _fill_piece(self, host: str, name: str) -> bool:
         """Bring in one piece; return whether there may be more."""
+        if not await self._settle(host, name):
+            return False
         known = await self._worker.read(lambda store: store.host_sessions.find(host, name))
         if known is None or known.transcript is None or known.transcript_offset == UNREAD:
             return False
@@ -129,11 +135,20 @@ class TranscriptFilling:
             return False
         seen = await self._worker.projects.read(folder) if folder else None
         try:
-            is_recorded = await self._worker.write(lambda store: record_piece(store, known, piece, seen))
+            is_recorded = await self._worker.write(
+                lambda store: not self._turns.is_busy(host, name) and record_piece(store, known, piece, seen)
+            )
         except StoreError as error:
             log.warning("a transcript of %s is read again later: %s", host, error.message)
             return False
         return not (is_recorded and piece.is_last)
+
+    async def _settle(self, host: str, name: str) -> bool:
+        """Wait until all that was heard of a session is recorded, and what waits on disk; return whether it is."""
+        await self._turns.settle(host, name)
+        await self._waiting.settle()
+        self._waiting.wake()  # for what came while the rest was brought in
+        return await self._waiting.settle()
 
 
 def tells_of_transcript(moment: HookMoment) -> bool:
