@@ -19,7 +19,8 @@ from hermes_memory_store.model import Origin, Session
 from hermes_memory_store.store import Store
 
 LATE_MS = 5_000
-"""An event this much older than the last one of its session comes late: it says nothing of the present window."""
+"""An event this much older than the last one of its session comes late: it says nothing of the present window. So does one of
+before the session's end that comes after it."""
 
 ROLES = {"prompt": "user", "turn": "assistant", "compacted": "system"}
 
@@ -36,7 +37,7 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
     origin = moment.find_origin(store)
     with store.attribute(origin):
         known = store.host_sessions.find(event.host, moment.name)
-        late = known is not None and moment.at < known.heard_at - LATE_MS
+        late = known is not None and moment.at < known.heard_at - (0 if known.heard_event == "end" else LATE_MS)
         if late and known is not None and known.session is not None and known.theme is not None:
             session = store.sessions.get(known.theme, known.session)
         else:
@@ -66,17 +67,17 @@ def note_event(
 ) -> HostSession:
     """Note an event of a host's session, and begin its window where the event begins one."""
     event = moment.event
-    heard = event.event
-    said: dict[str, Any] = {"heard_at": moment.at}
+    heard = event.event if known is None or moment.at >= known.heard_at else known.heard_event
+    said: dict[str, Any] = {"heard_at": moment.at if known is None else max(moment.at, known.heard_at)}
     said |= {"pid": moment.process} if moment.process is not None else {}
     said |= {"folder": event.folder} if event.folder else {}
     said |= {"host_version": event.version} if event.version else {}
     if late and known is not None:
-        heard, said = known.heard_event, {"heard_at": known.heard_at}
+        said = {"heard_at": known.heard_at}
     elif event.event == "start":
         said |= {"source": event.source or "startup"}
     said |= note_compaction(moment, known) if not late else {}
-    said |= note_transcript(moment, known) if not late else {}
+    said |= note_transcript(moment, known)
     noted = store.host_sessions.note(event.host, moment.name, heard, theme=moment.theme, session=session.name, **said)
     if not late and event.event == "start" and begins_window(moment, known):
         store.host_sessions.begin_window(noted, at=moment.at)

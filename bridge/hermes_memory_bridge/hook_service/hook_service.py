@@ -2,7 +2,8 @@
 
 What is given is chosen by one read, before anything of the event is captured. The answer is sent at once; what it gave counts as
 given only once it reached the hook's socket, for a hook that has stopped waiting gives nothing to its host. A message that
-is to be kept lies in the folder of waiting records before its prompt is answered, so that no end of this process loses it.
+is to be kept, or a pause, lies in the folder of waiting records before its prompt is answered, so that no end of this process
+loses it.
 Events that take no answer are answered once they are committed. One session's events are answered and recorded in the order in
 which they came, however long that takes: a hook that has stopped waiting leaves its event on disk.
 """
@@ -87,7 +88,7 @@ class HookService:
         if moment.name:  # where nobody can tell windows apart, nothing counts as given
             moment = replace(moment, pending=tuple(turn.pending))
         givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
-        spooled = await self._spool(moment)
+        spooled = await self._spool(moment, turn)
 
         def follow(delivered: bool) -> None:
             given = givings if delivered else []
@@ -208,12 +209,22 @@ class HookService:
 
         self.worker.run_in_background(fill_then())
 
-    async def _spool(self, moment: HookMoment) -> str | None:
-        """Lay a message that is to be kept onto the disk; return the name by which its record is removed."""
-        if moment.event.event != "prompt" or not moment.may_capture:
+    async def _spool(self, moment: HookMoment, turn: SessionTurn) -> str | None:
+        """Lay a message that is to be kept onto the disk, or that nothing may be kept any more.
+
+        Returns the name by which the record is removed.
+        """
+        if moment.may_capture:
+            is_wanted = moment.event.event == "prompt"
+        else:
+            known = await self.worker.read(lambda store: store.host_sessions.find(moment.event.host, moment.name))
+            is_wanted = turn.is_recording or (known is not None and known.capture_from is not None)
+        if not is_wanted:
             return None
         name = uuid.uuid4().hex
-        record = {**moment.event.to_wire(), "at": moment.at, "spooled": name}
+        record = {**moment.event.to_wire(), "at": moment.at, "capture": moment.may_capture, "spooled": name}
+        if not moment.may_capture:
+            record["text"] = ""
         return name if await self.waiting.add(name, record) else None
 
 

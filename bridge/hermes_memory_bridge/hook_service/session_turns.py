@@ -25,7 +25,12 @@ class SessionTurn:
     @property
     def is_busy(self) -> bool:
         """Check whether an event is being answered or recorded."""
-        return self.lock.locked() or (self.record is not None and not self.record.done())
+        return self.lock.locked() or self.is_recording
+
+    @property
+    def is_recording(self) -> bool:
+        """Check whether an event that was answered, or will be once it is recorded, is not recorded."""
+        return self.record is not None and not self.record.done()
 
 
 class SessionTurns:

@@ -18,6 +18,7 @@ from hermes_memory_bridge.hook_service.hook_service import HookService
 from hermes_memory_bridge.hook_service.transcripts import transcript_filling
 from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, to_event
 
@@ -127,6 +128,18 @@ async def test_a_pause_that_is_heard_while_a_piece_of_the_transcript_is_being_ke
         await talk.prompt(1, "paused words", capture=False)
     await filling
     assert await talk.said() == ["a question"]
+
+
+async def test_a_pause_is_on_the_disk_without_its_words_before_its_prompt_is_answered(talk: Talk, db: Path) -> None:
+    async with talk.slow_disk():
+        await talk.prompt(0, "a question")
+        await talk.prompt(1, "paused words", capture=False)
+        waiting = [waiting_records.read_record(path) or {} for path in waiting_records.list_waiting(db)]
+        assert [(one["text"], one["capture"]) for one in waiting] == [("a question", True), ("", False)]
+    assert await talk.said() == ["a question"]
+    assert waiting_records.list_waiting(db) == []
+    await talk.prompt(2, "paused on", capture=False)
+    assert waiting_records.list_waiting(db) == [], "no time is open that it could end"
 
 
 async def test_a_session_has_ended_however_long_the_record_of_its_prompt_takes(talk: Talk) -> None:
