@@ -12,6 +12,7 @@ import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
+from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, send_event, to_event
 from tests.bridge.running import bridge, until
@@ -150,6 +151,20 @@ def test_a_pause_that_came_late_onto_the_disk_holds(allowed: Path, talk: Talk, h
         talk.write(("assistant", "A keeper."), 31)
         talk.tell(places, "end", 32)
         wait_for(allowed, QUESTION, ("user", "Who painted it?"), ("assistant", "A keeper."))
+
+
+def test_a_pause_of_which_no_event_tells_holds(allowed: Path, talk: Talk) -> None:
+    with bridge(allowed) as places:
+        talk.tell(places, "prompt", 1, QUESTION[1])
+        for begin, end in ((3, 4), (5, 7)):
+            pause_capture(allowed, now=round((talk.began + begin) * 1000))
+            resume_capture(allowed, now=round((talk.began + end) * 1000))
+        talk.write(ANSWER, 2)
+        talk.write(("user", "paused words"), 3)
+        talk.write(("assistant", "paused answer"), 6)
+        talk.write(("assistant", "A keeper."), 7)
+        talk.tell(places, "end", 8)
+        wait_for(allowed, QUESTION, ANSWER, ("assistant", "A keeper."))
 
 
 def test_a_pause_that_comes_onto_the_disk_twice_ends_no_later_time(allowed: Path, talk: Talk) -> None:

@@ -1,9 +1,9 @@
 """Filling in from a transcript what hooks did not bring: in the background, a piece at a time, each message once.
 
-Only what was said while capture was allowed is read: the time of each message decides, once no event waits on disk, or to be
-recorded, that may tell of a pause or of the session's end. A host may write its file late, even
-after it has told the session's end, and end the bridge with itself. So a transcript is looked at again for some seconds, at
-the next event of any session of its host, and when a bridge starts.
+Only what was said while capture was allowed is read: the time of each message decides. No pause of the person's is read, whether
+or not an event was heard in it. Nothing is read before all events are recorded that wait on disk or were heard: one may tell
+of a folder that was switched off, or of the session's end. A host may write its file late, even after it has told the session's
+end, and end the bridge with itself. So a transcript is looked at again for some seconds, at the next event of any session of its host, and when a bridge starts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.hosts.capture_switch import CaptureSwitch, load_capture_switch, may_capture
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
@@ -136,7 +136,10 @@ class TranscriptFilling:
         seen = await self._worker.projects.read(folder) if folder else None
         try:
             is_recorded = await self._worker.write(
-                lambda store: not self._turns.is_busy(host, name) and record_piece(store, known, piece, seen)
+                lambda store: (
+                    not self._turns.is_busy(host, name)
+                    and record_piece(store, known, piece, seen, load_capture_switch(self._worker.path))
+                )
             )
         except StoreError as error:
             log.warning("a transcript of %s is read again later: %s", host, error.message)
@@ -167,13 +170,16 @@ def is_grown(known: HostSession) -> bool:
     return known.transcript is not None and measure_file(known.transcript) not in (0, known.transcript_offset)
 
 
-def record_piece(store: Store, read: HostSession, piece: TranscriptPiece, seen: ProjectSighting | None) -> bool:
+def record_piece(
+    store: Store, read: HostSession, piece: TranscriptPiece, seen: ProjectSighting | None, switch: CaptureSwitch
+) -> bool:
     """Capture the messages of a piece that are not known, and note how far the transcript was read. Within a write.
 
     Returns False where an event that came meanwhile says otherwise what may be kept, so that the piece must be read again.
 
     :param read: the session as it was when the piece was read
     :param seen: what its folder shows
+    :param switch: tells when capture was stopped
     """
     known = store.host_sessions.find(read.host, read.name)
     if known is None or known.session is None or known.theme is None:
@@ -187,7 +193,7 @@ def record_piece(store: Store, read: HostSession, piece: TranscriptPiece, seen: 
     origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
     with store.attribute(origin):
         for one in piece.messages:
-            if one.at is None or not may_read(known, one.at):
+            if one.at is None or not may_read(known, one.at) or switch.was_stopped(one.at):
                 continue
             if one.agent and not captures_subagents(store, session):
                 continue
