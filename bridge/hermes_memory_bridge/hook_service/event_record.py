@@ -11,7 +11,12 @@ from hermes_memory_bridge.hook_service.hook_sessions import HookSessions
 from hermes_memory_bridge.hook_service.host_habits import SILENT_COMPACTIONS
 from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
 from hermes_memory_bridge.hook_service.transcripts.readable_times import note_transcript
-from hermes_memory_bridge.hook_service.turn_capture import capture_message, to_spoken_text, to_summary_origin
+from hermes_memory_bridge.hook_service.turn_capture import (
+    capture_message,
+    captures_subagents,
+    to_spoken_text,
+    to_summary_origin,
+)
 from hermes_memory_bridge.hook_service.window_texts import make_start_giving
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.hosts.host_turns import HostTurns
@@ -149,11 +154,6 @@ def record_message(store: Store, moment: HookMoment, session: Session, known: Ho
     if not to_spoken_text(text):
         return True
     return capture_message(store, known, session, role, text, at=moment.at, turn=event.turn, origin=origin)
-
-
-def captures_subagents(store: Store, session: Session) -> bool:
-    """Check whether the theme keeps what its agents' subagents say."""
-    return store.policies.for_theme(session.theme).capture_subagents
 
 
 def remove_given_lines(store: Store, known: HostSession, summary: str) -> str:

@@ -3,7 +3,8 @@
 Only what was said while capture was allowed is read: the time of each message decides. No pause of the person's is read, whether
 or not an event was heard in it. Nothing is read before all events are recorded that wait on disk or were heard: one may tell
 of a folder that was switched off, or of the session's end. A host may write its file late, even after it has told the session's
-end, and end the bridge with itself. So a transcript is looked at again for some seconds, at the next event of any session of its host, and when a bridge starts.
+end, and end the bridge with itself. So a transcript is looked at again for some seconds, at the next event of any
+session of its host, and when a bridge starts.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from hermes_memory_bridge.hook_service.event_record import captures_subagents
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file
 from hermes_memory_bridge.hook_service.host_habits import LATE_TRANSCRIPTS
 from hermes_memory_bridge.hook_service.host_processes import is_process_alive
 from hermes_memory_bridge.hook_service.session_turns import SessionTurns
 from hermes_memory_bridge.hook_service.transcripts.readable_times import UNREAD, find_horizon, may_read
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
-from hermes_memory_bridge.hook_service.turn_capture import capture_message
+from hermes_memory_bridge.hook_service.turn_capture import capture_message, captures_subagents
 from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
