@@ -66,8 +66,11 @@ def was_given_by_bridge(store: str, event: HookEvent) -> bool:
 
 
 def needs_record(event: HookEvent) -> bool:
-    """Check whether an event that no bridge took must wait: to be kept, or as the record of what was given."""
-    return event.capture or event.given is not None or event.event in ("start", "end")
+    """Check whether an event that no bridge took must wait: to be kept, as the record of what was given, or of a pause.
+
+    A transcript is read up to the times of which nobody has told that nothing might be kept.
+    """
+    return event.capture or event.given is not None or event.event in ("start", "end") or bool(event.transcript)
 
 
 def leave_record(store: str, event: HookEvent) -> bool:

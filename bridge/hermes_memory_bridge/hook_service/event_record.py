@@ -11,7 +11,12 @@ from hermes_memory_bridge.hook_service.hook_sessions import HookSessions
 from hermes_memory_bridge.hook_service.host_habits import SILENT_COMPACTIONS
 from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
 from hermes_memory_bridge.hook_service.transcripts.readable_times import note_transcript
-from hermes_memory_bridge.hook_service.turn_capture import capture_message, to_spoken_text, to_summary_origin
+from hermes_memory_bridge.hook_service.turn_capture import (
+    capture_message,
+    captures_subagents,
+    to_spoken_text,
+    to_summary_origin,
+)
 from hermes_memory_bridge.hook_service.window_texts import make_start_giving
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.hosts.host_turns import HostTurns
@@ -19,7 +24,8 @@ from hermes_memory_store.model import Origin, Session
 from hermes_memory_store.store import Store
 
 LATE_MS = 5_000
-"""An event this much older than the last one of its session comes late: it says nothing of the present window."""
+"""An event this much older than the last one of its session comes late: it says nothing of the present window. So does one of
+before the session's end that comes after it."""
 
 ROLES = {"prompt": "user", "turn": "assistant", "compacted": "system"}
 
@@ -36,7 +42,7 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
     origin = moment.find_origin(store)
     with store.attribute(origin):
         known = store.host_sessions.find(event.host, moment.name)
-        late = known is not None and moment.at < known.heard_at - LATE_MS
+        late = known is not None and moment.at < known.heard_at - (0 if known.heard_event == "end" else LATE_MS)
         if late and known is not None and known.session is not None and known.theme is not None:
             session = store.sessions.get(known.theme, known.session)
         else:
@@ -66,17 +72,17 @@ def note_event(
 ) -> HostSession:
     """Note an event of a host's session, and begin its window where the event begins one."""
     event = moment.event
-    heard = event.event
-    said: dict[str, Any] = {"heard_at": moment.at}
+    heard = event.event if known is None or moment.at >= known.heard_at else known.heard_event
+    said: dict[str, Any] = {"heard_at": moment.at if known is None else max(moment.at, known.heard_at)}
     said |= {"pid": moment.process} if moment.process is not None else {}
     said |= {"folder": event.folder} if event.folder else {}
     said |= {"host_version": event.version} if event.version else {}
     if late and known is not None:
-        heard, said = known.heard_event, {"heard_at": known.heard_at}
+        said = {"heard_at": known.heard_at}
     elif event.event == "start":
         said |= {"source": event.source or "startup"}
     said |= note_compaction(moment, known) if not late else {}
-    said |= note_transcript(moment, known) if not late else {}
+    said |= note_transcript(moment, known)
     noted = store.host_sessions.note(event.host, moment.name, heard, theme=moment.theme, session=session.name, **said)
     if not late and event.event == "start" and begins_window(moment, known):
         store.host_sessions.begin_window(noted, at=moment.at)
@@ -148,11 +154,6 @@ def record_message(store: Store, moment: HookMoment, session: Session, known: Ho
     if not to_spoken_text(text):
         return True
     return capture_message(store, known, session, role, text, at=moment.at, turn=event.turn, origin=origin)
-
-
-def captures_subagents(store: Store, session: Session) -> bool:
-    """Check whether the theme keeps what its agents' subagents say."""
-    return store.policies.for_theme(session.theme).capture_subagents
 
 
 def remove_given_lines(store: Store, known: HostSession, summary: str) -> str:

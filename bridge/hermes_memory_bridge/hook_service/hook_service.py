@@ -2,8 +2,10 @@
 
 What is given is chosen by one read, before anything of the event is captured. The answer is sent at once; what it gave counts as
 given only once it reached the hook's socket, for a hook that has stopped waiting gives nothing to its host. A message that
-is to be kept lies in the folder of waiting records before its prompt is answered, so that no end of this process loses it.
-Events that take no answer are answered once they are committed.
+is to be kept, or a pause, lies in the folder of waiting records before its prompt is answered, so that no end of this process
+loses it.
+Events that take no answer are answered once they are committed. One session's events are answered and recorded in the order in
+which they came, however long that takes: a hook that has stopped waiting leaves its event on disk.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_fi
 from hermes_memory_bridge.hook_service.hook_sessions import RENEWAL_S, HookSessions, renew_living
 from hermes_memory_bridge.hook_service.host_processes import find_host_process
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
-from hermes_memory_bridge.hook_service.transcript_filling import TranscriptFilling
-from hermes_memory_bridge.hook_service.waiting_events import SHORT_SETTLING_S, WaitingEvents
+from hermes_memory_bridge.hook_service.session_turns import SessionTurn, SessionTurns
+from hermes_memory_bridge.hook_service.transcripts.transcript_filling import TranscriptFilling
+from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.followed_answer import FollowedAnswer
 from hermes_memory_bridge.runtime.place_resolution import find_sighting_theme
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
@@ -43,28 +46,6 @@ log = logging.getLogger(__name__)
 QUICK = frozenset({"start", "prompt"})
 """Events whose answer a person waits for; the others are answered when they are on the disk."""
 
-TURN_S = 0.1
-"""How long an event waits for the one before it in its session: then it is given what that one was given, too."""
-
-MOST_SESSIONS = 10_000
-"""Sessions whose events take turns."""
-
-
-class SessionTurn:
-    """The order of one session's events."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.pending: list[Giving] = []
-        """What was given and is not committed yet."""
-        self.record: asyncio.Task[None] | None = None
-        """The record of the last event that was answered before it was recorded; it follows those before it."""
-
-    @property
-    def is_busy(self) -> bool:
-        """Check whether an event is being answered or recorded."""
-        return self.lock.locked() or bool(self.pending) or (self.record is not None and not self.record.done())
-
 
 class HookService:
     """Answer and record events of hosts."""
@@ -73,9 +54,9 @@ class HookService:
         """:param connections: returns the MCP connections of the bridge"""
         self.worker = worker
         self.sessions = HookSessions(connections)
-        self.transcripts = TranscriptFilling(worker)
+        self.turns = SessionTurns()
         self.waiting = WaitingEvents(str(worker.path), self.record_waiting)
-        self._turns: dict[tuple[str, str], SessionTurn] = {}
+        self.transcripts = TranscriptFilling(worker, self.turns, self.waiting)
         self._is_warm = False
 
     async def answer(self, arguments: Any) -> dict[str, Any]:
@@ -84,35 +65,44 @@ class HookService:
         :raises ArgumentError: it is none
         :raises ThemeError: it names a theme that cannot be one
         """
-        moment = await self.to_moment(parse_event(arguments))
-        self.waiting.wake()
-        if moment.event.event not in QUICK:
-            await self._settle_record(moment)
-            await self.waiting.settle(SHORT_SETTLING_S)
-            givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
-            await self._record(moment, givings)
-            return to_answer(join_givings(givings))
-        turn = SessionTurn()
-        if moment.name:  # where nobody can tell windows apart, nothing counts as given
-            turn = self._turns.setdefault((moment.event.host, moment.name), turn)
-        is_held = await acquire_soon(turn.lock)
+        event = parse_event(arguments)
+        process = find_host_process(event.pids)
+        turn = self.turns.find(event.host, to_session_name(event, process))
+        await turn.lock.acquire()
         try:
-            moment = replace(moment, pending=tuple(turn.pending))
-            givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
-            spooled = await self._spool(moment)
+            moment = await self.to_moment(event, process)
+            self.waiting.wake()
+            if event.event in QUICK:
+                return await self._answer_then_record(moment, turn)
+            record = turn.record = self.worker.run_in_background(self._record_then_answer(moment, turn.record))
         except BaseException:
-            if is_held:
-                turn.lock.release()
+            turn.lock.release()
             raise
+        turn.lock.release()
+        await asyncio.wait([record])  # whoever stops waiting does not stop it
+        answer: dict[str, Any] = record.result()
+        return answer
+
+    async def _answer_then_record(self, moment: HookMoment, turn: SessionTurn) -> FollowedAnswer:
+        """Answer an event. The session's next one is answered once it is known whether this answer arrived."""
+        if moment.name:  # where nobody can tell windows apart, nothing counts as given
+            moment = replace(moment, pending=tuple(turn.pending))
+        givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
+        spooled = await self._spool(moment, turn)
 
         def follow(delivered: bool) -> None:
             given = givings if delivered else []
             turn.pending += given
-            if is_held:
-                turn.lock.release()
             turn.record = self.worker.run_in_background(self._finish(moment, given, spooled, turn, turn.record))
+            turn.lock.release()
 
         return FollowedAnswer(to_answer(join_givings(givings)), follow)
+
+    async def _record_then_answer(self, moment: HookMoment, before: asyncio.Task[Any] | None) -> dict[str, Any]:
+        await self._settle(before)
+        givings = await self.worker.read(lambda store: choose_givings(store, self.sessions, moment))
+        await self._record(moment, givings)
+        return to_answer(join_givings(givings))
 
     async def keep(self) -> None:
         """Bring in what waits, and renew the leases of sessions whose host lives; run until cancelled."""
@@ -130,7 +120,7 @@ class HookService:
         """Record an event that waited on disk; return once it is committed. One that cannot be an event is dropped."""
         try:
             event = parse_event(record)
-            moment = replace(await self.to_moment(event), transcript_size=0)
+            moment = replace(await self.to_moment(event, find_host_process(event.pids)), transcript_size=0)
         except (StoreError, ValueError) as error:
             log.warning("a record of a hook is dropped: %s", error)
             return
@@ -149,14 +139,14 @@ class HookService:
             self.transcripts.note_waited(moment)
             self._fill_once_settled(self.transcripts.fill_waited)
 
-    async def to_moment(self, event: HookEvent) -> HookMoment:
+    async def to_moment(self, event: HookEvent, process: int | None) -> HookMoment:
         """Return an event with what the machine tells about it, and its theme.
 
+        :param process: the process of its host
         :raises ThemeError: it names a theme that cannot be one
         """
         folder = parse_folder(event.folder)
         seen = None if folder is None else await self.worker.projects.read(folder)
-        process = find_host_process(event.pids)
         allowed = event.capture and may_capture(str(self.worker.path), event.host, folder or "").allowed
         at = to_event_time(event, self.worker.store.clock())
         size = measure_file(event.transcript) if event.transcript else 0
@@ -178,34 +168,30 @@ class HookService:
             log.warning("the theme of a folder could not be written down, so default is used: %s", error.message)
             return DEFAULT
 
-    async def _settle_record(self, moment: HookMoment) -> None:
-        """Wait until the session's events of before are recorded: a turn must not come before its prompt."""
-        turn = self._turns.get((moment.event.host, moment.name))
-        if turn is not None and turn.record is not None:
-            await asyncio.wait([turn.record], timeout=SHORT_SETTLING_S)
-
     async def _finish(
         self,
         moment: HookMoment,
         givings: Sequence[Giving],
         spooled: str | None,
         turn: SessionTurn,
-        before: asyncio.Task[None] | None,
+        before: asyncio.Task[Any] | None,
     ) -> None:
-        if before is not None:
-            await asyncio.wait([before])
         try:
-            await self.waiting.settle()  # what waits was before it
+            await self._settle(before)
             await self._record(moment, givings)
         finally:
             turn.pending = [giving for giving in turn.pending if not any(giving is one for one in givings)]
-            if len(self._turns) > MOST_SESSIONS:
-                self._turns = {key: one for key, one in self._turns.items() if one.is_busy}
         if spooled is not None:
             await self.waiting.remove(spooled)
         if not self._is_warm:  # the first prompt follows the first start, and has less time
             self._is_warm = True
             await self.worker.read(lambda store: find_message_facts(store, moment.theme, "the words of a prompt"))
+
+    async def _settle(self, before: asyncio.Task[Any] | None) -> None:
+        """Wait until what was before an event is recorded: its session's events, and what waited on disk."""
+        if before is not None:
+            await asyncio.wait([before])
+        await self.waiting.settle()
 
     async def _record(self, moment: HookMoment, givings: Sequence[Giving]) -> None:
         await self.worker.write(lambda store: record_event(store, self.sessions, moment, givings))
@@ -218,17 +204,27 @@ class HookService:
         """Read transcripts in the background once no event waits on disk: one that does may tell of a pause."""
 
         async def fill_then() -> None:
-            if await self.waiting.settle(None):
+            if await self.waiting.settle():
                 await fill()
 
         self.worker.run_in_background(fill_then())
 
-    async def _spool(self, moment: HookMoment) -> str | None:
-        """Lay a message that is to be kept onto the disk; return the name by which its record is removed."""
-        if moment.event.event != "prompt" or not moment.may_capture:
+    async def _spool(self, moment: HookMoment, turn: SessionTurn) -> str | None:
+        """Lay a message that is to be kept onto the disk, or that nothing may be kept any more.
+
+        Returns the name by which the record is removed.
+        """
+        if moment.may_capture:
+            is_wanted = moment.event.event == "prompt"
+        else:
+            known = await self.worker.read(lambda store: store.host_sessions.find(moment.event.host, moment.name))
+            is_wanted = turn.is_recording or (known is not None and known.capture_from is not None)
+        if not is_wanted:
             return None
         name = uuid.uuid4().hex
-        record = {**moment.event.to_wire(), "at": moment.at, "spooled": name}
+        record = {**moment.event.to_wire(), "at": moment.at, "capture": moment.may_capture, "spooled": name}
+        if not moment.may_capture:
+            record["text"] = ""
         return name if await self.waiting.add(name, record) else None
 
 
@@ -245,12 +241,3 @@ def parse_event(arguments: Any) -> HookEvent:
 def to_answer(text: str) -> dict[str, Any]:
     """Return the line that a hook gets."""
     return {"hermes-memory": 1, "text": text, "tokens": estimate_tokens(text)}
-
-
-async def acquire_soon(lock: asyncio.Lock) -> bool:
-    """Acquire a lock within `TURN_S`; return whether that was possible."""
-    try:
-        async with asyncio.timeout(TURN_S):
-            return await lock.acquire()
-    except TimeoutError:
-        return False

@@ -67,6 +67,11 @@ def capture_message(
     return True
 
 
+def captures_subagents(store: Store, session: Session) -> bool:
+    """Check whether the theme keeps what its agents' subagents say."""
+    return store.policies.for_theme(session.theme).capture_subagents
+
+
 def to_spoken_text(text: str) -> str:
     """Return what somebody said of a message: without what we gave, what the host added, and half characters."""
     whole = text.encode(errors="replace").decode().replace("\0", "")

@@ -12,12 +12,6 @@ from hermes_memory_store.hosts import waiting_records
 
 log = logging.getLogger(__name__)
 
-SETTLING_S = 5.0
-"""How long an event whose answer is sent waits at most for those before it to be recorded."""
-
-SHORT_SETTLING_S = 0.4
-"""The same, where a hook waits for the record: it gives up after 1 s."""
-
 
 class WaitingEvents:
     """Add records, and bring in those of others one after the other, each erased once it is committed."""
@@ -47,15 +41,12 @@ class WaitingEvents:
         if self._draining is None or self._draining.done():
             self._draining = asyncio.get_running_loop().create_task(self.drain())
 
-    async def settle(self, most_s: float | None = SETTLING_S) -> bool:
-        """Wait until what waits has come in; return whether it has.
-
-        :param most_s: how long at most, seconds; None for as long as it takes
-        """
+    async def settle(self) -> bool:
+        """Wait until what waits has come in; return whether it has."""
         if self._draining is None:
             return True
         if not self._draining.done():
-            await asyncio.wait([self._draining], timeout=most_s)
+            await asyncio.wait([self._draining])
         drained = self._draining
         return drained.done() and not drained.cancelled() and drained.exception() is None and drained.result()
 

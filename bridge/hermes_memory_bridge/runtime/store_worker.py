@@ -92,7 +92,7 @@ class StoreWorker:
         """Keeps the secrets that are masked."""
         self.store = open_current_store(self.path, clock=clock, vault=vault)
         self._set_up_store()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self.metrics = BridgeMetrics()
         self.calls = CallLog()
         self.projects = ProjectReader()
@@ -163,7 +163,7 @@ class StoreWorker:
         """Run a write job in the background."""
         self._waiting.put(QueuedWrite(job, False, log_future_failure))
 
-    def run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def run_in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a coroutine in the background and log its errors; return its task."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
@@ -352,7 +352,7 @@ def log_future_failure(_: Any, error: BaseException | None) -> None:
         log.error("a write in the background failed: %s", error, exc_info=error)
 
 
-def log_task_failure(task: asyncio.Task[None]) -> None:
+def log_task_failure(task: asyncio.Task[Any]) -> None:
     """Log the error of a task that nobody awaits."""
     error = None if task.cancelled() else task.exception()
     if error is not None:

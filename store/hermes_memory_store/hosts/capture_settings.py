@@ -12,6 +12,7 @@ from pathlib import Path
 from hermes_memory_store import errors
 from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.hosts.capture_switch import (
+    KEPT_STOPS_MS,
     UNTIL_RESUMED,
     CaptureSwitch,
     load_capture_switch,
@@ -72,23 +73,30 @@ def pause_capture(
     def turn(switch: CaptureSwitch) -> None:
         switch.paused_until = UNTIL_RESUMED if duration_ms is None else to_now(now) + duration_ms
 
-    return change_capture_switch(store_path, turn)
+    return change_capture_switch(store_path, turn, now=now)
 
 
-def resume_capture(store_path: str | os.PathLike[str]) -> CaptureSwitch:
-    """End a pause. Returns what holds then. :raises FileError: the switch cannot be written"""
+def resume_capture(store_path: str | os.PathLike[str], *, now: int | None = None) -> CaptureSwitch:
+    """End a pause. Returns what holds then.
+
+    :param now: as of `pause_capture`
+    :raises FileError: the switch cannot be written
+    """
 
     def turn(switch: CaptureSwitch) -> None:
         switch.paused_until = None
 
-    return change_capture_switch(store_path, turn)
+    return change_capture_switch(store_path, turn, now=now)
 
 
-def change_capture_switch(store_path: str | os.PathLike[str], change: Callable[[CaptureSwitch], None]) -> CaptureSwitch:
+def change_capture_switch(
+    store_path: str | os.PathLike[str], change: Callable[[CaptureSwitch], None], *, now: int | None = None
+) -> CaptureSwitch:
     """Change the switch of a store in one step, however many programs do so. Returns what holds then.
 
     A damaged file may have said that capture is off, so what replaces it says so, unless the change ends that.
 
+    :param now: UTC milliseconds; the system's clock unless given
     :raises FileError: the switch cannot be written
     """
     path = Path(to_capture_path(store_path))
@@ -98,13 +106,30 @@ def change_capture_switch(store_path: str | os.PathLike[str], change: Callable[[
             switch = load_capture_switch(store_path)
             if switch.trouble:
                 switch = CaptureSwitch(off=True)
+            at = to_now(now)
+            was_stopped = switch.off or switch.is_paused(at)
             change(switch)
+            note_stop(switch, at, was_stopped)
             with atomic_write(path, encoding="utf-8", encoding_errors="surrogateescape") as file:
                 json.dump(switch.to_document(), file, indent=2)
                 file.write("\n")
     except OSError as error:
         raise errors.FileError(f"{path} cannot be written: {error.strerror or error}", path) from error
     return switch
+
+
+def note_stop(switch: CaptureSwitch, at: int, was_stopped: bool) -> None:
+    """Note in a switch that was just changed when nothing may be kept. :param at: UTC milliseconds"""
+    stops = [stop for stop in switch.stops if stop[1] is None or stop[1] > at - KEPT_STOPS_MS]
+    if was_stopped and stops:
+        stops[-1][1] = at
+    if switch.off or switch.is_paused(at):
+        end = None if switch.off or switch.paused_until == UNTIL_RESUMED else switch.paused_until
+        if was_stopped and stops:
+            stops[-1][1] = end
+        else:
+            stops.append([at, end])
+    switch.stops = stops
 
 
 @contextmanager

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 OFF_FILE = ".hermes-memory-off"
 """The name of a file, or folder, that stops capture in its folder and below."""
 
+KEPT_STOPS_MS = 8 * 86_400_000
+"""How long it is known that capture was stopped: longer than a transcript may be read after it was written."""
+
 UNTIL_RESUMED = -1
 """`paused_until` of a pause without an end."""
 
@@ -42,7 +45,7 @@ class CaptureRuling:
 class CaptureSwitch:
     """What the file of a store says. Without a file: nobody was allowed, nothing is off."""
 
-    __slots__ = ("folders", "hosts", "off", "paused_until", "trouble")
+    __slots__ = ("folders", "hosts", "off", "paused_until", "stops", "trouble")
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class CaptureSwitch:
         off: bool = False,
         paused_until: int | None = None,
         folders: list[str] | None = None,
+        stops: list[list[int | None]] | None = None,
         trouble: str = "",
     ) -> None:
         self.hosts = hosts or {}
@@ -60,16 +64,26 @@ class CaptureSwitch:
         """UTC milliseconds, `UNTIL_RESUMED`, or None."""
         self.folders = folders or []
         """Absolute paths, links resolved: nothing is kept in them, nor below."""
+        self.stops = stops or []
+        """When nothing at all might be kept: since when and until when, UTC milliseconds; None where nobody has ended it.
+
+        What is read later, such as a transcript, is not read of these times. Those of more than `KEPT_STOPS_MS` ago are left out.
+        """
         self.trouble = trouble
         """Why the file cannot be read; it then allows nothing."""
 
     def to_document(self) -> dict[str, Any]:
         """Return what the file of a store says, as `parse_capture_switch` reads it."""
-        return {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
+        said = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
+        return {**said, "stops": self.stops} if self.stops else said
 
     def is_paused(self, now: int) -> bool:
         """Check whether a pause lasts. :param now: UTC milliseconds"""
         return self.paused_until is not None and (self.paused_until == UNTIL_RESUMED or now < self.paused_until)
+
+    def was_stopped(self, at: int) -> bool:
+        """Check whether nothing at all might be kept at a moment of before. :param at: UTC milliseconds"""
+        return any(begin <= at and (end is None or at < end) for begin, end in self.stops if begin is not None)
 
     def find_general_stop(self, now: int) -> str:
         """Return why nothing at all may be kept; empty when something may. :param now: UTC milliseconds"""
@@ -142,8 +156,18 @@ def parse_capture_switch(said: bytes) -> CaptureSwitch:
         raise ValueError("no time")
     if not all(isinstance(folder, str) for folder in folders):
         raise ValueError("no path")
+    stops = document.get("stops", [])
+    if not isinstance(stops, list) or not all(is_stop(stop) for stop in stops):
+        raise ValueError("no times")
     answers = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
-    return CaptureSwitch(answers, off=off, paused_until=paused, folders=folders)
+    return CaptureSwitch(answers, off=off, paused_until=paused, folders=folders, stops=stops)
+
+
+def is_stop(value: object) -> bool:
+    """Check whether a JSON value is one of a switch's `stops`."""
+    if not isinstance(value, list) or len(value) != 2 or not all(type(one) in (int, type(None)) for one in value):
+        return False
+    return value[0] is not None
 
 
 def find_folder_stop(switch: CaptureSwitch, folder: str) -> str:

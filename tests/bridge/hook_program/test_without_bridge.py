@@ -124,10 +124,14 @@ def test_a_theme_that_is_named_wins(store: Path, fact: str) -> None:
     assert FACT not in text
 
 
-def test_what_must_wait_is_what_is_kept_or_was_given() -> None:
+def test_what_must_wait_is_what_is_kept_or_was_given_or_tells_of_a_pause(store: Path) -> None:
     allowed = HookEvent("codex", "turn", text="x", capture=True)
     refused = HookEvent("codex", "turn", text="x")
     given = HookEvent("codex", "prompt", given={"uids": [], "tokens": 1, "kind": "prompt"})
     assert [needs_record(event) for event in (allowed, refused, given)] == [True, False, True]
     assert needs_record(HookEvent("codex", "start"))
     assert needs_record(HookEvent("codex", "end"))
+    paused = HookEvent("codex", "prompt", text="paused words", transcript="/w/session.jsonl")
+    assert needs_record(paused)
+    assert leave_record(str(store), paused)
+    assert newest_record(store)["text"] == ""

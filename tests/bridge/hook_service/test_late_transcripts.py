@@ -12,6 +12,7 @@ import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
+from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import allow_capture, send_event, to_event
 from tests.bridge.running import bridge, until
@@ -136,6 +137,56 @@ def test_a_pause_that_still_waits_on_disk_is_not_read_before_it_is_known(allowed
         wait_for(allowed, QUESTION, ANSWER)
         until(lambda: not waiting_records.list_waiting(str(allowed)), "the end of what waited")
     assert sorted(said(allowed)) == sorted((QUESTION, ANSWER))
+
+
+@pytest.mark.parametrize("heard", [6, 20])
+def test_a_pause_that_came_late_onto_the_disk_holds(allowed: Path, talk: Talk, heard: int) -> None:
+    with bridge(allowed) as places:
+        talk.tell(places, "prompt", 1, QUESTION[1])
+        talk.tell(places, "turn", heard)
+        leave_waiting(allowed, talk.event("prompt", 4, "paused words", capture=False))
+        talk.write(("user", "paused words"), 4)
+        talk.write(("assistant", "paused answer"), 5)
+        talk.tell(places, "prompt", 30, "Who painted it?")
+        talk.write(("assistant", "A keeper."), 31)
+        talk.tell(places, "end", 32)
+        wait_for(allowed, QUESTION, ("user", "Who painted it?"), ("assistant", "A keeper."))
+
+
+def test_a_pause_of_which_no_event_tells_holds(allowed: Path, talk: Talk) -> None:
+    with bridge(allowed) as places:
+        talk.tell(places, "prompt", 1, QUESTION[1])
+        for begin, end in ((3, 4), (5, 7)):
+            pause_capture(allowed, now=round((talk.began + begin) * 1000))
+            resume_capture(allowed, now=round((talk.began + end) * 1000))
+        talk.write(ANSWER, 2)
+        talk.write(("user", "paused words"), 3)
+        talk.write(("assistant", "paused answer"), 6)
+        talk.write(("assistant", "A keeper."), 7)
+        talk.tell(places, "end", 8)
+        wait_for(allowed, QUESTION, ANSWER, ("assistant", "A keeper."))
+
+
+def test_a_pause_that_comes_onto_the_disk_twice_ends_no_later_time(allowed: Path, talk: Talk) -> None:
+    with bridge(allowed) as places:
+        talk.tell(places, "prompt", 1, QUESTION[1])
+        talk.tell(places, "prompt", 4, "paused words", capture=False)
+        talk.tell(places, "prompt", 7, "Who painted it?")
+        leave_waiting(allowed, talk.event("prompt", 4, capture=False))
+        talk.write(("assistant", "A keeper."), 8)
+        talk.tell(places, "end", 9)
+        wait_for(allowed, QUESTION, ("user", "Who painted it?"), ("assistant", "A keeper."))
+
+
+def test_a_prompt_that_came_late_onto_the_disk_does_not_reopen_its_session(allowed: Path, talk: Talk) -> None:
+    with bridge(allowed) as places:
+        talk.tell(places, "start", 0)
+        talk.tell(places, "end", 3)
+        leave_waiting(allowed, talk.event("prompt", 1, QUESTION[1]))
+        talk.write(ANSWER, 2)
+        talk.write(("user", "said without hooks"), 5)
+        talk.tell(places, "prompt", 6, "Who painted it?", session="s2", transcript="")
+        wait_for(allowed, QUESTION, ANSWER, ("user", "Who painted it?"))
 
 
 def test_what_a_host_writes_after_the_end_is_read_without_another_event(allowed: Path, talk: Talk) -> None:

@@ -133,6 +133,7 @@ def test_a_folder_that_cannot_be_looked_into_is_off(store: str, tmp_path: Path) 
     "said",
     [
         b"", b"{", b"[]", b"null", b'{"off": "no"}', b'{"hosts": []}', b'{"paused_until": "soon"}', b'{"paused_until": true}',
+        b'{"stops": [[null, 1]]}', b'{"stops": [1]}', b'{"stops": [[1, "2"]]}', b'{"stops": [[1]]}',
         b'{"folders": [1]}', b'{"folders": "/w"}', b"\xff\xfe", b"[" * 100_000, b" " * 2_000_000,
     ],
 )  # fmt: skip
@@ -151,6 +152,24 @@ def test_a_file_that_cannot_be_read_allows_nothing(store: str) -> None:
     assert "cannot be read" in may_capture(store, "", "").why
 
 
+def test_it_is_known_later_when_capture_was_stopped(store: str) -> None:
+    settings.pause_capture(store, 10, now=NOW)
+    settings.pause_capture(store, now=NOW + 5)
+    settings.allow_capture(store, "codex", True)
+    settings.resume_capture(store, now=NOW + 20)
+    settings.resume_capture(store, now=NOW + 25)
+    settings.pause_capture(store, 10, now=NOW + 30)
+    settings.pause_capture(store, 10, now=NOW + 50)
+    settings.resume_capture(store, now=NOW + 55)
+    settings.pause_capture(store, now=NOW + 60)
+    switch = load_capture_switch(store)
+    assert switch.stops == [[NOW, NOW + 20], [NOW + 30, NOW + 40], [NOW + 50, NOW + 55], [NOW + 60, None]]
+    stopped = [at for at in range(-1, 70) if switch.was_stopped(NOW + at)]
+    assert stopped == [*range(20), *range(30, 40), *range(50, 55), *range(60, 70)]
+    settings.resume_capture(store, now=NOW + 9 * 86_400_000)
+    assert [end for _, end in load_capture_switch(store).stops] == [NOW + 9 * 86_400_000]
+
+
 def test_a_pipe_in_the_place_of_the_file_holds_nobody_up(store: str) -> None:
     os.mkfifo(to_capture_path(store))
     assert not is_allowed(store, "")
@@ -161,7 +180,7 @@ def test_the_file_is_its_owners_alone(store: str) -> None:
     settings.pause_capture(store)
     file = Path(to_capture_path(store))
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert set(json.loads(file.read_bytes())) == {"hosts", "off", "paused_until", "folders"}
+    assert set(json.loads(file.read_bytes())) == {"hosts", "off", "paused_until", "folders", "stops"}
     assert [entry.name for entry in file.parent.iterdir()] == [file.name]
 
 
@@ -175,7 +194,9 @@ def test_changes_at_once_are_all_kept(store: str) -> None:
     assert load_capture_switch(store).hosts == dict.fromkeys(names, True)
 
 
-@given(st.binary(max_size=60) | st.from_regex(rb'\{"(off|hosts|folders|paused_until)": .{0,20}\}', fullmatch=True))
+@given(
+    st.binary(max_size=60) | st.from_regex(rb'\{"(off|hosts|folders|paused_until|stops)": .{0,20}\}', fullmatch=True)
+)
 def test_any_content_is_read_or_refused(said: bytes) -> None:
     try:
         switch = parse_capture_switch(said)

@@ -26,7 +26,10 @@ def note_transcript(moment: HookMoment, known: HostSession | None) -> dict[str, 
     """Return where a session's transcript is, and from where and of which times it may be read.
 
     What was said while nothing might be kept is never read: not before the next prompt, or new session, that may be kept.
+    An event that is older than the last one heard begins no time.
     """
+    if known is not None and moment.at < known.heard_at:
+        return {} if moment.may_capture else drop_times(known, moment.at)
     event = moment.event
     path = event.transcript or (None if known is None else known.transcript)
     size = moment.transcript_size if event.transcript or path is None else measure_file(path)
@@ -64,6 +67,16 @@ def find_horizon(known: HostSession) -> int:
 def add_span(known: HostSession, since: int) -> str:
     """Return the times of a session that have ended, with its present one, which ended when it was heard last."""
     return json.dumps([*list_spans(known), [since, known.heard_at]][-MOST_SPANS:])
+
+
+def drop_times(known: HostSession, at: int) -> dict[str, Any]:
+    """Return the times of a session without the one in which an event that is heard only now says that nothing might be kept.
+
+    :param at: UTC milliseconds
+    """
+    spans = [[begin, end] for begin, end in list_spans(known) if not begin <= at <= end]
+    is_open = known.capture_from is not None and known.capture_from > at
+    return {"capture_spans": json.dumps(spans), "capture_from": known.capture_from if is_open else None}
 
 
 def list_spans(known: HostSession) -> list[list[int]]:

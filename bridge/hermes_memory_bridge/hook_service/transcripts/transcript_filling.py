@@ -1,9 +1,10 @@
 """Filling in from a transcript what hooks did not bring: in the background, a piece at a time, each message once.
 
-Only what was said while capture was allowed is read: the time of each message decides, once no event waits on disk that may
-tell of a pause. A host may write its file late, even
-after it has told the session's end, and end the bridge with itself. So a transcript is looked at again for some seconds, at
-the next event of any session of its host, and when a bridge starts.
+Only what was said while capture was allowed is read: the time of each message decides. No pause of the person's is read, whether
+or not an event was heard in it. Nothing is read before all events are recorded that wait on disk or were heard: one may tell
+of a folder that was switched off, or of the session's end. A host may write its file late, even after it has told the session's
+end, and end the bridge with itself. So a transcript is looked at again for some seconds, at the next event of any
+session of its host, and when a bridge starts.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from hermes_memory_bridge.hook_service.event_record import captures_subagents
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, measure_file
 from hermes_memory_bridge.hook_service.host_habits import LATE_TRANSCRIPTS
 from hermes_memory_bridge.hook_service.host_processes import is_process_alive
+from hermes_memory_bridge.hook_service.session_turns import SessionTurns
 from hermes_memory_bridge.hook_service.transcripts.readable_times import UNREAD, find_horizon, may_read
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
-from hermes_memory_bridge.hook_service.turn_capture import capture_message
+from hermes_memory_bridge.hook_service.turn_capture import capture_message, captures_subagents
+from hermes_memory_bridge.hook_service.waiting_events import WaitingEvents
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.hosts.capture_switch import CaptureSwitch, load_capture_switch, may_capture
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
@@ -46,8 +48,10 @@ OLDEST_MS = 7 * DAY_MS
 class TranscriptFilling:
     """Read transcripts of sessions, one after the other."""
 
-    def __init__(self, worker: StoreWorker) -> None:
+    def __init__(self, worker: StoreWorker, turns: SessionTurns, waiting: WaitingEvents) -> None:
         self._worker = worker
+        self._turns = turns
+        self._waiting = waiting
         self._lock = asyncio.Lock()
         self._followed: set[tuple[str, str]] = set()
         self._waited: dict[tuple[str, str], bool] = {}
@@ -116,6 +120,8 @@ class TranscriptFilling:
 
     async def _fill_piece(self, host: str, name: str) -> bool:
         """Bring in one piece; return whether there may be more."""
+        if not await self._settle(host, name):
+            return False
         known = await self._worker.read(lambda store: store.host_sessions.find(host, name))
         if known is None or known.transcript is None or known.transcript_offset == UNREAD:
             return False
@@ -129,11 +135,23 @@ class TranscriptFilling:
             return False
         seen = await self._worker.projects.read(folder) if folder else None
         try:
-            is_recorded = await self._worker.write(lambda store: record_piece(store, known, piece, seen))
+            is_recorded = await self._worker.write(
+                lambda store: (
+                    not self._turns.is_busy(host, name)
+                    and record_piece(store, known, piece, seen, load_capture_switch(self._worker.path))
+                )
+            )
         except StoreError as error:
             log.warning("a transcript of %s is read again later: %s", host, error.message)
             return False
         return not (is_recorded and piece.is_last)
+
+    async def _settle(self, host: str, name: str) -> bool:
+        """Wait until all that was heard of a session is recorded, and what waits on disk; return whether it is."""
+        await self._turns.settle(host, name)
+        await self._waiting.settle()
+        self._waiting.wake()  # for what came while the rest was brought in
+        return await self._waiting.settle()
 
 
 def tells_of_transcript(moment: HookMoment) -> bool:
@@ -152,13 +170,16 @@ def is_grown(known: HostSession) -> bool:
     return known.transcript is not None and measure_file(known.transcript) not in (0, known.transcript_offset)
 
 
-def record_piece(store: Store, read: HostSession, piece: TranscriptPiece, seen: ProjectSighting | None) -> bool:
+def record_piece(
+    store: Store, read: HostSession, piece: TranscriptPiece, seen: ProjectSighting | None, switch: CaptureSwitch
+) -> bool:
     """Capture the messages of a piece that are not known, and note how far the transcript was read. Within a write.
 
     Returns False where an event that came meanwhile says otherwise what may be kept, so that the piece must be read again.
 
     :param read: the session as it was when the piece was read
     :param seen: what its folder shows
+    :param switch: tells when capture was stopped
     """
     known = store.host_sessions.find(read.host, read.name)
     if known is None or known.session is None or known.theme is None:
@@ -172,7 +193,7 @@ def record_piece(store: Store, read: HostSession, piece: TranscriptPiece, seen: 
     origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
     with store.attribute(origin):
         for one in piece.messages:
-            if one.at is None or not may_read(known, one.at):
+            if one.at is None or not may_read(known, one.at) or switch.was_stopped(one.at):
                 continue
             if one.agent and not captures_subagents(store, session):
                 continue
