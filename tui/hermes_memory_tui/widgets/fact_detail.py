@@ -88,9 +88,9 @@ class FactDetail(VerticalScroll):
             text.update("")
             return
         self.border_title = f"fact {short_uid(fact.uid)}"
-        content.update(Content("\n").join(content_lines(fact, marks or SearchHighlighter())))
+        content.update(Content("\n").join(fact_content_lines(fact, marks or SearchHighlighter())))
         lines = [
-            *state_lines(fact, history, now, readers),
+            *fact_state_lines(fact, history, now, readers),
             *origin_lines(fact, turns),
             *near_lines(near),
             *self._chain(fact, chain, now),
@@ -152,7 +152,7 @@ class FactDetail(VerticalScroll):
         return lines
 
 
-def content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
+def fact_content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
     """Return what the fact says."""
     return [
         Content.assemble(
@@ -162,7 +162,7 @@ def content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
     ]
 
 
-def state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Content]:
+def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Content]:
     """Return the state of the fact, line by line."""
     scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
     lines = [
