@@ -58,6 +58,16 @@ def connect(home: Path, *words: str, cwd: Path | None = None, typed: str = "") -
     )
 
 
+def connect_here(home: Path, *words: str) -> int:
+    """Run the command within this process, which takes a fraction of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):
+            if os.environ.get(variable, "").strip():
+                patch.delenv(variable)
+        return run_bridge_command(["connect", *words])
+
+
 def file_of(name: str, home: Path) -> Path:
     """Where a host keeps its servers."""
     return HOSTS[name].file(HostEnvironment(home, sys.platform, {}))
@@ -76,14 +86,15 @@ def read(name: str, text: str) -> Any:
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_what_stands_there_is_kept_and_taking_out_undoes_it(name: str, tmp_path: Path) -> None:
+def test_what_stands_there_is_kept_and_taking_out_undoes_it(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = file_of(name, tmp_path)
     file.parent.mkdir(parents=True, exist_ok=True)
     before = EXISTING[HOSTS[name].kind] % HOSTS[name].key
     file.write_text(before)
     file.chmod(0o640)
-    shown = connect(tmp_path, name, "--yes", "--no-hooks", "--theme", "me")
-    assert shown.returncode == 0, shown.stderr
+    assert connect_here(tmp_path, name, "--yes", "--no-hooks", "--theme", "me") == 0
     after = file.read_text()
     assert HOSTS[name].find_entry(after) is not None
     kept = [line for line in after.splitlines() if line in before.splitlines()]
@@ -92,24 +103,26 @@ def test_what_stands_there_is_kept_and_taking_out_undoes_it(name: str, tmp_path:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     (backup,) = file.parent.glob(f"{file.name}.*.bak")
     assert backup.read_text() == before
-    assert "nothing to change" in connect(tmp_path, name, "--yes", "--no-hooks", "--theme", "me").stdout
+    capsys.readouterr()
+    connect_here(tmp_path, name, "--yes", "--no-hooks", "--theme", "me")
+    assert "nothing to change" in capsys.readouterr().out
     assert file.read_text() == after
-    assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
+    assert connect_here(tmp_path, name, "--remove", "--yes") == 0
     assert file.read_text() == before
 
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_host_without_a_file_gets_one_and_the_entry_can_be_changed(name: str, tmp_path: Path) -> None:
-    assert connect(tmp_path, name, "--yes").returncode == 0
+    assert connect_here(tmp_path, name, "--yes") == 0
     file = file_of(name, tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert connect(tmp_path, name, "--yes", "--theme", "other").returncode == 0
+    assert connect_here(tmp_path, name, "--yes", "--theme", "other") == 0
     entry = HOSTS[name].find_entry(file.read_text())
     assert entry is not None
     command = to_started_command(entry)
     assert command[-2:] == ["--theme", "other"]
     assert Path(command[0]).is_absolute()
-    assert connect(tmp_path, name, "--remove", "--yes").returncode == 0
+    assert connect_here(tmp_path, name, "--remove", "--yes") == 0
     assert HOSTS[name].find_entry(file.read_text()) is None
 
 
@@ -183,16 +196,6 @@ def test_a_file_of_windows_and_one_that_is_empty_come_back_byte_for_byte(name: s
         assert "hermes-memory" in file.read_text()
         assert (put, connect_here(tmp_path, name, "--remove", "--yes")) == (0, 0)
         assert file.read_bytes() == before
-
-
-def connect_here(home: Path, *words: str) -> int:
-    """Run the command within this process, which takes a fraction of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        for variable in ("HERMES_HOME", "XDG_CONFIG_HOME"):
-            if os.environ.get(variable, "").strip():
-                patch.delenv(variable)
-        return run_bridge_command(["connect", *words])
 
 
 def test_the_diff_is_shown_and_without_an_answer_nothing_changes(tmp_path: Path) -> None:
