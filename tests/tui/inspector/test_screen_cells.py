@@ -370,6 +370,20 @@ def test_a_fast_line_waits_for_nothing() -> None:
         line.now += 0.002
 
 
+def test_a_line_that_is_not_slow_waits_for_nothing_after_a_large_frame() -> None:
+    """A terminal that takes some time for a whole list holds up no key after it."""
+    line = SlowLine(rate=60_000.0, latency_s=0.001)
+    pace = LinePace(is_remote=False, clock=lambda: line.now)
+    pace.ask_first()
+    pace.answer(ASK_CURSOR)
+    for size in (5_000, 5_000, 300, 300):
+        pace.press()
+        assert pace.wait_s() == 0
+        pace.send(size)
+        line.now += size / line.rate + line.latency_s
+        pace.answer(ASK_CURSOR)
+
+
 def test_a_terminal_that_no_longer_answers_is_not_waited_for() -> None:
     line = SlowLine()
     pace = LinePace(is_remote=False, clock=lambda: line.now)

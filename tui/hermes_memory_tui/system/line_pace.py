@@ -158,7 +158,7 @@ class LinePace:
             if self._is_remote:
                 self._pause_until = now + min(size / SLOWEST, LONGEST_PAUSE_S)
             return
-        takes_s = size / self._rate if self._rate is not None else 0.0
+        takes_s = size / self._rate if self._rate is not None and self.is_slow else 0.0
         idle_s = takes_s * IDLE_PART / (1 - IDLE_PART) if takes_s > BRIEF_S else 0.0
         self._free_at = min(max(self._free_at, now) + takes_s + idle_s, now + SELDOM_S)
         self._on_line += size
