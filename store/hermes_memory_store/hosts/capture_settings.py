@@ -121,14 +121,12 @@ def change_capture_switch(
 def note_stop(switch: CaptureSwitch, at: int, was_stopped: bool) -> None:
     """Note in a switch that was just changed when nothing may be kept. :param at: UTC milliseconds"""
     stops = [stop for stop in switch.stops if stop[1] is None or stop[1] > at - KEPT_STOPS_MS]
+    end = None if switch.off or switch.paused_until == UNTIL_RESUMED else switch.paused_until
+    is_stopped = switch.off or switch.is_paused(at)
     if was_stopped and stops:
-        stops[-1][1] = at
-    if switch.off or switch.is_paused(at):
-        end = None if switch.off or switch.paused_until == UNTIL_RESUMED else switch.paused_until
-        if was_stopped and stops:
-            stops[-1][1] = end
-        else:
-            stops.append([at, end])
+        stops[-1][1] = end if is_stopped else at
+    elif is_stopped:
+        stops.append([at, end])
     switch.stops = stops
 
 
