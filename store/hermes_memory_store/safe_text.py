@@ -141,8 +141,9 @@ def to_printable(text: str) -> str:
     """Make any text safe for a terminal: unsafe characters, joiners of nothing and line ends become visible escapes."""
     if text.isprintable() and text.isascii():
         return text
-    for hiding in (SELECTORS, STRAY_JOINER):
-        text = load_pattern(hiding).sub(lambda found: "".join(map(escape_character, found[0])), text)
+    hiding = [SELECTORS] if text.isprintable() else [SELECTORS, STRAY_JOINER]  # joiners are not printable
+    for pattern in hiding:
+        text = load_pattern(pattern).sub(lambda found: "".join(map(escape_character, found[0])), text)
     return "".join(
         escape_character(character) if is_unsafe_character(character) or character in BREAKS else character
         for character in text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from hermes_memory_store.store import Store
 from tests.tui.inspector.driving import fill, frozen, inspecting, screen_text, until
@@ -72,15 +73,30 @@ async def test_joiners_that_join_nothing_are_seen_wherever_a_line_ends(tmp_path:
         await until(pilot, lambda: "u{200d}" in screen_text(pilot))
 
 
-@pytest.mark.parametrize("size", [(120, 35), (180, 40)])
+def state_row(pilot: Pilot[None]) -> int:
+    lines = screen_text(pilot).splitlines()
+    return next((y for y, line in enumerate(lines) if " hot · decision" in line), -1)
+
+
+SAYINGS = ("D[a]: short", f"D[b]: {'two lines of it ' * 6}", f"D[c]: {'wide ' * 14}")
+STATE_ROWS = {(100, 24): 18, (100, 30): 24, (120, 35): 26, (180, 40): 8}
+
+
+@pytest.mark.parametrize("size", STATE_ROWS)
 async def test_the_state_stays_where_it_is_from_fact_to_fact(tmp_path: Path, size: tuple[int, int]) -> None:
     path = tmp_path / "m.db"
-    fill(path, "D[a]: short", f"D[b]: {'two lines of it ' * 6}", f"D[c]: {'wide ' * 14}")
+    fill(path, *SAYINGS)
     async with inspecting(path, size=size) as pilot:
-        places = set()
         for name in "cba":
             await until(pilot, lambda name=name: f"D[{name}]" in screen_text(pilot))
-            lines = screen_text(pilot).splitlines()
-            places.add(next(y for y, line in enumerate(lines) if " hot · decision" in line))
+            await until(pilot, lambda: state_row(pilot) == STATE_ROWS[size])
             await pilot.press("j")
-        assert len(places) == 1
+
+
+async def test_the_state_has_its_place_again_after_a_resize(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, *SAYINGS)
+    async with inspecting(path, size=(60, 24)) as pilot:
+        for size, row in [*STATE_ROWS.items(), *reversed(STATE_ROWS.items())]:
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda row=row: state_row(pilot) == row)

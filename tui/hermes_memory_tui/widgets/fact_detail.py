@@ -23,6 +23,8 @@ from hermes_memory_tui.text.highlight import SearchHighlighter, highlight_text
 MOST_SHOWN = 40
 """Changes and replaced facts that are listed; the rest is counted."""
 
+MOST_CONTENT_ROWS = 5
+"""Rows that what a fact says takes at least, a blank one included, where the pane has three times as many."""
 
 MESSAGE_CHARS = 300
 """Characters of a message that are shown beside the fact that was written from it."""
@@ -50,10 +52,11 @@ class FactDetail(VerticalScroll):
         self._again: Callable[[int | None], None] = lambda _: None
 
     def compose(self) -> ComposeResult:
-        # As high as most facts need, so that the state stays where it is from fact to fact: the eye finds it, and a slow
-        # line need not carry its labels again.
-        yield Static(id="fact-content", markup=False)
         yield Static(id="fact-text", markup=False)
+
+    def on_resize(self) -> None:
+        """Place the state anew: what the fact says wraps elsewhere."""
+        self._again(None)
 
     def watch_differences(self) -> None:
         self._again(None)
@@ -81,22 +84,40 @@ class FactDetail(VerticalScroll):
         :param near: facts that say nearly the same under other targets
         """
         self._again = lambda then: self.show(fact, history, chain, then or now, marks, readers, turns, near)
-        content, text = self.query_one("#fact-content", Static), self.query_one("#fact-text", Static)
         if fact is None:
             self.border_title = "fact"
-            content.update(Content.styled("no fact selected", "$dim"))
-            text.update("")
+            self._update([Content.styled("no fact selected", "$dim")])
             return
         self.border_title = f"fact {short_uid(fact.uid)}"
-        content.update(Content("\n").join(fact_content_lines(fact, marks or SearchHighlighter())))
-        lines = [
-            *fact_state_lines(fact, history, now, readers),
-            *origin_lines(fact, turns),
-            *near_lines(near),
-            *self._chain(fact, chain, now),
-            *self._history(history, now),
-        ]
-        text.update(Content("\n").join(lines))
+        self._update(
+            [
+                *self._pad(fact_content_lines(fact, marks or SearchHighlighter())),
+                *fact_state_lines(fact, history, now, readers),
+                *origin_lines(fact, turns),
+                *near_lines(near),
+                *self._chain(fact, chain, now),
+                *self._history(history, now),
+            ]
+        )
+
+    def _update(self, lines: list[Content]) -> None:
+        text = self.query_one("#fact-text", Static)
+        content = Content("\n").join(lines)
+        width, height = text.size
+        text.update(content, layout=not width or content.get_height({}, width) != height)
+
+    def _pad(self, lines: list[Content]) -> list[Content]:
+        """Add blank lines below what the fact says, up to the lines that most facts need.
+
+        So the state stays where it is from fact to fact: the eye finds it, and a slow line need not carry its labels again.
+        """
+        width, height = self.scrollable_content_region.size
+        if not width:
+            return lines
+        room = min(MOST_CONTENT_ROWS, (height + 2) // 3)
+        least = 1 if room == MOST_CONTENT_ROWS else 0
+        rows = sum(line.get_height({}, width) for line in lines)
+        return lines + [Content("")] * max(room - rows, least)
 
     def _chain(self, fact: Fact, chain: list[Fact], now: int) -> list[Content]:
         others = [one for one in chain if one.uid != fact.uid]
