@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Literal, NewType
+from typing import TYPE_CHECKING, Any, Literal, NewType
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.quick.branch_marks import BranchMark
+
+if TYPE_CHECKING:
+    from hermes_memory_store.quick.branch_marks import BranchMark
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""

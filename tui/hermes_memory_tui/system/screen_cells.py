@@ -136,6 +136,7 @@ class ScreenCells:
         self._wanted = [[BLANK] * width for _ in range(height)]
         self._cursor = (0, 0)
         self._chosen: int | None = None
+        self._joined = set[int]()  # rows in which characters may be joined, wanted or shown
         self._forget()
 
     def _forget(self) -> None:
@@ -143,7 +144,6 @@ class ScreenCells:
         self._shown = [[UNKNOWN] * width for _ in range(height)]
         self._dirty = set(range(height))
         self._shown_chosen: int | None = None
-        self._joined = set(range(height))  # rows in which characters may be joined
         self._at: Place | None = None
         self._pen: Pen | None = None
 
@@ -235,8 +235,7 @@ class ScreenCells:
             self._pen, self._at, self._shown_chosen = pen, at, self._chosen
             for y in rows:
                 self._shown[y] = self._wanted[y][:]
-                if all(len(text) <= 1 for text, _ in self._wanted[y]):
-                    self._joined.discard(y)
+            self._joined -= {y for y in self._joined & rows if all(len(text) <= 1 for text, _ in self._wanted[y])}
             self._dirty = self._dirty - rows
             if self._cursor != (0, 0) and self._at != self._cursor:  # none has a cursor in the corner
                 text += move(self._at, *self._cursor)
@@ -263,12 +262,12 @@ class ScreenCells:
             delicate, runs = ([run._replace(pen=shorten_pen(run.pen)) for run in some] for some in (delicate, runs))
         text, pen, at = write_runs(delicate, self._pen, self._at)
         if is_brief and len(runs) <= MOST_ORDERED:
-            orders = [nearest_first(runs, pen, at)]
+            runs = nearest_first(runs, pen, at)
         else:
-            # A style is named in up to 40 bytes, a place in 8: most frames are shorter one style after another.
-            orders = [runs, sorted(runs, key=lambda run: run.pen)]
-        shortest, pen, at = min((write_runs(one, pen, at) for one in orders), key=lambda written: len(written[0]))
-        return text + shortest, pen, at
+            # A style is named in up to 40 bytes, a place in 8: no frame was seen that is shorter row after row.
+            runs.sort(key=lambda run: run.pen)
+        rest, pen, at = write_runs(runs, pen, at)
+        return text + rest, pen, at
 
     def _find_joined(self, y: int) -> int | None:
         """Return the first column of a row with a joined character, wanted or shown; None without one."""
@@ -302,8 +301,8 @@ class ScreenCells:
             return Run(wanted[first][1], y, first, erase, first), end
         pen = wanted[first][1]
         is_blank = wanted[first][0] == " "
-        x, after = first, first
-        while x < len(wanted):
+        x, after, width = first, first, len(wanted)
+        while x < width:
             cell = wanted[x]
             text, its = cell
             if its is not pen and text and its != pen:
@@ -322,22 +321,23 @@ class ScreenCells:
                 break
             if len(text) > 1:
                 break
-        while after < len(wanted) and not wanted[after][0]:
+        while after < width and not wanted[after][0]:
             after += 1
         sent = "".join([text for text, _ in wanted[first:after]])
-        is_sure = after < len(wanted) and len(wanted[max(x - 1, first)][0]) <= 1
+        is_sure = after < width and len(wanted[max(x - 1, first)][0]) <= 1
         return Run(pen, y, first, sent, after if is_sure else None), after
 
     def _count_erasable(self, wanted: list[Cell], shown: list[Cell], x: int) -> int:
         """Return how many equal blanks begin here that may be erased instead of sent; 0 for a few, or if few are new."""
         cell = wanted[x]
         text, pen = cell
-        if text != " " or wanted[x + LONG_BLANK - 1 : x + LONG_BLANK] != [cell]:
+        width = len(wanted)
+        if text != " " or x + LONG_BLANK > width or wanted[x + LONG_BLANK - 1] != cell:
             return 0
         if pen.attributes or pen.link or (pen.background and not self._erases_in_colour):
             return 0
         end = x + 1
-        while end < len(wanted) and wanted[end] == cell:
+        while end < width and wanted[end] == cell:
             end += 1
         return end - x if wanted[x + FEW_BLANKS : end] != shown[x + FEW_BLANKS : end] else 0
 
