@@ -472,6 +472,33 @@ def test_a_renamed_scope_takes_its_facts_along(ann: Member, bob: Member, server:
     assert sound(bob)
 
 
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_scope_that_a_teammate_emptied_stays_when_what_was_undone_here_is_brought_back_and_undone(
+    ann: Member, bob: Member, server: Server, is_closed: bool
+) -> None:
+    first = write(ann, "D[cache]: redis", "speed")
+    if is_closed:
+        ann.store.scopes.close(THEME, "speed")
+    converge([ann, bob], server)
+    theirs = write(bob, "V[port]: 80", "speed")
+    converge([ann, bob], server)
+    second = write(ann, "V[a]: 1", "speed")
+    undone = ann.store.undo.change(ann.store.facts.history(second)[0].change)
+    ann.store.undo.change(ann.store.facts.history(first)[0].change)
+    bob.clock.forward(5000)
+    bob.store.purge.facts([uids.parse_uid(theirs)])
+    converge([ann, bob], server)
+    assert [scope.status for scope in ann.store.scopes.list(THEME)] == ["open"]
+
+    again = ann.store.undo.change(undone.seqs[0])
+    ann.store.undo.change(again.seqs[0])
+
+    assert [scope.status for scope in ann.store.scopes.list(THEME)] == ["open"]
+    converge([ann, bob], server)
+    assert shown(ann.store) == shown(bob.store)
+    assert sound(ann)
+
+
 EMPTYINGS: dict[str, Callable[[Store, list[str]], object]] = {
     "moved": lambda store, facts: store.facts.move(facts, "pace"),
     "purged": lambda store, facts: store.purge.facts([uids.parse_uid(uid) for uid in facts]),

@@ -56,6 +56,10 @@ OPENINGS = """
 """
 """Changes that opened a scope. What an undo brings back it does not open: the change that did so still holds, or does not."""
 
+CHANGED_SINCE = "SELECT 1 FROM journal WHERE seq > ?1 AND change <> ?1 AND entity IN ('fact', 'scope') LIMIT 1"
+
+CHANGED_BY = "SELECT 1 FROM journal WHERE uid = ? AND change = ? LIMIT 1"
+
 STATUS_CHANGES = """
     SELECT change, after ->> 'status' FROM journal
     WHERE uid = ? AND entity = 'scope' AND undoes IS NULL
@@ -418,12 +422,24 @@ def withdraw_abandoned_scope(change: Mutation, scope_id: int, undoes: int | None
     uid, label, status = change.conn.execute(sql, (scope_id,)).fetchone()
     if label == UNSCOPED or status == ScopeStatus.WITHDRAWN or has_facts(change.conn, scope_id):
         return
+    if undoes is not None and was_found_abandoned(change.conn, uid, undoes):
+        return
     if not is_open_in_effect(change.conn, uid, undoes) or is_withdrawn_in_effect(change.conn, uid, undoes):
         op = "undo" if undoes is not None else "withdraw"
         then = change.conn.execute(WHILE_WITHDRAWN, (uid,)).fetchone()
         columns = {} if then is None else json.loads(then[0])
         columns.pop("label", None)
         change.update_scope(scope_id, op, **columns | {"status": ScopeStatus.WITHDRAWN})
+
+
+def was_found_abandoned(conn: sqlite3.Connection, scope: bytes, undoing: int) -> bool:
+    """Check whether a scope that the undo of a change empties had no facts before it either, as where a teammate took them.
+
+    Known of the latest change alone: after an older one others may have taken facts out.
+    """
+    if conn.execute(CHANGED_SINCE, (undoing,)).fetchone() is not None:
+        return False
+    return conn.execute(CHANGED_BY, (scope, undoing)).fetchone() is None
 
 
 def is_open_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None = None) -> bool:
