@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import ListOrder, Millis
+from hermes_memory_store.history.time_cursor import TimeCursor
+from hermes_memory_store.model import PERSON, ListOrder, Millis
 from hermes_memory_store.store import Store
-from hermes_memory_tui.model.past_memory import step
-from hermes_memory_tui.screens import time_mode
+from hermes_memory_tui.model.memory import FIRST_PAGE, ListingInterrupted, ListingRequest, Memory
+from hermes_memory_tui.model.past_memory import OPERATIONS, Destination, PastMemory, name_moment, step
+from hermes_memory_tui.screens import past_screen, time_mode
 from hermes_memory_tui.screens.past_screen import PastScreen
 from tests.tui.inspector.driving import (
     NOW,
@@ -235,7 +239,7 @@ async def test_a_way_that_is_given_up_leaves_no_copy(path: Path, copies: Path, m
 
         monkeypatch.setattr(time_mode, "describe_moment", lambda *_: "")
         app.action_step(-1)
-        monkeypatch.setattr(time_mode.PastMemory, "go_to", give_up)
+        monkeypatch.setattr(PastMemory, "go_to", give_up)
         app.action_step(-1)
         await until(pilot, lambda: not app.time._is_moving)
         assert not is_past(pilot)
@@ -286,3 +290,62 @@ async def test_the_past_is_ordered_as_the_present_was_by_any_column(path: Path) 
         await until(pilot, lambda: len(targets(pilot)) == 6, "the order")
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: is_past(pilot) and past_targets(pilot) == "abcdef")
+
+
+@pytest.fixture
+def long_past(tmp_path: Path) -> Iterator[PastMemory]:
+    """A moment one change ago, of more facts than SQLite lists between two looks at who waits."""
+    path = tmp_path / "long.db"
+    with Store.open(path) as store:
+        store.facts.write_many(
+            "ops", [(f"V[{number}]: 1", None) for number in range(3 * OPERATIONS // 10)], actor=PERSON
+        )
+        store.facts.write("ops", "V[last]: 1")
+        store.facts.write("ops", "V[later]: 1")
+    present = Memory.open(path)
+    with present.open_reader() as reader:
+        cursor = TimeCursor.open(reader, reader.journal.last_seq() - 1)
+    past = PastMemory(cursor, present)
+    yield past
+    past.close()
+    present.close()
+
+
+def test_a_listing_that_is_read_gives_way_to_a_step_and_harms_nothing(
+    long_past: PastMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = long_past.load_listing(ListingRequest())
+    looks = count(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(long_past, "_is_left", SimpleNamespace(is_set=lambda: next(looks) > 2))
+        with pytest.raises(ListingInterrupted):
+            long_past.load_listing(ListingRequest())
+    assert next(looks) > 3  # it was being read
+
+    long_past.pause_listings()
+    with pytest.raises(ListingInterrupted):
+        long_past.load_listing(ListingRequest())
+    here = long_past.cursor.seq
+    long_past.go_to(Destination(here - 1), lambda *_: None)
+    long_past.resume_listings()
+    assert len(long_past.load_listing(ListingRequest()).keys) == len(whole.keys) - 1
+    long_past.go_to(Destination(here), lambda *_: None)
+    assert long_past.load_listing(ListingRequest()).keys == whole.keys
+
+
+async def test_after_a_way_that_leads_nowhere_the_whole_list_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past_screen, "FAR", 0)
+    monkeypatch.setattr(past_screen, "RESTS_S", 0.05)
+    path = tmp_path / "m.db"
+    with Store.open(path) as store:
+        store.facts.write_many("ops", [(f"V[{number}]: 1", None) for number in range(3 * FIRST_PAGE)], actor=PERSON)
+        store.facts.write("ops", "V[last]: 1")
+    async with inspecting(path, size=(140, 40)) as pilot:
+        app: Any = pilot.app
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot) and len(app.main.table.keys) == 3 * FIRST_PAGE)
+        app.time.go(name_moment("#9999"))
+        await until(pilot, lambda: "9999" in said(pilot))
+        await until(pilot, lambda: len(app.main.table.keys) == 3 * FIRST_PAGE)

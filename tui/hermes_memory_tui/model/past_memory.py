@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from hermes_memory_store.errors import ArgumentError, QueryError
@@ -18,9 +19,12 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.search.query_syntax import parse_time_filter
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.journal_pages import LONGEST_NUMBER
-from hermes_memory_tui.model.memory import Memory
+from hermes_memory_tui.model.memory import FactListing, ListingInterrupted, ListingRequest, Memory
 
 HOUR_MS = 3_600_000
+
+OPERATIONS = 10_000
+"""Steps of SQLite's machine between two looks whether a listing is interrupted; some tenths of a millisecond."""
 
 BEGINNING = "the memory begins here: no change came before"
 """What is said of a step before the first change."""
@@ -50,6 +54,7 @@ class PastMemory(Memory):
 
     def __init__(self, cursor: TimeCursor, present: Memory) -> None:
         self.cursor = cursor
+        self._is_left = threading.Event()
         super().__init__(cursor.view)
         self.read_only = True
         self.shown_path = present.shown_path
@@ -61,6 +66,27 @@ class PastMemory(Memory):
 
     def interrupt(self) -> None:
         """Leave what is being read alone: all of it shares one connection with the way to the next moment."""
+
+    def pause_listings(self) -> None:
+        """Interrupt the listing that is being read: the way to the next moment would wait for it."""
+        self._is_left.set()
+
+    def resume_listings(self) -> None:
+        """Let listings be read again."""
+        self._is_left.clear()
+
+    def _load_listing(self, view: ListingRequest) -> FactListing:
+        if self.parse_request(view).has_text:
+            return super()._load_listing(view)
+        db = self._listings.db
+        with db.lock:  # nothing else is read meanwhile that could be interrupted in its place
+            if self._is_left.is_set():
+                raise ListingInterrupted
+            db.conn.set_progress_handler(self._is_left.is_set, OPERATIONS)
+            try:
+                return super()._load_listing(view)
+            finally:
+                db.conn.set_progress_handler(None, 0)
 
     def go_to(self, destination: Destination, progress: Callable[[int, int], None]) -> None:
         """Move to another moment. No view reads meanwhile.

@@ -59,6 +59,8 @@ class TimeTravel:
         """
         self._view_wanted = view
         self._ways.append(way)
+        if self.past is not None:
+            self.past.pause_listings()
         if not self._is_moving:
             self._is_moving, self._is_cancelled = True, False
             self._dialog = PastLoadingDialog(self.cancel)
@@ -132,6 +134,8 @@ class TimeTravel:
         if self._dialog is not None and self._dialog.is_current:
             self._dialog.dismiss()
         self._dialog = None
+        if self.past is not None:
+            self.past.resume_listings()
         if self._is_cancelled and past is not self.past:
             self._close_unseen(past)
         elif past is None:
