@@ -317,7 +317,7 @@ def test_a_listing_that_is_read_gives_way_to_a_step_and_harms_nothing(
     whole = long_past.load_listing(ListingRequest())
     looks = count(1)
     with monkeypatch.context() as patch:
-        patch.setattr(long_past, "_is_left", SimpleNamespace(is_set=lambda: next(looks) > 2))
+        patch.setattr(long_past, "_is_paused", SimpleNamespace(is_set=lambda: next(looks) > 2))
         with pytest.raises(ListingInterrupted):
             long_past.load_listing(ListingRequest())
     assert next(looks) > 3  # it was being read
@@ -331,6 +331,32 @@ def test_a_listing_that_is_read_gives_way_to_a_step_and_harms_nothing(
     assert len(long_past.load_listing(ListingRequest()).keys) == len(whole.keys) - 1
     long_past.go_to(Destination(here), lambda *_: None)
     assert long_past.load_listing(ListingRequest()).keys == whole.keys
+
+
+def test_leaving_a_moment_does_not_wait_for_the_listing_that_is_read(
+    long_past: PastMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, interrupted, paused = threading.Event(), threading.Event(), long_past._is_paused
+
+    def look() -> bool:
+        if not reading.is_set():  # the first look, before the reading begins
+            reading.set()
+            return False
+        return paused.wait(PATIENCE_S)
+
+    def read() -> None:
+        try:
+            long_past.load_listing(ListingRequest())
+        except ListingInterrupted:
+            interrupted.set()
+
+    monkeypatch.setattr(long_past, "_is_paused", SimpleNamespace(is_set=look, set=paused.set))
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert reading.wait(PATIENCE_S)
+    long_past.close()
+    reader.join(PATIENCE_S)
+    assert interrupted.is_set()
 
 
 async def test_after_a_way_that_leads_nowhere_the_whole_list_is_read(

@@ -54,7 +54,7 @@ class PastMemory(Memory):
 
     def __init__(self, cursor: TimeCursor, present: Memory) -> None:
         self.cursor = cursor
-        self._is_left = threading.Event()
+        self._is_paused = threading.Event()
         super().__init__(cursor.view)
         self.read_only = True
         self.shown_path = present.shown_path
@@ -69,20 +69,24 @@ class PastMemory(Memory):
 
     def pause_listings(self) -> None:
         """Interrupt the listing that is being read: the way to the next moment would wait for it."""
-        self._is_left.set()
+        self._is_paused.set()
 
     def resume_listings(self) -> None:
         """Let listings be read again."""
-        self._is_left.clear()
+        self._is_paused.clear()
+
+    def close(self) -> None:
+        self.pause_listings()
+        super().close()
 
     def _load_listing(self, view: ListingRequest) -> FactListing:
         if self.parse_request(view).has_text:
             return super()._load_listing(view)
         db = self._listings.db
         with db.lock:  # nothing else is read meanwhile that could be interrupted in its place
-            if self._is_left.is_set():
+            if self._is_paused.is_set():
                 raise ListingInterrupted
-            db.conn.set_progress_handler(self._is_left.is_set, OPERATIONS)
+            db.conn.set_progress_handler(self._is_paused.is_set, OPERATIONS)
             try:
                 return super()._load_listing(view)
             finally:
