@@ -356,6 +356,11 @@ class Inspector(TypeAhead):
         """Seconds without a key after which the cursor rests: what follows it is not drawn while a key is held."""
         return self._terminal.rest_s if self._terminal is not None else REST_S
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether little more than the chosen line of a list is shown: a key is held, and the line to the terminal is slow."""
+        return self._terminal is not None and self._terminal.holds_back
+
     def _look_later(self) -> None:
         self.set_timer(WATCH_S if self.is_watched else POLL_S, self._look_for_changes)
 

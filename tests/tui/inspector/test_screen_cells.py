@@ -336,11 +336,13 @@ def test_a_fast_line_that_is_late_is_not_slow(late_s: tuple[float, ...]) -> None
         hold(pace, line, 5, size=90)
 
 
-def test_a_slow_line_is_mostly_free_while_a_key_is_held_and_waits_for_nothing_once_it_is_not() -> None:
+@pytest.mark.parametrize("size", [75, 350])
+def test_a_slow_line_is_mostly_free_while_a_key_is_held_and_waits_for_nothing_once_it_is_not(size: int) -> None:
     line = SlowLine()
     pace = begin(line)
-    hold(pace, line, 150)
-    assert line.free_at - line.now < 350 / 2_400
+    hold(pace, line, 150, size=size)
+    assert line.free_at - line.now < size / 2_400
+    assert sum(line.sizes) < 0.4 * 2_400 * line.now
     assert pace.most is not None
     line.now += pace.held_s
     assert pace.held_s == 0
@@ -476,6 +478,9 @@ def test_what_is_left_of_a_frame_follows_when_the_key_is_let_go() -> None:
     line = SlowLine(rate=150)
     pace = begin(line)
     hold(pace, line, 20, size=4)
+    while pace.wait_s():
+        line.now += 0.033
+        pace.press()
     cells = ScreenCells()
     writer = TerminalWriter(theirs, "utf-8", cells, pace, lambda _: None)
     writer._is_drawing = True
@@ -488,7 +493,9 @@ def test_what_is_left_of_a_frame_follows_when_the_key_is_let_go() -> None:
     assert "four" not in writer._pieces[0]
     writer._pieces.clear()
     assert writer._frame_wait_s() == pace.held_s > 0
+    assert writer.holds_back
     line.now += pace.held_s
+    assert not writer.holds_back
     writer.start()
     seen, until = b"", time.monotonic() + 30
     while b"four" not in seen:

@@ -21,6 +21,7 @@ from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import MultiPicker
+from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.widgets.lists import marked_list
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.sized_panes import SizedPanes
@@ -338,3 +339,20 @@ async def test_a_list_says_on_which_line_of_the_screen_its_cursor_is(tmp_path: P
             fact = table.fact
             assert fact is not None
             await until(pilot, lambda target=fact.target: target in screen_text(pilot).splitlines()[table.chosen_line])
+
+
+@pytest.mark.parametrize(("holds_back", "lines"), [(False, 3), (True, 1)])
+async def test_the_chosen_row_stays_in_its_place_where_it_alone_is_sent(
+    tmp_path: Path, holds_back: bool, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Inspector, "holds_back", holds_back)
+    fill(tmp_path / "m.db", *(f"V[nr{number:03}]: {number}" for number in range(90)))
+    async with inspecting(tmp_path / "m.db") as pilot:
+        table = main_screen(pilot).table
+        for key in ("down", "up"):
+            await pilot.press(*[key] * 60)
+            stood = set[int]()
+            for _ in range(6):
+                await pilot.press(key)
+                stood.add(table.chosen_line)
+            assert len(stood) == lines

@@ -47,7 +47,7 @@ IDLE_PART = 0.7
 SELDOM_S = 0.6
 """The longest time between frames while keys are held, whatever the line seems to need."""
 
-BRIEF_S = 0.05
+BRIEF_S = 0.02
 """A frame that takes the line so long makes no other wait that anybody would notice."""
 
 SLOW = 8_000.0

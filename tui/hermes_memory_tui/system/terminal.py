@@ -171,6 +171,11 @@ class TerminalDriver(LinuxDriver):
         """Seconds after the last key after which none is held, as fast as keys come."""
         return self._output.rest_s if self._output is not None else REST_S
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether little more than the chosen line of a list is sent: a key is held, and the line is slow."""
+        return self._output is not None and self._output.holds_back
+
     def redraw(self) -> None:
         """Send the whole screen again: another program may have written over it."""
         self._cells.forget_shown()

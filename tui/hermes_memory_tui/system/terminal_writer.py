@@ -119,6 +119,12 @@ class TerminalWriter(threading.Thread):
         with self._changed:
             return self._pace.rest_s
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether little more than the chosen line of a list is sent: a key is held, and the line is slow."""
+        with self._changed:
+            return self._pace.most is not None
+
     def press(self) -> None:
         """Note that a key was pressed."""
         with self._changed:

@@ -290,7 +290,9 @@ class LineList(ScrollView, can_focus=True):
         top = self.scroll_offset.y
         if height <= 0:
             return
-        ahead = min(SCROLL_JUMP, height // 2 + 1) - 1
+        # Where the chosen row alone is sent, it stays in its place on the screen, and no other has to be sent with it.
+        jump = 1 if getattr(self.app, "holds_back", False) else SCROLL_JUMP
+        ahead = min(jump, height // 2 + 1) - 1
         if self.cursor < top:
             self.scroll_to(y=self.cursor - ahead, animate=False, force=True)
         elif self.cursor >= top + height:
