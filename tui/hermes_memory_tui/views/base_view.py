@@ -43,6 +43,9 @@ FIRST_S = 0.1
 TEXT_S = 0.06
 """How long the cursor must rest before the text beside the list is made."""
 
+TICKS_PART = 0.005
+"""The part of the time that may be spent on ages: a list that takes long to draw is drawn anew less often."""
+
 T = TypeVar("T")
 
 
@@ -67,6 +70,10 @@ class InspectorApp(Protocol):
     def is_watched(self) -> bool:
         """Whether the person only watches."""
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no key is being held."""
+
     def open_view(self, name: str) -> BaseView[Any] | None:
         """Open a view of the catalogue, and return it; None for the facts."""
 
@@ -88,8 +95,8 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
     NAME: ClassVar[str]
     TITLE_OF_LIST: ClassVar[str]
     COLUMNS: ClassVar[Sequence[GridColumn]]
-    TICK_S: ClassVar[float] = 0.0
-    """How often what depends on the time is drawn anew; 0 when nothing does."""
+    TICK_S: ClassVar[float] = 5.0
+    """How often what depends on the time is drawn anew: ages, and when it was changed last."""
 
     def __init__(self, memory: Memory) -> None:
         super().__init__()
@@ -107,6 +114,8 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         """What the text beside the list was last made of: when the data was drawn, and the key of the row."""
         self._trouble: StoreError | None = None
         self._drawn_at = 0.0
+        self._overview: Overview | None = None
+        self._ages_again_at = 0.0
         self._is_new = True
 
     @property
@@ -158,8 +167,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         self.grid.border_title = self.TITLE_OF_LIST
         self.restore_layout()
         self.set_timer(FIRST_S, self._end_first_wait)
-        if self.TICK_S:
-            self.set_interval(self.TICK_S, self._redraw_ages)
+        self.set_interval(self.TICK_S, self._redraw_ages)
 
     def on_screen_resume(self) -> None:
         self.check_for_changes()
@@ -238,6 +246,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         is_first, self.data = self.data is None, data
         self._drawn_at = time.monotonic()
         self.show_read_error(None)
+        self._overview = overview
         self.show_overview(overview)
         self.draw(data)
         self.show_text()  # in the same frame
@@ -245,8 +254,14 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
             self.refresh()
 
     def _redraw_ages(self) -> None:
-        if time.monotonic() - self._drawn_at >= self.TICK_S / 2:
-            self.redraw()
+        began = time.monotonic()
+        is_due = began - self._drawn_at >= self.TICK_S / 2 and began >= self._ages_again_at
+        if not (is_due and self.is_current and self.inspector.is_at_rest) or self.memory.is_closed:
+            return
+        if self._overview is not None:
+            self.show_overview(self._overview)
+        self.redraw()
+        self._ages_again_at = began + (time.monotonic() - began) / TICKS_PART
 
     def redraw(self) -> None:
         """Draw what was loaded again."""

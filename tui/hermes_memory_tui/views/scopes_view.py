@@ -114,6 +114,13 @@ class ScopesView(BaseView[ScopesData]):
                 rows[place] = replace(row, cells=(*row.cells[:NAME_COLUMN], name, *row.cells[NAME_COLUMN + 1 :]))
         self.grid.show(rows)
 
+    def redraw(self) -> None:
+        if self.data is not None:
+            now = self.memory.now()
+            rows = [row_at(row, scope, now) for row, scope in zip(self.data.rows, self.data.scopes, strict=True)]
+            self.data = replace(self.data, rows=rows)
+        super().redraw()
+
     def show_pending(self, pending: Mapping[str, str]) -> None:
         if self.data is not None:
             self.draw(self.data)
@@ -302,9 +309,20 @@ def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
             number(Tier.HOT),
             number(Tier.COLD),
             number(Tier.ARCHIVED, Tier.SUPERSEDED),
-            GridCell(display_formats.format_age(scope.opened_at, now), "dim", value=now - scope.opened_at),
+            age_cell(scope, now),
         ),
     )
+
+
+def age_cell(scope: Scope, now: int) -> GridCell:
+    """Return how long ago a scope was opened, which the scope opened last has the least of."""
+    return GridCell(display_formats.format_age(scope.opened_at, now), "dim", value=-scope.opened_at)
+
+
+def row_at(row: GridRow, scope: Scope, now: int) -> GridRow:
+    """Return the row of a scope as it is some time later: the same one where its age reads the same."""
+    age = age_cell(scope, now)
+    return row if row.cells[-1] == age else replace(row, cells=(*row.cells[:-1], age))
 
 
 def scopes_name(scopes: Sequence[Scope]) -> str:

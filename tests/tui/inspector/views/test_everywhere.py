@@ -10,16 +10,18 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_store.model import Tier
+from hermes_memory_store.model import Millis, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.message_log import MessageLog
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.view_catalog import CATALOG
+from hermes_memory_tui.inspector import load_view_class
+from hermes_memory_tui.model.view_catalog import CATALOG, VIEWS_BY_NAME
 from hermes_memory_tui.screens.fact_editor import FactEditor
 from hermes_memory_tui.views.session_view import SessionView
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 from tests.tui.inspector.driving import (
+    NOW,
     VIEWS,
     facts_of,
     frozen,
@@ -101,6 +103,21 @@ async def test_what_another_process_writes_shows_by_itself(path: Path, name: str
             new = NEW[name].format(0)
             await until(pilot, lambda: any(new in row for row in rows_of(view)))
         agent.stdin.close()
+
+
+@pytest.mark.parametrize("name", VIEWS)
+async def test_ages_and_the_title_go_on_in_every_view(path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [NOW]
+    monkeypatch.setattr(load_view_class(VIEWS_BY_NAME[name]), "TICK_S", 0.05)
+    async with inspecting(path, size=(200, 50), clock=lambda: now[0]) as pilot:
+        view = await opened(pilot, name)
+        await until(pilot, lambda: "changed just now by" in screen_text(pilot))
+        aged = any("now" in row.split() for row in rows_of(view))
+        now[0] = Millis(NOW + 7 * 60_000)
+        await until(pilot, lambda: "changed 7m ago by" in screen_text(pilot))
+        if aged:
+            await until(pilot, lambda: any("7m" in row.split() for row in rows_of(view)))
+        assert aged == (name in {"scopes", "agents", "journal", "turns", "now"})
 
 
 @pytest.mark.parametrize("name", VIEWS)
