@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
+from hermes_memory_tui.model.memory import MAX_FOLLOWED_CHANGES
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, targets, until
 
 WRITE = """
@@ -117,3 +121,18 @@ async def test_another_store_in_its_place_is_shown(tmp_path: Path) -> None:
             (tmp_path / part).unlink(missing_ok=True)
         (tmp_path / "other.db").replace(tmp_path / "m.db")
         await until(pilot, lambda: targets(pilot) == ["b"])
+
+
+@pytest.mark.parametrize("facts", [1, 70])
+async def test_facts_behind_many_other_changes_show_by_themselves(tmp_path: Path, facts: int) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[first]: 1", scope="named 0")
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: targets(pilot) == ["first"])
+        with Store.open(path) as store, store.db.write_transaction():
+            for number in range(MAX_FOLLOWED_CHANGES + 5):
+                store.scopes.rename("default", f"named {number}", f"named {number + 1}")
+            for number in range(facts):
+                store.facts.write("default", f"V[v.{number}]: {number}", actor=PERSON)
+        await until(pilot, lambda: len(main_screen(pilot).table.keys) == facts + 1)
+        assert f"{facts + 1} facts" in screen_text(pilot)

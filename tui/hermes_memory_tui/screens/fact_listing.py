@@ -366,11 +366,11 @@ class ListingScreen(MainPanes):
 
     def _follow_rows(self, changes: Sequence[Change], *, flash: bool) -> None:
         touched = {change.uid: change.op == "create" for change in reversed(changes) if change.entity == "fact"}
-        if not touched:
-            return
-        if len(changes) > MAX_FOLLOWED_CHANGES or len(touched) > FOLLOWED:
+        if len(changes) > MAX_FOLLOWED_CHANGES or len(touched) > FOLLOWED:  # there may be more, of facts, too
             self.table.forget()
             self._stale = True
+            return
+        if not touched:
             return
         facts, lost = self._facts_of(touched)
         dated = {change.uid for change in changes if change.after is not None and "updated_at" in change.after}
