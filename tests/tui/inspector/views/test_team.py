@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.views.team_view import TeamData, TeamView, sync_detail
 from hermes_memory_tui.widgets.text_panel import Line
-from tests.tui.inspector.driving import beside, fill, inspecting, opened, rows_of, said, until
+from tests.tui.inspector.driving import NOW, beside, fill, frozen, inspecting, opened, rows_of, said, until
 
 
 async def test_every_theme_says_whether_it_may_be_shared(
@@ -43,8 +42,8 @@ async def test_an_empty_memory_says_so(path: Path) -> None:
 def shared(path: Path, home: Path) -> None:
     """Let the theme leave this machine, and have another machine say something else at once."""
     (home / "memory-themes.toml").write_text("[themes.ops]\nsync = true\n")
-    later = Millis(time.time_ns() // 1_000_000 + 1000)  # their edit wins, whatever the last bits of both clocks are
-    with Store.open(path) as mine, Store.open(path.with_name("theirs.db"), clock=lambda: later) as theirs:
+    later = Millis(NOW + 1000)  # their edit wins, whatever the last bits of both clocks are
+    with Store.open(path, clock=frozen) as mine, Store.open(path.with_name("theirs.db"), clock=lambda: later) as theirs:
         fact = mine.facts.write("ops", "D[cache]: redis").fact
         exchange(mine, theirs)
         mine.facts.edit(fact.uid, "redis 7")
