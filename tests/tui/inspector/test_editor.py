@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_store.model import PERSON
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.store import Store
 from hermes_memory_tui.screens.fact_editor import Editor
@@ -43,6 +44,23 @@ async def test_the_cost_and_the_gauge_follow_what_is_typed(path: Path) -> None:
         assert "type and target are fixed" in screen_text(pilot)
         cost = token_estimate.estimate_tokens("D[cache]: redis 7 in all of the regions")
         assert f"29 of 400 characters · {cost} tokens" in screen_text(pilot)
+
+
+@pytest.mark.parametrize("asked", [True, False], ids=["refused", "by itself"])
+async def test_the_gauge_is_the_one_of_now_when_others_change_the_fact(path: Path, asked: bool) -> None:
+    async with inspecting(path) as pilot:
+        await editing(pilot)
+        await type_text(pilot, " 7")
+        assert "hot tier after saving 0%  17 of 10,000 characters" in screen_text(pilot)
+        with Store.open(path) as other:
+            other.facts.edit(shown_facts(pilot)[0].uid, "redis in all of the regions")
+            other.facts.write("default", "V[n]: 12345", actor=PERSON)
+        if asked:
+            await pilot.press("ctrl+s")
+        else:
+            main_screen(pilot).follow_changes()
+        await until(pilot, lambda: "Changed by" in screen_text(pilot))
+        assert "hot tier after saving 0%  28 of 10,000 characters" in screen_text(pilot)
 
 
 async def test_the_level_that_saving_would_reach_is_said(tmp_path: Path) -> None:

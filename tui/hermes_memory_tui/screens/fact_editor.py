@@ -60,7 +60,9 @@ class Editor(Modal[str | None]):
     ]
     AUTO_FOCUS = "TextArea"
 
-    def __init__(self, limit: int, start: str, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
+    def __init__(
+        self, theme: str, limit: int, start: str, draft: str | None, save: Save, gauge: Gauge | None = None
+    ) -> None:
         """Create the editor.
 
         :param save: called to write the text; it dismisses the editor, or calls `show_refusal` or `conflict`
@@ -68,7 +70,9 @@ class Editor(Modal[str | None]):
         """
         super().__init__()
         self._save = save
+        self.theme_name = theme
         self._gauge = gauge
+        self._counted = self.base
         self._keeping: Timer | None = None
         self.keep: Callable[[str, str | None], object] = lambda *_: None
         """Called with what is typed whenever typing rests, so that a crash loses none of it."""
@@ -149,19 +153,21 @@ class Editor(Modal[str | None]):
         self._update_remarks(Content("\n").join(parts))
         return True
 
-    def added_chars(self, chars: int) -> int:
+    def _added_chars(self, chars: int) -> int:
         """Return by how many characters saving this fact changes the hot tier.
 
         :param chars: characters of its notation
         """
-        return chars
+        if self._counted is None:
+            return chars
+        return chars - self._counted.chars if self._counted.tier is Tier.HOT else 0
 
     def _pressure(self, chars: int) -> list[Content]:
         """Return the gauge as it would be after saving."""
         gauge = self._gauge
         if gauge is None:
             return []
-        after = replace(gauge, used=gauge.used + self.added_chars(chars))
+        after = replace(gauge, used=gauge.used + self._added_chars(chars))
         parts: list[str | tuple[str, str]] = [
             ("hot tier after saving ", "$dim"),
             (f"{after.pct:.0f}%", f"bold ${after.level.value}" if after.level is not PressureLevel.CALM else "bold"),
@@ -180,6 +186,14 @@ class Editor(Modal[str | None]):
 
     def _update_remarks(self, content: Content) -> None:
         self._said.update(content)
+
+    def show_gauge(self, gauge: Gauge | None, stands: Fact | None) -> None:
+        """Show another gauge: the memory has changed meanwhile.
+
+        :param stands: the fact being edited, as the gauge counts it
+        """
+        self._gauge, self._counted = gauge, stands
+        self.check()
 
     def show_refusal(self, why: str) -> None:
         """Show why the store refused the text, and keep everything."""
@@ -226,8 +240,8 @@ class FactEditor(Editor):
     """Edits the content of a fact; type, target and uid stay."""
 
     def __init__(self, fact: Fact, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None) -> None:
-        super().__init__(limit, fact.content, draft, save, gauge)
         self._base = fact
+        super().__init__(fact.theme, limit, fact.content, draft, save, gauge)
         self._theirs: Fact | None = None
         self._unseen_until = 0.0
 
@@ -263,9 +277,6 @@ class FactEditor(Editor):
             ),
             id="editor-head",
         )
-
-    def added_chars(self, chars: int) -> int:
-        return chars - self._base.chars if self._base.tier is Tier.HOT else 0
 
     def on_mount(self) -> None:
         self.query_one("#editor").border_title = f"edit fact {short_uid(self._base.uid)}"
@@ -320,8 +331,7 @@ class NewFactEditor(Editor):
     def __init__(
         self, theme: str, scope: str, limit: int, draft: str | None, save: Save, gauge: Gauge | None = None
     ) -> None:
-        super().__init__(limit, "", draft, save, gauge)
-        self.theme_name = theme
+        super().__init__(theme, limit, "", draft, save, gauge)
         self._scope = Input(scope, placeholder="no scope", id="editor-scope", compact=True)
 
     @property

@@ -575,7 +575,9 @@ class MainScreen(ListingScreen):
 
     def _not_saved(self, editor: Editor, error: StoreError) -> None:
         if isinstance(error, FactConflict) and editor.base is not None:
-            editor.conflict(self.memory.fact(editor.base.uid))
+            theirs = self.memory.fact(editor.base.uid)
+            editor.show_gauge(self.memory.gauge(theirs.theme), theirs)
+            editor.conflict(theirs)
         else:
             editor.show_refusal(str(error))
 
@@ -585,10 +587,13 @@ class MainScreen(ListingScreen):
             return
         from hermes_memory_tui.screens import fact_editor
 
-        if isinstance(open_screen, fact_editor.Editor) and open_screen.base is not None:
-            for fact in facts:
-                if fact.uid == open_screen.base.uid and fact.content != open_screen.base.content:
-                    open_screen.conflict(fact, unasked=True)
+        if not isinstance(open_screen, fact_editor.Editor):
+            return
+        edited = open_screen.base
+        stands = next((fact for fact in facts if edited is not None and fact.uid == edited.uid), edited)
+        open_screen.show_gauge(self._gauge_of(open_screen.theme_name), stands)
+        if stands is not None and edited is not None and stands.content != edited.content:
+            open_screen.conflict(stands, unasked=True)
 
     # Writing
 

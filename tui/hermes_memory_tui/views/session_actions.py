@@ -49,10 +49,7 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
 
     def look() -> tuple[list[Change], dict[str, str], Sequence[str]]:
         rows, names = memory.read_view(partial(load_named_rows, fold=fold, limit=MOST_PREVIEWED))
-        try:
-            return rows, names, memory.preview_undo_change(lead, fold.changes)
-        except StoreError as error:  # the person sees why before asking for it all the same
-            return rows, names, (str(error),)
+        return rows, names, memory.preview_undo_change(lead, fold.changes)
 
     def ask(found: tuple[list[Change], dict[str, str], Sequence[str]]) -> None:
         rows, names, left = found

@@ -19,6 +19,7 @@ from tests.tui.inspector.driving import (
     inspecting,
     opened,
     rows_of,
+    said,
     scopes_of,
     screen_text,
     to_row,
@@ -72,6 +73,18 @@ async def test_undo_takes_back_the_whole_change_from_its_line_and_from_any_row_o
         assert facts_of(path)["p3"].tier is Tier.HOT
         await pilot.press("ctrl+r")
         await until(pilot, lambda: scopes_of(path)["payments"].status is ScopeStatus.CLOSED)
+
+
+async def test_what_cannot_be_undone_is_said_and_not_asked_for(path: Path) -> None:
+    with Store.open(path, clock=lambda: NOW) as store:
+        for number in range(10):
+            store.facts.archive(facts_of(path)[f"p{number}"].uid)
+    async with inspecting(path, size=(140, 50)) as pilot:
+        view = await opened(pilot, "journal")
+        await to_row(pilot, "payments: 10 facts cooled")
+        await pilot.press("U")
+        await until(pilot, lambda: "followed by change" in said(pilot))
+        assert pilot.app.screen is view
 
 
 async def test_an_undo_of_three_is_one_line_and_is_taken_back_as_one(path: Path) -> None:
