@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.pilot import Pilot
 
+from hermes_memory_tui.screens.past_screen import PastScreen
 from tests.tui.inspector.driving import fill, inspecting, main_screen, mouse, opened, screen_text, send, until, view_of
 
 
@@ -110,3 +112,17 @@ async def test_a_views_list_and_text_are_zoomed_and_sized_too(path: Path, name: 
         await pilot.press("z", "1")
         await opened(pilot, name)
         await until(pilot, lambda: width(pilot, "pages") == pages + 4)
+
+
+async def test_a_late_layout_of_a_screen_that_is_leaving_is_left_out(path: Path) -> None:
+    """What is to come after a refresh waits for that of whatever screen is on top."""
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
+        past = pilot.app.screen
+        assert isinstance(past, PastScreen)
+        send(pilot, "escape")
+        while past.query("#side"):
+            await asyncio.sleep(0)
+        assert past.is_attached
+        past.apply_widths()

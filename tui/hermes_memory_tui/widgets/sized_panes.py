@@ -149,7 +149,8 @@ class SizedPanes(Screen[None]):
 
     def apply_widths(self) -> None:
         """Give the panes the widths that were chosen, where they stand beside each other and fit."""
-        if not self.is_attached or self.is_zoomed:
+        # It comes once whatever screen is on top is drawn; this one may be leaving by then, with nothing on it.
+        if not self.is_attached or not self.display or self.is_zoomed:
             return
         kept = self.pane_state.pane_widths(self.panes_name) if self._stand_side_by_side else {}
         for name, _ in self.PANES:
