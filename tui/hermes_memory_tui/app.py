@@ -34,7 +34,7 @@ longer to press another one, which must not become alt and that key."""
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
 
-TAKES_S = 1.0
+TAKES_S = 1.5
 """How long the terminal may take to be left as it was found, once a signal asks to end; it may be one that nobody reads."""
 
 LEAVE_S = 5.0
@@ -267,7 +267,7 @@ def force_exit(app: Inspector, over: threading.Event, code: int) -> None:
     """Force the app to end, even if its output is not read or something never finishes."""
     if over.wait(TAKES_S):
         return
-    app.give_up_terminal()
+    app.restore_terminal()
     if not over.wait(LEAVE_S):
         os._exit(code)
 

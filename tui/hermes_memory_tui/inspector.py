@@ -306,11 +306,6 @@ class Inspector(TypeAhead):
         if self._terminal is not None:
             self._terminal.restore()
 
-    def give_up_terminal(self) -> None:
-        """Stop drawing, and do not wait for pending output to be read. May be called from any thread."""
-        if self._terminal is not None:
-            self._terminal.give_up()
-
     def get_css_variables(self) -> dict[str, str]:
         # Generated once: Textual asks before the theme is known, too, and would generate them for our defaults again.
         if not self._has_look:

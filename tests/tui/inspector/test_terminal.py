@@ -43,6 +43,10 @@ FULL_S = 1.5
 """How long keys are pressed until more is drawn than a terminal keeps for who does not read it."""
 
 
+STOPS = 12
+"""How often it is stopped in one test."""
+
+
 class Window:
     """A terminal in which a shell runs the inspector, as a grandchild: the hangup reaches the shell first."""
 
@@ -57,6 +61,7 @@ class Window:
         fcntl.ioctl(self.handle, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         self.screen = pyte.Screen(120, 40)
         self.stream = pyte.ByteStream(self.screen)
+        self.drawn = b""
         self.until_shown("mndtry")
         (self.program,) = psutil.Process(self.shell).children()
 
@@ -65,8 +70,14 @@ class Window:
         deadline = time.monotonic() + PATIENCE_S
         while not any(text in line for line in self.screen.display):
             assert time.monotonic() < deadline, "\n".join(self.screen.display)
-            if select.select([self.handle], [], [], 0.1)[0]:
-                self.stream.feed(os.read(self.handle, 65_536).replace(ASK_MODE.encode(), b""))
+            self.read(0.1)
+
+    def read(self, seconds: float) -> None:
+        """Read what is drawn within so long, if anything is."""
+        if select.select([self.handle], [], [], seconds)[0]:
+            drawn = os.read(self.handle, 65_536)
+            self.drawn += drawn
+            self.stream.feed(drawn.replace(ASK_MODE.encode(), b""))
 
     def overflow(self) -> None:
         """Have so much drawn that the program waits for somebody to read it."""
@@ -248,6 +259,41 @@ def read_until(handle: int, text: bytes) -> None:
         assert time.monotonic() < deadline, seen[-2000:]
         if select.select([handle], [], [], 0.1)[0]:
             seen += os.read(handle, 65_536)
+
+
+@pytest.mark.slow
+def test_a_stop_at_any_moment_leaves_it_answering(window: Window) -> None:
+    pick = random.Random(SEED)
+    for _ in range(STOPS):
+        os.write(window.handle, b"jkjk3\x1b1")
+        fcntl.ioctl(window.handle, termios.TIOCSWINSZ, struct.pack("HHHH", 40, pick.choice((110, 120)), 0, 0))
+        window.read(pick.choice((0.0, 0.01, 0.03)))
+        for _ in range(pick.choice((1, 3))):
+            window.program.send_signal(signal.SIGTSTP)
+        window.read(0.05)
+        window.program.send_signal(signal.SIGCONT)
+    until = time.monotonic() + PATIENCE_S
+    while not any("No scopes yet." in line for line in window.screen.display):
+        assert time.monotonic() < until, "\n".join(window.screen.display)
+        os.write(window.handle, b"2")  # what is typed as it stops is thrown away
+        window.read(0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_signal_gives_the_terminal_back_whether_it_answers_or_not(window: Window, answers: bool) -> None:
+    os.write(window.handle, b"\x1b[1;1R")  # it answers once, at least
+    window.read(0.3)
+    os.write(window.handle, b"jjjj" + b"\x1b[1;1R" * 9 * answers)
+    window.read(0.15)
+    window.program.send_signal(signal.SIGTERM)
+    with suppress(OSError):  # it has gone
+        until = time.monotonic() + PATIENCE_S
+        while b"\x1b[?1049l" not in window.drawn and time.monotonic() < until:
+            window.read(0.1)
+    for given_back in (b"\x1b[?1049l", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[?25h"):
+        assert given_back in window.drawn
+    assert window.ends()
 
 
 def test_margins_that_a_program_before_has_left_are_let_go(tmp_path: Path) -> None:

@@ -61,9 +61,13 @@ MOST_READ = 4096
 """Bytes of input that are read at once."""
 
 LEAVE = (
-    "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
+    "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
+    "\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
-"""What gives a terminal back: everything that `LinuxDriver.stop_application_mode` writes."""
+"""What gives a terminal back: everything that `TerminalDriver.stop_application_mode` writes."""
+
+CELL_MOUSE = "\x1b[?1016l"
+"""Lets the mouse be told in cells again, which Textual has told in pixels where the terminal can."""
 
 
 WHOLE_SCREEN = "\x1b[r"
@@ -81,6 +85,15 @@ def keep_joiner(event: Message) -> Message:
     if isinstance(event, events.Key) and event.character and event.character in JOINERS:
         return events.Paste(event.character)
     return event
+
+
+class TerminalParser(XTermParser):
+    """Textual's parser, for terminals that do not know how many pixels they have, and say so with a zero."""
+
+    def parse_mouse_code(self, code: str) -> Message | None:
+        if not all(size is None or (size[0] and size[1]) for size in (self.terminal_size, self.terminal_pixel_size)):
+            self.terminal_pixel_size = None
+        return super().parse_mouse_code(code)
 
 
 class InputEnd(threading.Event):
@@ -110,6 +123,7 @@ class TerminalDriver(LinuxDriver):
 
     _output: TerminalWriter | None = None
     _has_slow_input = False
+    _is_suspending = False
     _cells: ScreenCells
     exit_event: InputEnd
 
@@ -142,7 +156,11 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         if self._output is not None:
             self._output.stop_drawing()
+        if self._mouse_pixels:
+            self.write(CELL_MOUSE)
+            self._mouse_pixels = False
         super().stop_application_mode()
+        self._in_band_window_resize = False  # another terminal may be there when it goes on, as a client of tmux
 
     def show(
         self,
@@ -207,19 +225,28 @@ class TerminalDriver(LinuxDriver):
             self._output.write(data)
 
     def _sigtstp_application(self, *_: object) -> None:
+        """Suspend once nothing is held that the threads of the terminal wait for: the signal may come at any moment."""
+        if not self._auto_restart:  # another program has the terminal, and the app does nothing until that ends
+            self._suspend()
+        elif not self._is_suspending:
+            self._is_suspending = True
+            self._loop.call_soon_threadsafe(self._suspend)
+
+    def _suspend(self) -> None:
         """Suspend as the system would, but not where no shell is left to resume the process, as SIGSTOP would."""
-        if self._auto_restart:
+        has_terminal = self._auto_restart
+        if has_terminal:
             self.suspend_application_mode()
             self._must_signal_resume = True
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTSTP)
+        signal.raise_signal(signal.SIGTSTP)  # returns when the process goes on
         signal.signal(signal.SIGTSTP, self._sigtstp_application)
-        self._sigcont_application()
+        self._is_suspending = False
+        if has_terminal:
+            self.resume_application_mode()
 
     def _sigcont_application(self, *_: object) -> None:
-        """Resume after SIGTSTP. A SIGCONT alone, after SIGSTOP or with a hangup, finds nothing suspended."""
-        if self._auto_restart and self._must_signal_resume:
-            self.resume_application_mode()
+        """Do nothing: who was suspended goes on by itself, and a SIGCONT after SIGSTOP or a hangup finds nobody suspended."""
 
     def _run_input_thread(self) -> None:
         ended = self.exit_event
@@ -238,7 +265,7 @@ class TerminalDriver(LinuxDriver):
 
         :raises OSError: when the terminal has gone
         """
-        ended, parser = self.exit_event, XTermParser(self._debug)
+        ended, parser = self.exit_event, TerminalParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
         held, escaped_at, typed_at = "", -math.inf, -math.inf
         while not ended.is_set():
@@ -266,9 +293,9 @@ class TerminalDriver(LinuxDriver):
                 typed_events = list(parser.feed(text)) if text else []
             except (
                 ValueError,
-                OverflowError,
-            ):  # a number that is no character: no key of a terminal, and the parser is broken
-                typed_events, parser = [], XTermParser(self._debug)
+                ArithmeticError,
+            ):  # a number that is no character: no terminal's, and the parser is broken
+                typed_events, parser = [], TerminalParser(self._debug)
             for event in typed_events:
                 self.process_message(keep_joiner(event))
 

@@ -25,7 +25,7 @@ LOOK_S = 0.5
 MOST_QUEUED = 30
 """Pieces of output, besides the frames, that may wait for the terminal."""
 
-LAST_ANSWER_S = 1.0
+LAST_ANSWER_S = 0.7
 """How long the end waits for an answer that is under way: the shell would take it for something typed."""
 
 SYNC = "\x1b[?2026h", "\x1b[?2026l"
@@ -195,7 +195,7 @@ class TerminalWriter(threading.Thread):
 
     def _write(self, text: str) -> None:
         # To the system itself: a file would be locked by a write that never ends when the interpreter wants to flush it.
-        rest = text.encode(self._encoding, "backslashreplace")
+        rest = text.encode(self._encoding, "replace")
         while rest and not self.lost.is_set():
             try:
                 rest = rest[os.write(self._handle, rest) :]
