@@ -10,18 +10,18 @@ from hermes_memory_tui.text.display_formats import format_count
 from hermes_memory_tui.text.origin_text import format_branch_merge
 
 
-def change_subject(change: Change, named: dict[str, str]) -> str:
+def change_subject(change: Change, named: dict[int, str]) -> str:
     """Return the subject of a change.
 
-    :param named: names by uid of facts and scopes whose own row does not name them
+    :param named: names of facts and scopes by the numbers of rows that do not name them themselves
     """
     after = change.after or {}
     if change.entity == "fact":
         if "target" in after:
             return to_printable(format_notation(after["type"], after["target"], after.get("content", "")))
-        return named.get(change.uid, f"fact {short_uid(change.uid)}")
+        return named.get(change.seq, f"fact {short_uid(change.uid)}")
     if change.entity == "scope":
-        return "scope " + to_printable(after.get("label") or named.get(change.uid, short_uid(change.uid)))
+        return "scope " + to_printable(after.get("label") or named.get(change.seq, short_uid(change.uid)))
     if change.entity == "session":
         return f"session {to_printable(change.actor.title or change.actor.name)}"
     if change.entity == PLACES and "places" in after:

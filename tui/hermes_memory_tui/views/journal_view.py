@@ -244,7 +244,7 @@ def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> 
     )
 
 
-def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str], now: int) -> list[Line]:
+def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str], now: int) -> list[Line]:
     """Return the details of a change of several rows."""
     lead = fold.lead
     more = f" to #{fold.last}" if fold.last > fold.first else ""
@@ -252,7 +252,7 @@ def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str],
         Content.assemble(
             (format_fold_verb(fold), "bold"),
             "  ",
-            format_fold_subject(fold, names.get(lead.uid) or change_subject(lead, names)),
+            format_fold_subject(fold, change_subject(lead, names)),
         ),
         Content(""),
         labelled_value("by", display_formats.actor_name(lead.actor)),

@@ -47,14 +47,14 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
         view.write(lambda: memory.undo_change(lead))
         return
 
-    def look() -> tuple[list[Change], dict[str, str], Sequence[str]]:
+    def look() -> tuple[list[Change], dict[int, str], Sequence[str]]:
         rows, names = memory.read_view(partial(load_named_rows, fold=fold, limit=MOST_PREVIEWED))
         try:
             return rows, names, memory.preview_undo_change(lead, fold.changes)
         except StoreError as error:  # the person sees why before asking for it all the same
             return rows, names, (str(error),)
 
-    def ask(found: tuple[list[Change], dict[str, str], Sequence[str]]) -> None:
+    def ask(found: tuple[list[Change], dict[int, str], Sequence[str]]) -> None:
         rows, names, left = found
         lines: list[Line] = [
             Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
@@ -74,13 +74,13 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
     view.look_then(look, ask)
 
 
-def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[str, str]]:
-    """Load the newest rows of a change, and the names of their facts."""
+def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[int, str]]:
+    """Load the newest rows of a change, and what their facts said then."""
     rows = load_fold_rows(store, fold, limit)
-    return rows, change_names(store, rows)
+    return rows, change_names(store, [fold.lead, *rows])
 
 
-def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]) -> list[Line]:
+def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str]) -> list[Line]:
     """Return a line for each row of a change, and how many more there are."""
     left = fold.size - len(rows)
     return [
@@ -98,19 +98,19 @@ def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]
 def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
     """Show what an undo of all a session wrote would undo and leave, and do it when the person confirms."""
 
-    def read(store: Store) -> tuple[list[Change], dict[str, str]]:
+    def read(store: Store) -> tuple[list[Change], dict[int, str]]:
         wrote = [
             one for one in changes_by_session(store, session, 200) if one.undoes is None and one.entity in UNDOABLE
         ]
         standing = [one for one in wrote if not store.undo.is_undone(one.change)]
         return standing, change_names(store, standing)
 
-    def look() -> tuple[list[Change], dict[str, str], UndoResult | None]:
+    def look() -> tuple[list[Change], dict[int, str], UndoResult | None]:
         standing, names = view.memory.read_view(read)
         found = view.memory.preview_undo_session(session.theme, session.name) if standing else None
         return standing, names, found
 
-    def ask(seen: tuple[list[Change], dict[str, str], UndoResult | None]) -> None:
+    def ask(seen: tuple[list[Change], dict[int, str], UndoResult | None]) -> None:
         standing, names, found = seen
         if found is None:
             view.notify("Nothing to undo in this session.", timeout=4)
@@ -220,10 +220,10 @@ def context_record_line(one: ContextRecord, now: int) -> Content:
     )
 
 
-def change_summary_line(change: Change, names: dict[str, str], now: int) -> Content:
+def change_summary_line(change: Change, names: dict[int, str], now: int) -> Content:
     """Format a change as one line.
 
-    :param names: facts and scopes by uid
+    :param names: facts and scopes by the numbers of rows
     """
     subject = display_formats.fit_text(change_subject(change, names), 60).rstrip()
     return Content.assemble(

@@ -51,7 +51,7 @@ class SessionActivity:
     calls: list[dict[str, Any]]
     told: list[ContextRecord]
     wrote: list[Change]
-    named: dict[str, str]
+    named: dict[int, str]
 
 
 class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
@@ -315,7 +315,7 @@ def context_record_row(told: ContextRecord, now: int) -> GridRow:
     )
 
 
-def change_row(change: Change, names: dict[str, str], now: int) -> GridRow:
+def change_row(change: Change, names: dict[int, str], now: int) -> GridRow:
     """Return a change as a row of the list."""
     return GridRow(
         ("write", change.seq),

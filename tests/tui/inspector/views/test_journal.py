@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Millis, SessionStatus, Tier
+from hermes_memory_store.model import PERSON, Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.commands.palette_list import PaletteList
 from hermes_memory_tui.dialogs.question import Question
@@ -17,6 +17,7 @@ from hermes_memory_tui.screens.past_screen import PastScreen
 from hermes_memory_tui.views.journal_view import JournalView
 from tests.tui.inspector.driving import (
     NOW,
+    beside,
     facts_of,
     fill,
     frozen,
@@ -270,3 +271,38 @@ async def step_back(pilot: Pilot[int], row: str) -> PastScreen:
     past = pilot.app.screen
     assert isinstance(past, PastScreen)
     return past
+
+
+async def test_each_row_and_its_heading_say_what_that_change_wrote(path: Path) -> None:
+    with Store.open(path) as store:
+        port = store.facts.write("ops", "V[limit]: one", scope="launch").fact
+        store.facts.edit(port.uid, "two")
+        store.facts.pin(port.uid)
+        store.facts.edit(port.uid, "three")
+        store.undo.change(store.journal.last_seq())
+        store.facts.edit(port.uid, "four")
+        store.scopes.close("ops", "launch")
+        store.scopes.reopen("ops", "launch")
+        store.scopes.rename("ops", "launch", "landing")
+    async with inspecting(path, size=(100, 30)) as pilot:
+        view = await opened(pilot, "journal")
+        wordings = [row.partition("V[limit]: ")[2].split()[0] for row in rows_of(view) if "V[limit]" in row]
+        assert wordings == ["four", "two", "three", "two", "two", "one"]
+        assert any("close" in row and "launch" in row for row in rows_of(view))
+        await to_row(pilot, "V[limit]: three")
+        await until(pilot, lambda: "V[limit]: three" in beside(pilot))
+        assert "- two" in screen_text(pilot)
+        assert "+ three" in screen_text(pilot)
+
+
+async def test_rows_of_an_unfolded_change_say_what_their_facts_said_then(path: Path) -> None:
+    with Store.open(path) as store:
+        store.facts.write_many("ops", [("V[a]: one", "launch"), ("V[b]: one", "launch")], actor=PERSON)
+        store.scopes.close("ops", "launch")
+        store.facts.edit(facts_of(path)["a"].uid, "two")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        await to_row(pilot, "launch: 2 facts cooled")
+        await until(pilot, lambda: "V[a]: one" in beside(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: any("V[a]: one" in row and "cool" in row for row in rows_of(view)))
