@@ -417,11 +417,22 @@ class Memory:
         """Return facts by key, for drawing rows."""
         return self._screen.facts.by_ids(keys)
 
-    def export(self, keys: Sequence[int], file: str, *, replace: bool, progress: Callable[[int], None]) -> int:
-        """Export facts to a file and return their number. Takes seconds for many: call it from a worker thread."""
+    def export(
+        self,
+        keys: Sequence[int],
+        file: str,
+        *,
+        columns: Sequence[str],
+        replace: bool,
+        progress: Callable[[int], None],
+    ) -> int:
+        """Export facts to a file and return their number. Takes seconds for many: call it from a worker thread.
+
+        :param columns: names of the columns that CSV has, besides the target and the content
+        """
         from hermes_memory_tui.model import fact_export
 
-        return fact_export.export_facts(self._store, keys, file, replace=replace, progress=progress)
+        return fact_export.export_facts(self._store, keys, file, columns=columns, replace=replace, progress=progress)
 
     def fact(self, uid: str) -> Fact:
         """Return the current state of a fact."""

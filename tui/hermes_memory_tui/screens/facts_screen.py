@@ -322,7 +322,7 @@ class MainScreen(ListingScreen):
         if not keys:
             return
         what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
-        says = [Content.styled(".jsonl keeps everything, .md is readable text", "$dim")]
+        says = [Content.styled(".jsonl keeps everything, .md is readable text, .csv has the columns shown", "$dim")]
         dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
         self.app.push_screen(dialog, lambda file: self._export_to(file, keys) if file is not None else None)
 
@@ -347,14 +347,16 @@ class MainScreen(ListingScreen):
 
         # Asked before whether a file that is there may be replaced.
         replace = bool(fact_export.export_name_problem(file))
-        self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
+        # Where facts of several themes are listed, a mark in each row says whose it is.
+        columns = (*self.table.columns, *(["theme"] if self.table.hues else []))
+        self.run_worker(partial(self._export, keys, file, columns, replace), thread=True, group="exporting")
 
-    def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
+    def _export(self, keys: Sequence[int], file: str, columns: Sequence[str], replace: bool) -> None:
         def progress(done: int) -> None:
             self.app.call_from_thread(self._show_exported, done, len(keys))
 
         try:
-            done = self.memory.export(keys, file, replace=replace, progress=progress)
+            done = self.memory.export(keys, file, columns=columns, replace=replace, progress=progress)
         except StoreError as error:
             self.app.call_from_thread(self.show_error, error)
         else:
