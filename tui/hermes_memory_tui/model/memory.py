@@ -892,8 +892,12 @@ def left_note(reasons: Iterable[str]) -> str:
     left = list(dict.fromkeys(reasons))
     if not left:
         return ""
+    from hermes_memory_tui.text.undo_refusals import format_refusal
+
     more = f"; and {len(left) - LEFT_SHOWN} more" if len(left) > LEFT_SHOWN else ""
-    return f"; {len(left)} left as is: {'; '.join(map(to_printable, left[:LEFT_SHOWN]))}{more}"
+    return (
+        f"; {len(left)} left as is: {'; '.join(to_printable(format_refusal(why)) for why in left[:LEFT_SHOWN])}{more}"
+    )
 
 
 def unreached_copies_note(answer: object) -> str:

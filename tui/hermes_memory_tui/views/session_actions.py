@@ -22,6 +22,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.change_subjects import change_subject
+from hermes_memory_tui.text.undo_refusals import format_refusal
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.text_panel import Line, labelled_value
@@ -144,7 +145,7 @@ def left_lines(left: Sequence[str]) -> list[Line]:
     return [
         Content(""),
         Content.styled(f"left as is ({len(left)}):", "bold"),
-        *(Content.styled(to_printable(why), "$warning") for why in left[:LEFT_SHOWN]),
+        *(Content.styled(to_printable(format_refusal(why)), "$warning") for why in left[:LEFT_SHOWN]),
         *([Content.styled(f"and {more} more", "$dim")] if more > 0 else []),
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import count
 from pathlib import Path
 
@@ -122,7 +123,11 @@ async def test_a_change_others_stand_on_is_refused_with_a_sentence(path: Path) -
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(pilot)))
-        assert "undo " in said(pilot)
+        later = re.search(r"change (\d+) changed its", said(pilot))
+        assert later is not None
+        assert f"Undo change {later[1]} first: 6, and U on #{later[1]}" in said(pilot)
+        assert "D[cache]: change" in said(pilot)
+        assert facts_of(path)["cache"].uid not in said(pilot)
     assert facts_of(path)["cache"].content == "none"
 
 
