@@ -7,8 +7,10 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.style import Style
 
 from hermes_memory_store.language.natural_order import natural_order
+from hermes_memory_tui.text.display_formats import fit_text
 from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn
 from hermes_memory_tui.widgets.lists.grid_rows import (
     GridCell,
@@ -154,3 +156,14 @@ def test_a_row_that_is_awaited_is_chosen_whatever_is_set_before_there_are_rows()
     grid.set_hidden(())
     grid.show(rows("a", "b"))
     assert grid.key == "b"
+
+
+@pytest.mark.parametrize("width", range(1, 12))
+def test_a_cell_of_several_pieces_that_is_cut_ends_with_an_ellipsis(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid([GridColumn("")])
+    monkeypatch.setattr(grid, "ink", lambda *_, **__: Style())
+    cell = GridCell("", parts=(("abc", "", ""), ("界 ", "", ""), ("ghi", "accent", "")))
+    text = "".join(segment.text for segment in grid._cell(cell, width, False, ""))
+    assert text == fit_text("abc界 ghi", width)

@@ -259,11 +259,19 @@ class Grid(MarkedList):
 
     def _parts(self, cell: GridCell, width: int) -> list[Segment]:
         segments, room = [], width
+        # What is left decides whether a piece is cut: one that just fits may not be the last.
+        left = sum(cell_len(text) for text, _, _ in cell.parts)
         for text, ink, on in cell.parts:
-            piece = text if cell_len(text) <= room else display_formats.fit_text(text, room)
+            if left > room and cell_len(text) >= room:
+                piece, left = display_formats.fit_text(text + "…", room), room
+            else:
+                piece = text
+            left -= cell_len(piece)
             room -= cell_len(piece)
             if piece:
                 segments.append(Segment(piece, self.ink(ink, on=on)))
+            if not room:
+                break
         if room:
             segments.append(Segment(" " * room, self.ink()))
         return segments
