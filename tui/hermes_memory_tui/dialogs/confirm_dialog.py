@@ -172,7 +172,7 @@ def sample_lines(preview: Preview) -> list[Content]:
             Content.assemble(
                 (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$dim"),
                 (f"{display_formats.fact_name(fact)}  ", "bold"),
-                to_printable(fact.content)[:100],
+                display_formats.shortened_text(to_printable(fact.content), 100),
                 (f"  {to_printable(fact.scope)}" if fact.scope and not preview.scope else "", "$dim"),
             )
         )
@@ -193,7 +193,7 @@ def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
     }
     lines = [Content("With them: " + ", ".join(display_formats.pluralise(n, noun) for noun, n in counts.items() if n))]
     for turn in plan.turns[:MAX_SIDE_EFFECTS]:
-        said = to_printable(" ".join(turn.content.split()))[:100]
+        said = display_formats.shortened_text(to_printable(" ".join(turn.content.split())), 100)
         lines.append(Content.assemble(("  ✕ ", "$error"), (f"{turn.role}  ", "bold"), said))
     if len(plan.turns) > MAX_SIDE_EFFECTS:
         rest = display_formats.format_count(len(plan.turns) - MAX_SIDE_EFFECTS)

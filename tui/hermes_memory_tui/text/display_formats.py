@@ -134,6 +134,11 @@ def fit_text(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + "…"
 
 
+def shortened_text(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, cut with `…`, for where it is wrapped or cut again."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
 def fit_middle(text: str, width: int) -> str:
     """Fit a text as `fit_text` does, but cut in the middle: similar names mostly differ at their ends."""
     if width < SHORTEST_NAME or cell_len(text) <= width:

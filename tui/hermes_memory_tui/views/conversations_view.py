@@ -174,7 +174,7 @@ class ConversationsView(PagedView[ConversationsData]):
                 Content.assemble(
                     ("← " if one.at <= turn.at else "→ ", "$dim"),
                     (f"{to_printable(one.role):<11}", "$dim"),
-                    to_printable(" ".join(one.content.split())[:200]),
+                    display_formats.shortened_text(to_printable(" ".join(one.content.split())), 200),
                 )
                 for one in around
             ),

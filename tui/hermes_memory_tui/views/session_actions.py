@@ -207,7 +207,8 @@ def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
         )
     ]
     if more:
-        lines.append(labelled_value("", to_printable(json.dumps(more, ensure_ascii=False))[:400]))
+        shown = display_formats.shortened_text(to_printable(json.dumps(more, ensure_ascii=False)), 400)
+        lines.append(labelled_value("", shown))
     return lines
 
 

@@ -250,7 +250,7 @@ def format_reads(fact: Fact, now: int) -> str:
 
 def reader_line(reader: FactReading, now: int) -> Content:
     """Return a line on one context that contained it: who received it, when, and for which query."""
-    why = "" if reader.why is None else f": {to_printable(reader.why)[:60]}"
+    why = "" if reader.why is None else f": {display_formats.shortened_text(to_printable(reader.why), 60)}"
     who = "you" if reader.session is None else to_printable(reader.title or reader.session)
     return Content.assemble(
         (f"{display_formats.format_age(reader.at, now):>5}  ", "$dim"), who, (f", {reader.kind}{why}", "$dim")
