@@ -62,7 +62,7 @@ class JournalView(PagedView[JournalPage]):
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
         GridColumn("by", 21),
-        GridColumn("op", 12),
+        GridColumn("op", 12, most=24),
         GridColumn("change"),
         GridColumn("theme", 14, least=110),
     )
@@ -237,7 +237,12 @@ def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> 
             GridCell(display_formats.format_age(change.at, now), "dim"),
             GridCell("■", f"mark-{hue}"),
             GridCell(display_formats.actor_name(change.actor), "accent" if person else "", name=True),
-            GridCell(verb, change_text.change_ink(change), bold=change.op in ("edit", "create")),
+            GridCell(
+                verb,
+                change_text.change_ink(change),
+                bold=change.op in ("edit", "create"),
+                name=True,  # its end is the number of what was undone
+            ),
             GridCell(subject),
             GridCell(to_printable(change.theme), "dim"),
         ),

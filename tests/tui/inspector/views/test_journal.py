@@ -300,6 +300,22 @@ async def test_each_row_and_its_heading_say_what_that_change_wrote(path: Path) -
         assert "+ three" in screen_text(pilot)
 
 
+@pytest.mark.parametrize("size", [(100, 30), (200, 50)])
+async def test_which_change_was_undone_can_be_read(path: Path, size: tuple[int, int]) -> None:
+    with Store.open(path) as store:
+        for number in range(1000):
+            store.facts.write("ops", f"V[n{number}]: 1")
+        undone = store.journal.last_seq()
+        store.undo.change(undone)
+    async with inspecting(path, size=size) as pilot:
+        view = await opened(pilot, "journal")
+        width = view.grid.size.width
+        drawn = "".join(segment.text for segment in view.grid.draw_row(0, width, False))
+        assert f"#{undone}" in drawn.partition("V[n999]")[0]
+        if size[0] == 200:
+            assert f"undo of #{undone} " in drawn
+
+
 async def test_rows_of_an_unfolded_change_say_what_their_facts_said_then(path: Path) -> None:
     with Store.open(path) as store:
         store.facts.write_many("ops", [("V[a]: one", "launch"), ("V[b]: one", "launch")], actor=PERSON)
