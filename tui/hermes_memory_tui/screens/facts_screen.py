@@ -26,7 +26,7 @@ from hermes_memory_tui.widgets.view_strip import OpenConversation
 if TYPE_CHECKING:
     from hermes_memory_tui.model.open_work import UnsavedText
     from hermes_memory_tui.screens.fact_editor import Editor
-    from hermes_memory_tui.widgets.filter_line import SearchInput
+    from hermes_memory_tui.widgets.filter_line import FactSearchInput
 
 MOST_COPIED = 500
 """Facts that are copied at once: terminals take some tens of thousands of characters."""
@@ -127,7 +127,7 @@ class MainScreen(ListingScreen):
 
     # Saved views
 
-    def on_search_input_save_requested(self, message: SearchInput.SaveRequested) -> None:
+    def on_fact_search_input_save_requested(self, message: FactSearchInput.SaveRequested) -> None:
         from hermes_memory_tui.dialogs.question import Question
 
         line = self.line
