@@ -856,7 +856,8 @@ class Memory:
             result = act(store)
             made = tuple(dict.fromkeys(row.change for row in store.journal.changes(since=before)))
         self._together |= dict.fromkeys(made, made)
-        return ActionResult(said if isinstance(said, str) else said(result))
+        text = said if isinstance(said, str) else said(result)
+        return ActionResult(text) if made else ActionResult(text, back="")
 
     @property
     def _db(self) -> Db:
