@@ -155,3 +155,17 @@ def test_only_a_purge_says_that_nothing_brings_it_back(store: Store) -> None:
     for act, final in finals.items():
         said = preview_text(preview_bulk_action(store, act, facts)).plain
         assert ("Purged from the store, its journal" in said) == final
+
+
+def test_a_purge_says_what_it_erases_and_each_fact_of_the_same_words_once(store: Store) -> None:
+    (fact,) = write(store, "V[way]: blue green deployment", scope="one")
+    for scope in ("two", "three"):
+        write(store, "V[way]: blue green deployment", scope=scope)
+    write(store, "D[how]: blue green deployment", scope="two")
+    write(store, "D[why]: blue green deployment", theme="work")
+    said = preview_text(preview_bulk_action(store, bulk_actions.PURGE, [fact])).plain
+    (stands,) = (line for line in said.splitlines() if line.startswith("The same words"))
+    names = stands.removeprefix("The same words stand in: ").split(", ")
+    assert set(names) == {"V[way] in 2 other scopes", "D[how] (two)", "D[why] (work › no scope)"}
+    assert "With them: 1 wording they have or had" in said
+    assert " record," not in said

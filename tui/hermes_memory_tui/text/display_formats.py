@@ -83,9 +83,14 @@ def format_count(number: int) -> str:
     return f"{number:,}"
 
 
-def pluralise(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 fact`, `3 facts`."""
-    return f"{format_count(number)} {noun}" + ("" if number == 1 or noun == "more" else "s")
+def pluralise(number: int, noun: str, many: str | None = None) -> str:
+    """Format a number with its noun: `1 fact`, `3 facts`.
+
+    :param many: the noun for several, where it has more than an `s`
+    """
+    if number == 1 or noun == "more":
+        return f"{format_count(number)} {noun}"
+    return f"{format_count(number)} {many or noun + 's'}"
 
 
 def abbreviate_number(number: int) -> str:
