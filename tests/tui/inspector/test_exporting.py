@@ -102,3 +102,13 @@ async def test_a_name_that_cannot_be_is_said(path: Path, tmp_path: Path, name: s
         await until(pilot, lambda: says in screen_text(pilot))
         await pilot.press("escape")
         assert len(targets(pilot)) == 3
+
+
+async def test_one_fact_is_one_fact(path: Path, tmp_path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("space", "x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        assert "export 1 marked fact " in screen_text(pilot)
+        await pilot.press("escape")
+        await ask(pilot, tmp_path / "out.md")
+        await until(pilot, lambda: "1 fact written to" in said(pilot))

@@ -152,7 +152,7 @@ def preview_text(preview: Preview) -> Content:
         ]
         rest = len(preview.others) - MAX_SIDE_EFFECTS
         if rest > 0:
-            lines.append(Content.styled(f"  and {display_formats.format_count(rest)} more changes", "$dim"))
+            lines.append(Content.styled(f"  and {display_formats.pluralise(rest, 'more change')}", "$dim"))
     if not preview.foretold:
         lines += [
             Content(""),
@@ -189,8 +189,8 @@ def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
         said = display_formats.shortened_text(to_printable(" ".join(turn.content.split())), 100)
         lines.append(Content.assemble(("  ✕ ", "$error"), (f"{turn.role}  ", "bold"), said))
     if len(plan.turns) > MAX_SIDE_EFFECTS:
-        rest = display_formats.format_count(len(plan.turns) - MAX_SIDE_EFFECTS)
-        lines.append(Content.styled(f"  and {rest} more messages", "$dim"))
+        rest = display_formats.pluralise(len(plan.turns) - MAX_SIDE_EFFECTS, "more message")
+        lines.append(Content.styled(f"  and {rest}", "$dim"))
     if plan.others:
         places = ", ".join(places_of_same_words(plan))
         more = len(plan.others) - MAX_SIDE_EFFECTS

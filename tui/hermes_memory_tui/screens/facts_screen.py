@@ -321,7 +321,8 @@ class MainScreen(ListingScreen):
         keys = self._export_keys()
         if not keys:
             return
-        what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
+        noun = "marked fact" if self.table.marked else "listed fact"
+        what = f"export {display_formats.pluralise(len(keys), noun)}"
         says = [Content.styled(".jsonl keeps everything, .md is readable text, .csv has the columns shown", "$dim")]
         dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
         self.app.push_screen(dialog, lambda file: self._export_to(file, keys) if file is not None else None)
@@ -360,7 +361,9 @@ class MainScreen(ListingScreen):
         except StoreError as error:
             self.app.call_from_thread(self.show_error, error)
         else:
-            noted = self.memory.record_unjournaled(ActionResult(f"{done:,} facts written to {file}", back=""))
+            noted = self.memory.record_unjournaled(
+                ActionResult(f"{display_formats.pluralise(done, 'fact')} written to {file}", back="")
+            )
             self.app.call_from_thread(self.notify, f"{noted.said}.", timeout=6, markup=False)
         self.app.call_from_thread(self.show_counts)
 

@@ -6,7 +6,7 @@ from hermes_memory_store.model import Change, format_notation
 from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.text.display_formats import format_count
+from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.text.origin_text import format_branch_merge
 
 
@@ -31,7 +31,7 @@ def change_subject(change: Change, named: dict[int, str]) -> str:
             else "every place has the theme default"
         )
     if change.entity == "turn" and "role" in after:
-        return f"{to_printable(after['role'])}: {format_count(after.get('chars', 0))} characters"
+        return f"{to_printable(after['role'])}: {pluralise(after.get('chars', 0), 'character')}"
     if change.entity == "branch" and "branch" in after:
         return to_printable(format_branch_merge(after))
     return f"{change.entity} {short_uid(change.uid)}"

@@ -58,7 +58,7 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
     def ask(found: tuple[list[Change], dict[int, str], Sequence[str]]) -> None:
         rows, names, left = found
         lines: list[Line] = [
-            Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
+            Content(f"This change has {display_formats.pluralise(fold.size, 'row')}; they are undone together."),
             Content.styled(
                 f"made {display_formats.format_ago(lead.at, memory.now())} by {display_formats.actor_name(lead.actor)}",
                 "$dim",
@@ -126,7 +126,7 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
             Content.styled("ctrl+r redoes.", "$dim"),
             Content(""),
             *(change_summary_line(one, names, now) for one in undone[:14]),
-            *([Content.styled(f"and {more} more rows", "$dim")] if more > 0 else []),
+            *([Content.styled(f"and {display_formats.pluralise(more, 'more row')}", "$dim")] if more > 0 else []),
             *left_lines(found.left),
         ]
         view.ask_then(
