@@ -12,7 +12,7 @@ from hermes_memory_store.uids import short_uid
 
 
 def change_names(store: Store, found: Sequence[Change]) -> dict[int, str]:
-    """Return what the fact or scope of each row said when it was written, by the row's number; purged facts have none."""
+    """Return what the fact or scope of each row said then, by the row's number; purged facts have none."""
     wanted = [one for one in found if one.entity == "fact" and "target" not in (one.after or {})]
     wanted += [one for one in found if one.entity == "scope" and "label" not in (one.after or {})]
     facts = store.facts.by_uids({one.uid for one in wanted if one.entity == "fact"})

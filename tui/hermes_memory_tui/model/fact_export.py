@@ -1,4 +1,4 @@
-"""Export listed facts to a file: as JSONL with all fields, as readable MEMORY_SPEC lines, or the columns shown as CSV."""
+"""Export listed facts to a file: as JSONL with all fields, as MEMORY_SPEC lines, or the columns shown as CSV."""
 
 from __future__ import annotations
 

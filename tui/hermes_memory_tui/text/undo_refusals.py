@@ -69,7 +69,7 @@ def format_refusal(message: str) -> str:
 
 
 def deed_in_words(what: str) -> str:
-    """Return what a later change did: `changed its content again`, from the columns or the operation that a refusal names."""
+    """Return what a later change did, from the columns or the operation in a refusal: `changed its content again`."""
     if what == FROM_TEAM:
         return "brought it from the team"
     return f"{DID[what]} it" if what in DID else f"changed {columns_in_words(what)} again"

@@ -366,10 +366,9 @@ class PressureView(BaseView[PressureData]):
     def _ask_rescue(self) -> None:
         assert self.data is not None
         theme = self._files_theme()
+        entries = pluralise(len(self.data.evicted), "entry", "entries")
         lines: list[Line] = [
-            Content(
-                f"{pluralise(len(self.data.evicted), 'entry', 'entries')}, each to be a fact of theme {to_printable(theme)}:"
-            ),
+            Content(f"{entries}, each to be a fact of theme {to_printable(theme)}:"),
             Content("cold, searchable, not in any context. ARCHIVE.jsonl is not changed."),
         ]
         found = list(self.data.evicted)

@@ -28,7 +28,7 @@ class GridColumn:
     least: int = 0
     """Cells of the whole table from which the column is shown."""
     most: int = 0
-    """Cells that it grows to for the longest of its texts, where those that share what is left keep enough; 0: never."""
+    """Cells that it grows to for its longest text, where those that share what is left keep enough; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)
