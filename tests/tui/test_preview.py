@@ -167,5 +167,5 @@ def test_a_purge_says_what_it_erases_and_each_fact_of_the_same_words_once(store:
     (stands,) = (line for line in said.splitlines() if line.startswith("The same words"))
     names = stands.removeprefix("The same words stand in: ").split(", ")
     assert set(names) == {"V[way] in 2 other scopes", "D[how] (two)", "D[why] (work › no scope)"}
-    assert "With them: 1 wording they have or had" in said
+    assert "With them: 1 present or former wording" in said
     assert " record," not in said

@@ -202,7 +202,7 @@ def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
 def erased_amounts(plan: FactPurgePlan) -> list[str]:
     """Return what a purge of single facts erases besides them, each as a number with what it is."""
     amounts = (
-        (plan.versions, "wording they have or had", "wordings they have or had"),
+        (plan.versions, "present or former wording", "present and former wordings"),
         (len(plan.turns), "captured message", "captured messages"),
         (plan.records, "recorded question, answer or origin", "recorded questions, answers and origins"),
         (plan.backups, "backup", "backups"),
