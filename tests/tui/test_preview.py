@@ -105,7 +105,7 @@ def test_what_happens_besides_is_named(store: Store) -> None:
     assert "more changes" not in moved
 
 
-@pytest.mark.parametrize(("count", "more"), [(6, None), (7, "and 1 more changes"), (9, "and 3 more changes")])
+@pytest.mark.parametrize(("count", "more"), [(6, None), (7, "and 1 more change"), (9, "and 3 more changes")])
 def test_changes_besides_are_listed_up_to_a_limit_and_the_rest_counted(
     store: Store, count: int, more: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +117,7 @@ def test_changes_besides_are_listed_up_to_a_limit_and_the_rest_counted(
     said = preview_text(preview_bulk_action(store, bulk_actions.RESTORE, old)).plain
 
     assert said.partition("side effects")[2].count("\n  ↷ ") == 6
-    assert ("more changes" in said) == (more is not None)
+    assert ("more change" in said) == (more is not None)
     assert (more or "") in said
 
 
