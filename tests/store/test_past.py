@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.history import rewind, transaction_log
+from hermes_memory_store.history.past_wordings import find_wordings
 from hermes_memory_store.history.time_travel import open_store_at
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.rows.journal_records import load_records
@@ -147,3 +149,28 @@ def test_rewinding_takes_away_turns_that_were_captured_later(
         assert len(past.turns.list("default")) == 8
         assert len(past.turns.search("default", "pelican", limit=20)) == 8
         assert all(check.ok for check in examine_store(past))
+
+
+@settings(max_examples=example_count(30), deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(("edit", "pin", "cool", "warm", "undo"))), max_size=20)
+)
+def test_each_row_of_a_fact_is_known_by_what_the_fact_said_then(steps: list[tuple[int, str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "m.db") as store:
+        facts = [store.facts.write("ops", f"V[f{number}]: first").fact.uid for number in range(3)]
+        then = {row.seq: "first" for row in store.journal.changes(entities=("fact",))}
+        for place, (number, step) in enumerate(steps):
+            uid, since = facts[number], store.journal.last_seq()
+            with suppress(errors.StoreError):
+                if step == "edit":
+                    store.facts.edit(uid, f"text {place}")
+                elif step == "undo":
+                    store.undo.last()
+                else:
+                    getattr(store.facts, step)(uid)
+            contents = {uid: fact.content for uid, fact in store.facts.by_uids(facts).items()}
+            then |= {row.seq: contents[row.uid] for row in store.journal.changes(since=since, entities=("fact",))}
+        rows = store.journal.changes(entities=("fact",))
+        found = find_wordings(store.db, rows)
+        contents = {uid: fact.content for uid, fact in store.facts.by_uids(facts).items()}
+        assert {row.seq: found.get(row.seq, contents[row.uid]) for row in rows} == then

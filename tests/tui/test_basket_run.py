@@ -126,7 +126,7 @@ def test_any_basket_is_its_changes_one_by_one_and_undo_restores_exactly(
 
     # As a basket
     since = store.journal.last_seq()
-    rows = apply_basket(store, basket.changes)
+    rows = sum(one.rows for one in apply_basket(store, basket.changes))
     assert rows == sum(one.rows for one in outcome.changes) == store.journal.last_seq() - since
     assert portrait(store) == expected
     assert [load_context(store, theme).lines for theme in (["ops"] if contexts else [])] == contexts

@@ -105,7 +105,7 @@ def test_what_happens_besides_is_named(store: Store) -> None:
     assert "more changes" not in moved
 
 
-@pytest.mark.parametrize(("count", "more"), [(6, None), (7, "and 1 more changes"), (9, "and 3 more changes")])
+@pytest.mark.parametrize(("count", "more"), [(6, None), (7, "and 1 more change"), (9, "and 3 more changes")])
 def test_changes_besides_are_listed_up_to_a_limit_and_the_rest_counted(
     store: Store, count: int, more: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,7 +117,7 @@ def test_changes_besides_are_listed_up_to_a_limit_and_the_rest_counted(
     said = preview_text(preview_bulk_action(store, bulk_actions.RESTORE, old)).plain
 
     assert said.partition("side effects")[2].count("\n  ↷ ") == 6
-    assert ("more changes" in said) == (more is not None)
+    assert ("more change" in said) == (more is not None)
     assert (more or "") in said
 
 
@@ -155,3 +155,17 @@ def test_only_a_purge_says_that_nothing_brings_it_back(store: Store) -> None:
     for act, final in finals.items():
         said = preview_text(preview_bulk_action(store, act, facts)).plain
         assert ("Purged from the store, its journal" in said) == final
+
+
+def test_a_purge_says_what_it_erases_and_each_fact_of_the_same_words_once(store: Store) -> None:
+    (fact,) = write(store, "V[way]: blue green deployment", scope="one")
+    for scope in ("two", "three"):
+        write(store, "V[way]: blue green deployment", scope=scope)
+    write(store, "D[how]: blue green deployment", scope="two")
+    write(store, "D[why]: blue green deployment", theme="work")
+    said = preview_text(preview_bulk_action(store, bulk_actions.PURGE, [fact])).plain
+    (stands,) = (line for line in said.splitlines() if line.startswith("The same words"))
+    names = stands.removeprefix("The same words stand in: ").split(", ")
+    assert set(names) == {"V[way] in 2 other scopes", "D[how] (two)", "D[why] (work › no scope)"}
+    assert "With them: 1 present or former wording" in said
+    assert " record," not in said

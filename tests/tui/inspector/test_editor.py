@@ -63,6 +63,18 @@ async def test_the_gauge_is_the_one_of_now_when_others_change_the_fact(path: Pat
         assert "hot tier after saving 0%  28 of 10,000 characters" in screen_text(pilot)
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+async def test_a_head_line_that_does_not_fit_ends_with_an_ellipsis(tmp_path: Path, width: int) -> None:
+    fill(
+        tmp_path / "m.db", "D[cache.of.all.the.regions]: redis", scope="launch-of-the-payments", session="hermes-agent"
+    )
+    async with inspecting(tmp_path / "m.db", size=(width, 30)) as pilot:
+        await editing(pilot)
+        await until(pilot, lambda: "D[cache.of" in screen_text(pilot))
+        head = next(line for line in screen_text(pilot).splitlines() if "D[cache.of" in line and "│" in line)
+        assert head.strip(" │").endswith(("…", "type and target are fixed"))
+
+
 async def test_the_level_that_saving_would_reach_is_said(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", *(f"V[n.{number:03}]: {'x' * 300}" for number in range(22)))
     async with inspecting(tmp_path / "m.db") as pilot:

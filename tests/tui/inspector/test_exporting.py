@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from textual.pilot import Pilot
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer import export_import
 from hermes_memory_tui.dialogs.question import Question
-from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until
+from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, type_text, until
 
 
 @pytest.fixture
@@ -54,6 +55,32 @@ async def test_marked_facts_are_written_as_lines(path: Path, tmp_path: Path) -> 
         assert export_import.import_file(store, file, theme="default").created == 2
 
 
+async def test_the_columns_shown_are_written_for_a_spreadsheet_without_formulas(path: Path, tmp_path: Path) -> None:
+    fill(path, "V[d]: =HYPERLINK(1)", theme="work")
+    file = tmp_path / "out.csv"
+    async with inspecting(path) as pilot:
+        await ask(pilot, file)
+        await until(pilot, lambda: "4 facts written to" in said(pilot))
+    with file.open(newline="") as lines:
+        rows = list(csv.reader(lines))
+    assert rows[0] == ["tier", "type", "target", "content", "scope", "theme", "age"]
+    assert ["hot", "value", "b", "zwei Stück", "launch", "default"] in [row[:-1] for row in rows]
+    assert ["hot", "value", "d", "'=HYPERLINK(1)", "–", "work"] in [row[:-1] for row in rows]
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_command_line_writes_csv_of_facts_too(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with inspecting(path) as pilot:
+        await pilot.press("colon")
+        await type_text(pilot, "export list.csv")
+        await pilot.press("enter")
+        await until(pilot, lambda: "3 facts written to list.csv" in said(pilot))
+    assert len((tmp_path / "list.csv").read_text().splitlines()) == 4
+
+
 async def test_no_file_is_replaced_unasked(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.md"
     file.write_text("mine")
@@ -75,3 +102,13 @@ async def test_a_name_that_cannot_be_is_said(path: Path, tmp_path: Path, name: s
         await until(pilot, lambda: says in screen_text(pilot))
         await pilot.press("escape")
         assert len(targets(pilot)) == 3
+
+
+async def test_one_fact_is_one_fact(path: Path, tmp_path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("space", "x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        assert "export 1 marked fact " in screen_text(pilot)
+        await pilot.press("escape")
+        await ask(pilot, tmp_path / "out.md")
+        await until(pilot, lambda: "1 fact written to" in said(pilot))

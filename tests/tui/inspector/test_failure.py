@@ -214,7 +214,7 @@ def test_what_was_typed_in_an_editor_is_there_again(tmp_path: Path) -> None:
 def test_the_search_line_is_there_again(tmp_path: Path) -> None:
     with faulty(tmp_path, IN_A_KEY) as terminal:
         terminal.until(SECRET, "plain")
-        terminal.press("/", "To the facts")
+        terminal.press("/", "To the list")
         terminal.press("plain", "1 found")
         terminal.press("\r", "e Edit")  # the keys of the list: it has the focus
         terminal.press("y", WRONG)

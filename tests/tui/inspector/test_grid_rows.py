@@ -7,9 +7,11 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.style import Style
 
 from hermes_memory_store.language.natural_order import natural_order
-from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn
+from hermes_memory_tui.text.display_formats import fit_text
+from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn, longest_texts
 from hermes_memory_tui.widgets.lists.grid_rows import (
     GridCell,
     GridRow,
@@ -154,3 +156,32 @@ def test_a_row_that_is_awaited_is_chosen_whatever_is_set_before_there_are_rows()
     grid.set_hidden(())
     grid.show(rows("a", "b"))
     assert grid.key == "b"
+
+
+@pytest.mark.parametrize("width", range(1, 12))
+def test_a_cell_of_several_pieces_that_is_cut_ends_with_an_ellipsis(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid = Grid([GridColumn("")])
+    monkeypatch.setattr(grid, "ink", lambda *_, **__: Style())
+    cell = GridCell("", parts=(("abc", "", ""), ("界 ", "", ""), ("ghi", "accent", "")))
+    text = "".join(segment.text for segment in grid._cell(cell, width, False, ""))
+    assert text == fit_text("abc界 ghi", width)
+
+
+@pytest.mark.parametrize(
+    ("width", "texts", "widths"),
+    [
+        (100, ["edit", "undo of #123456"], [15, 83]),  # what its longest text needs
+        (100, ["edit"], [12, 86]),  # never less than it has
+        (100, ["x" * 90], [20, 78]),  # nor more than it may have
+        (48, ["undo of #123456"], [14, 32]),  # as far as the others keep enough
+        (30, ["undo of #123456"], [12, 16]),
+    ],
+)
+def test_a_column_takes_what_its_texts_need_where_there_is_room(
+    width: int, texts: list[str], widths: list[int]
+) -> None:
+    grid = Grid([GridColumn("op", 12, most=20), GridColumn("change")])
+    grid._needed = longest_texts(grid.columns, [GridRow(text, (GridCell(text), GridCell(""))) for text in texts])
+    assert grid.widths(width) == widths

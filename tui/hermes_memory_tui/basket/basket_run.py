@@ -87,6 +87,11 @@ class BasketOutcome:
         return sum(len(one.outdated) for one in self.changes)
 
     @property
+    def changed_contexts(self) -> list[tuple[ThemeContext, ThemeContext]]:
+        """The contexts that would not be as before."""
+        return [(before, after) for before, after in self.contexts if before != after]
+
+    @property
     def refused(self) -> ChangeOutcome | None:
         """The first change that the store would refuse."""
         return next((one for one in self.changes if one.refused is not None), None)
@@ -116,8 +121,8 @@ def preview_basket(store: Store, changes: Sequence[PendingChange]) -> BasketOutc
         return found
 
 
-def apply_basket(store: Store, changes: Sequence[PendingChange]) -> int:
-    """Do all changes of a basket as one, or none of them; return the number of rows of the journal.
+def apply_basket(store: Store, changes: Sequence[PendingChange]) -> list[ChangeOutcome]:
+    """Do all changes of a basket as one, or none of them; return what each of them did.
 
     What was put off is left out.
 
@@ -132,7 +137,7 @@ def apply_basket(store: Store, changes: Sequence[PendingChange]) -> int:
                 raise errors.FactConflict(f"changed meanwhile: {names}; decide again, nothing was done", names)
             if one.refused is not None:
                 raise one.refused
-        return sum(one.rows for one in outcomes)
+        return outcomes
 
 
 def preview_edit(store: Store, base: Fact, content: str, *, confirmed: bool) -> str:

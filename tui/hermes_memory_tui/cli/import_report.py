@@ -57,7 +57,7 @@ def print_foreign_report(settings: CommandSettings, report: ForeignImportReport,
     ]
     told += [f"{report.superseded:,} superseded"] if report.superseded else []
     told += [f"{format_quantity(report.turns, 'turn')}"] if report.turns or report.turns_there else []
-    told += [f"{report.turns_there:,} turns already there"] if report.turns_there else []
+    told += [f"{format_quantity(report.turns_there, 'turn')} already there"] if report.turns_there else []
     told += [f"{format_quantity(report.split, 'long content')} in numbered parts"] if report.split else []
     told += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
     told += [f"{report.purged:,} purged here before and left out"] if report.purged else []

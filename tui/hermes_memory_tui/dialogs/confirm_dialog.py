@@ -152,7 +152,7 @@ def preview_text(preview: Preview) -> Content:
         ]
         rest = len(preview.others) - MAX_SIDE_EFFECTS
         if rest > 0:
-            lines.append(Content.styled(f"  and {display_formats.format_count(rest)} more changes", "$dim"))
+            lines.append(Content.styled(f"  and {display_formats.pluralise(rest, 'more change')}", "$dim"))
     if not preview.foretold:
         lines += [
             Content(""),
@@ -172,7 +172,7 @@ def sample_lines(preview: Preview) -> list[Content]:
             Content.assemble(
                 (f"{display_formats.TIER_SHAPES[fact.tier]} ", "$dim"),
                 (f"{display_formats.fact_name(fact)}  ", "bold"),
-                to_printable(fact.content)[:100],
+                display_formats.shortened_text(to_printable(fact.content), 100),
                 (f"  {to_printable(fact.scope)}" if fact.scope and not preview.scope else "", "$dim"),
             )
         )
@@ -184,23 +184,48 @@ def sample_lines(preview: Preview) -> list[Content]:
 
 def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
     """Return lines on what a purge of single facts erases besides them, and on what it leaves."""
-    counts = {
-        "version": plan.versions,
-        "captured message": len(plan.turns),
-        "record": plan.records,
-        "backup": plan.backups,
-        "team row": plan.team_rows,
-    }
-    lines = [Content("With them: " + ", ".join(display_formats.pluralise(n, noun) for noun, n in counts.items() if n))]
+    lines = [Content("With them: " + ", ".join(erased_amounts(plan)))]
     for turn in plan.turns[:MAX_SIDE_EFFECTS]:
-        said = to_printable(" ".join(turn.content.split()))[:100]
+        said = display_formats.shortened_text(to_printable(" ".join(turn.content.split())), 100)
         lines.append(Content.assemble(("  ✕ ", "$error"), (f"{turn.role}  ", "bold"), said))
     if len(plan.turns) > MAX_SIDE_EFFECTS:
-        rest = display_formats.format_count(len(plan.turns) - MAX_SIDE_EFFECTS)
-        lines.append(Content.styled(f"  and {rest} more messages", "$dim"))
+        rest = display_formats.pluralise(len(plan.turns) - MAX_SIDE_EFFECTS, "more message")
+        lines.append(Content.styled(f"  and {rest}", "$dim"))
     if plan.others:
-        names = ", ".join(display_formats.fact_name(fact) for fact in plan.others[:MAX_SIDE_EFFECTS])
-        lines.append(Content.styled(f"The same words stand in: {names}", "$warning"))
+        places = ", ".join(places_of_same_words(plan))
+        more = len(plan.others) - MAX_SIDE_EFFECTS
+        rest = f", and {display_formats.pluralise(more, 'more fact')}" if more > 0 else ""
+        lines.append(Content.styled(f"The same words stand in: {places}{rest}", "$warning"))
+    return lines
+
+
+def erased_amounts(plan: FactPurgePlan) -> list[str]:
+    """Return what a purge of single facts erases besides them, each as a number with what it is."""
+    amounts = (
+        (plan.versions, "present or former wording", "present and former wordings"),
+        (len(plan.turns), "captured message", "captured messages"),
+        (plan.records, "recorded question, answer or origin", "recorded questions, answers and origins"),
+        (plan.backups, "backup", "backups"),
+        (plan.team_rows, "row of the team database", "rows of the team database"),
+    )
+    return [display_formats.pluralise(number, one, many) for number, one, many in amounts if number]
+
+
+def places_of_same_words(plan: FactPurgePlan) -> list[str]:
+    """Return the facts that hold the same words by name, each name once, with the scope or in how many it stands."""
+    places: dict[str, dict[tuple[str, str | None], None]] = {}
+    for fact in plan.others[:MAX_SIDE_EFFECTS]:
+        places.setdefault(display_formats.fact_name(fact), {})[fact.theme, fact.scope] = None
+    own = {(fact.theme, fact.scope) for fact in plan.facts}
+    lines = []
+    for name, found in places.items():
+        if len(found) > 1:
+            lines.append(f"{name} in {len(found)} {'scopes' if own & found.keys() else 'other scopes'}")
+            continue
+        ((theme, scope),) = found
+        place = scope or "no scope"
+        is_elsewhere = theme not in {one for one, _ in own}
+        lines.append(f"{name} ({to_printable(f'{theme} › {place}' if is_elsewhere else place)})")
     return lines
 
 

@@ -11,7 +11,7 @@ from textual.app import App
 from textual.content import Content
 from textual.screen import Screen
 
-from hermes_memory_store.errors import SecretUnconfirmed, StoreError, UnsafeText
+from hermes_memory_store.errors import NothingToUndo, SecretUnconfirmed, StoreError, UndoConflict, UnsafeText
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.model.memory import ActionResult
 
@@ -193,4 +193,9 @@ class WriteMixin(Base):
 
     def show_error(self, error: StoreError) -> None:
         """Show the person why an action failed."""
-        self.notify(str(error), severity="error", timeout=8, markup=False)
+        said = str(error)
+        if isinstance(error, UndoConflict | NothingToUndo):
+            from hermes_memory_tui.text.undo_refusals import format_refusal
+
+            said = format_refusal(said)
+        self.notify(said, severity="error", timeout=8, markup=False)

@@ -73,7 +73,8 @@ class JournalPage:
     folds: list[ChangeFold]
     rows: dict[int, list[Change]]
     """The newest rows of each fold that is unfolded, by its first row, newest first."""
-    named: dict[str, str]
+    named: dict[int, str]
+    """What their facts and scopes said then, by the numbers of rows that do not say it themselves."""
     complete: bool
 
 

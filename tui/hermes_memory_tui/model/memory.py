@@ -417,11 +417,22 @@ class Memory:
         """Return facts by key, for drawing rows."""
         return self._screen.facts.by_ids(keys)
 
-    def export(self, keys: Sequence[int], file: str, *, replace: bool, progress: Callable[[int], None]) -> int:
-        """Export facts to a file and return their number. Takes seconds for many: call it from a worker thread."""
+    def export(
+        self,
+        keys: Sequence[int],
+        file: str,
+        *,
+        columns: Sequence[str],
+        replace: bool,
+        progress: Callable[[int], None],
+    ) -> int:
+        """Export facts to a file and return their number. Takes seconds for many: call it from a worker thread.
+
+        :param columns: names of the columns that CSV has, besides the target and the content
+        """
         from hermes_memory_tui.model import fact_export
 
-        return fact_export.export_facts(self._store, keys, file, replace=replace, progress=progress)
+        return fact_export.export_facts(self._store, keys, file, columns=columns, replace=replace, progress=progress)
 
     def fact(self, uid: str) -> Fact:
         """Return the current state of a fact."""
@@ -845,7 +856,8 @@ class Memory:
             result = act(store)
             made = tuple(dict.fromkeys(row.change for row in store.journal.changes(since=before)))
         self._together |= dict.fromkeys(made, made)
-        return ActionResult(said if isinstance(said, str) else said(result))
+        text = said if isinstance(said, str) else said(result)
+        return ActionResult(text) if made else ActionResult(text, back="")
 
     @property
     def _db(self) -> Db:
@@ -881,8 +893,12 @@ def left_note(reasons: Iterable[str]) -> str:
     left = list(dict.fromkeys(reasons))
     if not left:
         return ""
+    from hermes_memory_tui.text.undo_refusals import format_refusal
+
     more = f"; and {len(left) - LEFT_SHOWN} more" if len(left) > LEFT_SHOWN else ""
-    return f"; {len(left)} left as is: {'; '.join(map(to_printable, left[:LEFT_SHOWN]))}{more}"
+    return (
+        f"; {len(left)} left as is: {'; '.join(to_printable(format_refusal(why)) for why in left[:LEFT_SHOWN])}{more}"
+    )
 
 
 def unreached_copies_note(answer: object) -> str:

@@ -255,7 +255,7 @@ def read_events(store: Store) -> tuple[list[NowEvent], dict[tuple[str, str], str
     return sorted(events, key=lambda one: -one.at), branches
 
 
-def written_event(fold: ChangeFold, named: dict[str, str]) -> NowEvent:
+def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
     """Say what a change was."""
     lead = fold.lead
     verb = format_fold_verb(fold).replace("undo of", "undid")

@@ -116,9 +116,9 @@ class MainPanes(GatherMixin, ScreenGuard, SizedPanes):
     async def action_search(self) -> None:
         self._show_overlay_pane(None)
         if self.filter_line is None:
-            from hermes_memory_tui.widgets.filter_line import FilterLine
+            from hermes_memory_tui.widgets.filter_line import FactFilterLine
 
-            self.filter_line = FilterLine()
+            self.filter_line = FactFilterLine()
             await self.query_one("#middle").mount(self.filter_line, before=0)
         self.filter_line.display = True
         self.set_focus(self.filter_line.input)

@@ -26,7 +26,7 @@ from hermes_memory_tui.widgets.view_strip import OpenConversation
 if TYPE_CHECKING:
     from hermes_memory_tui.model.open_work import UnsavedText
     from hermes_memory_tui.screens.fact_editor import Editor
-    from hermes_memory_tui.widgets.filter_line import SearchInput
+    from hermes_memory_tui.widgets.filter_line import FactSearchInput
 
 MOST_COPIED = 500
 """Facts that are copied at once: terminals take some tens of thousands of characters."""
@@ -127,7 +127,7 @@ class MainScreen(ListingScreen):
 
     # Saved views
 
-    def on_search_input_save_requested(self, message: SearchInput.SaveRequested) -> None:
+    def on_fact_search_input_save_requested(self, message: FactSearchInput.SaveRequested) -> None:
         from hermes_memory_tui.dialogs.question import Question
 
         line = self.line
@@ -321,8 +321,9 @@ class MainScreen(ListingScreen):
         keys = self._export_keys()
         if not keys:
             return
-        what = f"export {len(keys):,} {'marked' if self.table.marked else 'listed'} facts"
-        says = [Content.styled(".jsonl keeps everything, .md is readable text", "$dim")]
+        noun = "marked fact" if self.table.marked else "listed fact"
+        what = f"export {display_formats.pluralise(len(keys), noun)}"
+        says = [Content.styled(".jsonl keeps everything, .md is readable text, .csv has the columns shown", "$dim")]
         dialog = Question(what, says, type_in="file", start="~/facts.jsonl", check=fact_export.export_name_problem)
         self.app.push_screen(dialog, lambda file: self._export_to(file, keys) if file is not None else None)
 
@@ -347,18 +348,22 @@ class MainScreen(ListingScreen):
 
         # Asked before whether a file that is there may be replaced.
         replace = bool(fact_export.export_name_problem(file))
-        self.run_worker(partial(self._export, keys, file, replace), thread=True, group="exporting")
+        # Where facts of several themes are listed, a mark in each row says whose it is.
+        columns = (*self.table.columns, *(["theme"] if self.table.hues else []))
+        self.run_worker(partial(self._export, keys, file, columns, replace), thread=True, group="exporting")
 
-    def _export(self, keys: Sequence[int], file: str, replace: bool) -> None:
+    def _export(self, keys: Sequence[int], file: str, columns: Sequence[str], replace: bool) -> None:
         def progress(done: int) -> None:
             self.app.call_from_thread(self._show_exported, done, len(keys))
 
         try:
-            done = self.memory.export(keys, file, replace=replace, progress=progress)
+            done = self.memory.export(keys, file, columns=columns, replace=replace, progress=progress)
         except StoreError as error:
             self.app.call_from_thread(self.show_error, error)
         else:
-            noted = self.memory.record_unjournaled(ActionResult(f"{done:,} facts written to {file}", back=""))
+            noted = self.memory.record_unjournaled(
+                ActionResult(f"{display_formats.pluralise(done, 'fact')} written to {file}", back="")
+            )
             self.app.call_from_thread(self.notify, f"{noted.said}.", timeout=6, markup=False)
         self.app.call_from_thread(self.show_counts)
 

@@ -81,7 +81,11 @@ def find_host_files(home: Path) -> Iterator[DiscoveredSource]:
     archive = eviction_archive.find_archive_file(home)
     if archive is not None and lost:
         yield DiscoveredSource(
-            "archive", archive.name, "evicted by the host", f"{len(lost)} entries can be imported", archive
+            "archive",
+            archive.name,
+            "evicted by the host",
+            f"{len(lost)} {'entry' if len(lost) == 1 else 'entries'} can be imported",
+            archive,
         )
 
 

@@ -83,9 +83,14 @@ def format_count(number: int) -> str:
     return f"{number:,}"
 
 
-def pluralise(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 fact`, `3 facts`."""
-    return f"{format_count(number)} {noun}" + ("" if number == 1 or noun == "more" else "s")
+def pluralise(number: int, noun: str, many: str | None = None) -> str:
+    """Format a number with its noun: `1 fact`, `3 facts`.
+
+    :param many: the noun for several, where it has more than an `s`
+    """
+    if number == 1 or noun == "more":
+        return f"{format_count(number)} {noun}"
+    return f"{format_count(number)} {many or noun + 's'}"
 
 
 def abbreviate_number(number: int) -> str:
@@ -132,6 +137,11 @@ def fit_text(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, width - 1) + "…"
+
+
+def shortened_text(text: str, most: int) -> str:
+    """Return a text of at most `most` characters, cut with `…`, for where it is wrapped or cut again."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def fit_middle(text: str, width: int) -> str:

@@ -224,7 +224,7 @@ class AgentsView(BaseView[AgentsData]):
             return "session", [Content.styled("no session selected", "$dim")]
         now = self.memory.now()
 
-        def read(store: Store) -> tuple[list[Change], dict[str, str], list[ContextRecord]]:
+        def read(store: Store) -> tuple[list[Change], dict[int, str], list[ContextRecord]]:
             wrote = changes_by_session(store, session, LATEST)
             return (
                 wrote,

@@ -21,6 +21,7 @@ from hermes_memory_tui.model.bulk_actions import BulkAction
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import reason_lines
+from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line
@@ -138,7 +139,8 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         lines: list[Line] = [
             *self._why(str(key)),
             heading_line(
-                f"{injection.tokens} tokens, {len(injection.text):,} characters", "as returned by memory_status:"
+                f"{pluralise(injection.tokens, 'token')}, {pluralise(len(injection.text), 'character')}",
+                "as returned by memory_status:",
             ),
             Content(""),
         ]

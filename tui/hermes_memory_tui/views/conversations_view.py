@@ -106,8 +106,9 @@ class ConversationsView(PagedView[ConversationsData]):
             )
         )
         more = "" if data.complete else "+"
+        noun = "message" if len(data.turns) == 1 and data.complete else "messages"
         order = "best first" if searched else "newest first"
-        self.grid.set_subtitle(f"{display_formats.format_count(len(data.turns))}{more} messages, {order}")
+        self.grid.set_subtitle(f"{display_formats.format_count(len(data.turns))}{more} {noun}, {order}")
         if searched:
             self.filter.show_match_count(f"{len(data.turns)} found")
         if self._of_fact and not searched:
@@ -152,7 +153,7 @@ class ConversationsView(PagedView[ConversationsData]):
             left = len(turn.content) - SHOWN_CHARS
             lines.append(
                 Content.styled(
-                    f"and {display_formats.format_count(left)} more characters: hermes-memory-tui turns", "$dim"
+                    f"and {display_formats.pluralise(left, 'more character')}: hermes-memory-tui turns", "$dim"
                 )
             )
         return "message", [*lines, Content(""), *self._surrounding_turns(turn)]
@@ -174,7 +175,7 @@ class ConversationsView(PagedView[ConversationsData]):
                 Content.assemble(
                     ("← " if one.at <= turn.at else "→ ", "$dim"),
                     (f"{to_printable(one.role):<11}", "$dim"),
-                    to_printable(" ".join(one.content.split())[:200]),
+                    display_formats.shortened_text(to_printable(" ".join(one.content.split())), 200),
                 )
                 for one in around
             ),

@@ -62,7 +62,7 @@ class JournalView(PagedView[JournalPage]):
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
         GridColumn("by", 21),
-        GridColumn("op", 12),
+        GridColumn("op", 12, most=24),
         GridColumn("change"),
         GridColumn("theme", 14, least=110),
     )
@@ -237,14 +237,19 @@ def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> 
             GridCell(display_formats.format_age(change.at, now), "dim"),
             GridCell("■", f"mark-{hue}"),
             GridCell(display_formats.actor_name(change.actor), "accent" if person else "", name=True),
-            GridCell(verb, change_text.change_ink(change), bold=change.op in ("edit", "create")),
+            GridCell(
+                verb,
+                change_text.change_ink(change),
+                bold=change.op in ("edit", "create"),
+                name=True,  # its end is the number of what was undone
+            ),
             GridCell(subject),
             GridCell(to_printable(change.theme), "dim"),
         ),
     )
 
 
-def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str], now: int) -> list[Line]:
+def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str], now: int) -> list[Line]:
     """Return the details of a change of several rows."""
     lead = fold.lead
     more = f" to #{fold.last}" if fold.last > fold.first else ""
@@ -252,7 +257,7 @@ def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str],
         Content.assemble(
             (format_fold_verb(fold), "bold"),
             "  ",
-            format_fold_subject(fold, names.get(lead.uid) or change_subject(lead, names)),
+            format_fold_subject(fold, change_subject(lead, names)),
         ),
         Content(""),
         labelled_value("by", display_formats.actor_name(lead.actor)),

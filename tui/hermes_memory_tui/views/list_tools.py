@@ -13,6 +13,7 @@ from hermes_memory_store.database import filesystem
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.system.inspector_state import GridLayout
+from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.widgets.lists.grid import Grid, GridSort
 
 if TYPE_CHECKING:
@@ -150,7 +151,9 @@ class ListTools(Screen[None]):
 
     def action_export(self) -> None:
         """Ask for a file name, and write what is shown to it."""
-        lines = [Content(f"{self.grid.row_count:,} rows as they are shown. .md is a table, .csv and .jsonl are data.")]
+        lines = [
+            Content(f"{pluralise(self.grid.row_count, 'row')} as shown. .md is a table, .csv and .jsonl are data.")
+        ]
         dialog = Question(
             "export list", lines, type_in="file", start=f"hermes-memory-{self.NAME}.md", check=self.find_export_problem
         )
@@ -173,7 +176,7 @@ class ListTools(Screen[None]):
             self.notify(said, severity="error", timeout=8, markup=False)
         else:
             done = self.memory.record_unjournaled(
-                ActionResult(f"{self.grid.row_count:,} rows written to {path.absolute()}", back="")
+                ActionResult(f"{pluralise(self.grid.row_count, 'row')} written to {path.absolute()}", back="")
             )
             self.notify(f"{done.said}.", timeout=5, markup=False)
 

@@ -125,7 +125,7 @@ class PressureView(BaseView[PressureData]):
         rows += [host_file_row(file) for file in data.files]
         if data.evicted:
             cost = sum(one.tokens for one in data.evicted)
-            told = f"{pluralise(len(data.evicted), 'entry').replace('entrys', 'entries')}, {pluralise(cost, 'token')}"
+            told = f"{pluralise(len(data.evicted), 'entry', 'entries')}, {pluralise(cost, 'token')}"
             blank = GridCell("")
             rows.append(
                 GridRow(
@@ -223,7 +223,8 @@ class PressureView(BaseView[PressureData]):
             labelled_value("file", to_printable(str(file.file.path))),
             labelled_value(
                 "holds",
-                f"{file.entries} entries, {format_count(file.used)} of {format_count(file.file.limit)} characters",
+                f"{pluralise(file.entries, 'entry', 'entries')}, "
+                f"{format_count(file.used)} of {format_count(file.file.limit)} characters",
             ),
             labelled_value("size", f"{pluralise(file.tokens, 'token')} per turn"),
             Content(""),
@@ -365,9 +366,10 @@ class PressureView(BaseView[PressureData]):
     def _ask_rescue(self) -> None:
         assert self.data is not None
         theme = self._files_theme()
+        entries = pluralise(len(self.data.evicted), "entry", "entries")
         lines: list[Line] = [
-            Content(f"{len(self.data.evicted)} entries become cold facts of theme {to_printable(theme)}:"),
-            Content("searchable, not in any context. ARCHIVE.jsonl is not changed."),
+            Content(f"{entries}, each to be a fact of theme {to_printable(theme)}:"),
+            Content("cold, searchable, not in any context. ARCHIVE.jsonl is not changed."),
         ]
         found = list(self.data.evicted)
         self.ask_then(Question("import evicted entries", lines), lambda _: self._rescue(theme, found))
@@ -460,7 +462,7 @@ def style_diff_line(line: str) -> Content:
 def format_growth(history: Sequence[int]) -> str:
     """Format by how much a gauge rose or fell."""
     change = history[-1] - history[0]
-    return "unchanged" if not change else f"{change:+,} characters"
+    return "unchanged" if not change else f"{change:+,} character" + ("" if abs(change) == 1 else "s")
 
 
 def rescue_entries(theme: str, found: Sequence[EvictedEntry], store: Store) -> tuple[int, int]:

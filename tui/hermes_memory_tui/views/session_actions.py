@@ -22,6 +22,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.change_subjects import change_subject
+from hermes_memory_tui.text.undo_refusals import format_refusal
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets import change_text
 from hermes_memory_tui.widgets.text_panel import Line, labelled_value
@@ -47,14 +48,14 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
         view.write(lambda: memory.undo_change(lead))
         return
 
-    def look() -> tuple[list[Change], dict[str, str], Sequence[str]]:
+    def look() -> tuple[list[Change], dict[int, str], Sequence[str]]:
         rows, names = memory.read_view(partial(load_named_rows, fold=fold, limit=MOST_PREVIEWED))
         return rows, names, memory.preview_undo_change(lead, fold.changes)
 
-    def ask(found: tuple[list[Change], dict[str, str], Sequence[str]]) -> None:
+    def ask(found: tuple[list[Change], dict[int, str], Sequence[str]]) -> None:
         rows, names, left = found
         lines: list[Line] = [
-            Content(f"This change has {display_formats.format_count(fold.size)} rows; they are undone together."),
+            Content(f"This change has {display_formats.pluralise(fold.size, 'row')}; they are undone together."),
             Content.styled(
                 f"made {display_formats.format_ago(lead.at, memory.now())} by {display_formats.actor_name(lead.actor)}",
                 "$dim",
@@ -71,13 +72,13 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
     view.look_then(look, ask)
 
 
-def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[str, str]]:
-    """Load the newest rows of a change, and the names of their facts."""
+def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[int, str]]:
+    """Load the newest rows of a change, and what their facts said then."""
     rows = load_fold_rows(store, fold, limit)
-    return rows, change_names(store, rows)
+    return rows, change_names(store, [fold.lead, *rows])
 
 
-def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]) -> list[Line]:
+def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str]) -> list[Line]:
     """Return a line for each row of a change, and how many more there are."""
     left = fold.size - len(rows)
     return [
@@ -95,19 +96,19 @@ def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[str, str]
 def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
     """Show what an undo of all a session wrote would undo and leave, and do it when the person confirms."""
 
-    def read(store: Store) -> tuple[list[Change], dict[str, str]]:
+    def read(store: Store) -> tuple[list[Change], dict[int, str]]:
         wrote = [
             one for one in changes_by_session(store, session, 200) if one.undoes is None and one.entity in UNDOABLE
         ]
         standing = [one for one in wrote if not store.undo.is_undone(one.change)]
         return standing, change_names(store, standing)
 
-    def look() -> tuple[list[Change], dict[str, str], UndoResult | None]:
+    def look() -> tuple[list[Change], dict[int, str], UndoResult | None]:
         standing, names = view.memory.read_view(read)
         found = view.memory.preview_undo_session(session.theme, session.name) if standing else None
         return standing, names, found
 
-    def ask(seen: tuple[list[Change], dict[str, str], UndoResult | None]) -> None:
+    def ask(seen: tuple[list[Change], dict[int, str], UndoResult | None]) -> None:
         standing, names, found = seen
         if found is None:
             view.notify("Nothing to undo in this session.", timeout=4)
@@ -122,7 +123,7 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
             Content.styled("ctrl+r redoes.", "$dim"),
             Content(""),
             *(change_summary_line(one, names, now) for one in undone[:14]),
-            *([Content.styled(f"and {more} more rows", "$dim")] if more > 0 else []),
+            *([Content.styled(f"and {display_formats.pluralise(more, 'more row')}", "$dim")] if more > 0 else []),
             *left_lines(found.left),
         ]
         view.ask_then(
@@ -141,7 +142,7 @@ def left_lines(left: Sequence[str]) -> list[Line]:
     return [
         Content(""),
         Content.styled(f"left as is ({len(left)}):", "bold"),
-        *(Content.styled(to_printable(why), "$warning") for why in left[:LEFT_SHOWN]),
+        *(Content.styled(to_printable(format_refusal(why)), "$warning") for why in left[:LEFT_SHOWN]),
         *([Content.styled(f"and {more} more", "$dim")] if more > 0 else []),
     ]
 
@@ -203,7 +204,8 @@ def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
         )
     ]
     if more:
-        lines.append(labelled_value("", to_printable(json.dumps(more, ensure_ascii=False))[:400]))
+        shown = display_formats.shortened_text(to_printable(json.dumps(more, ensure_ascii=False)), 400)
+        lines.append(labelled_value("", shown))
     return lines
 
 
@@ -217,10 +219,10 @@ def context_record_line(one: ContextRecord, now: int) -> Content:
     )
 
 
-def change_summary_line(change: Change, names: dict[str, str], now: int) -> Content:
+def change_summary_line(change: Change, names: dict[int, str], now: int) -> Content:
     """Format a change as one line.
 
-    :param names: facts and scopes by uid
+    :param names: facts and scopes by the numbers of rows
     """
     subject = display_formats.fit_text(change_subject(change, names), 60).rstrip()
     return Content.assemble(

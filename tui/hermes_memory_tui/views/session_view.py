@@ -51,7 +51,7 @@ class SessionActivity:
     calls: list[dict[str, Any]]
     told: list[ContextRecord]
     wrote: list[Change]
-    named: dict[str, str]
+    named: dict[int, str]
 
 
 class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
@@ -65,7 +65,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 9),
-        GridColumn("event", 16),
+        GridColumn("event", 16, most=24),
         GridColumn("detail"),
         GridColumn("result", 14, right=True, least=70),
     )
@@ -315,14 +315,14 @@ def context_record_row(told: ContextRecord, now: int) -> GridRow:
     )
 
 
-def change_row(change: Change, names: dict[str, str], now: int) -> GridRow:
+def change_row(change: Change, names: dict[int, str], now: int) -> GridRow:
     """Return a change as a row of the list."""
     return GridRow(
         ("write", change.seq),
         (
             GridCell(display_formats.format_age(change.at, now), "dim", value=now - change.at),
             GridCell("✎ write", "warning"),
-            GridCell(change_text.change_verb(change), change_text.change_ink(change)),
+            GridCell(change_text.change_verb(change), change_text.change_ink(change), name=True),
             GridCell(change_subject(change, names)),
             GridCell(f"#{change.seq}", "dim"),
         ),

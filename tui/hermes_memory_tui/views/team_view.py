@@ -312,9 +312,9 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
         Content(""),
         labelled_value(
             "pending",
-            f"{display_formats.format_count(int(told.get('waiting') or data.waiting.get(theme, 0)))} rows",
+            display_formats.pluralise(int(told.get("waiting") or data.waiting.get(theme, 0)), "row"),
         ),
-        labelled_value("behind", f"{display_formats.format_count(int(told.get('behind') or 0))} rows"),
+        labelled_value("behind", display_formats.pluralise(int(told.get("behind") or 0), "row")),
         labelled_value("pushed", display_formats.format_count(int(told.get("pushed") or 0))),
         labelled_value("pulled", display_formats.format_count(int(told.get("pulled") or 0))),
         labelled_value(
@@ -332,10 +332,11 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
     if sync.get("warning"):
         lines += [Content(""), Content.styled(to_printable(str(sync["warning"])), "$warning")]
     if sync.get("uncurated"):
-        said = f"{sync['uncurated']} facts that no curator made hot; in Facts: cooled:uncurated"
-        lines.append(labelled_value("kept cold", said))
+        cold = display_formats.pluralise(int(sync["uncurated"]), "fact")
+        lines.append(labelled_value("kept cold", f"{cold} that no curator made hot; in Facts: cooled:uncurated"))
     if sync.get("aside_count"):
-        lines.append(labelled_value("held back", f"{sync['aside_count']} rows; see `hermes-memory-bridge sync status`"))
+        held = display_formats.pluralise(int(sync["aside_count"]), "row")
+        lines.append(labelled_value("held back", f"{held}; see `hermes-memory-bridge sync status`"))
     if told.get("words"):
         lines += [Content(""), Content.styled(to_printable(str(told["words"])), "$warning")]
     if not data.shared.get(theme):

@@ -46,11 +46,13 @@ def is_quarantine_change(change: Change) -> bool:
     return change.op == "create" and (change.after or {}).get("tier") == Tier.QUARANTINED
 
 
-def change_detail(change: Change, named: dict[str, str], now: int) -> list[Line]:
+def change_detail(change: Change, named: dict[int, str], now: int) -> list[Line]:
     """Return the details of one change."""
+    different = content_difference(change)  # at the top: the panel may be low, and this is what the change did
     lines: list[Line] = [
         Content.assemble((change_verb(change), "bold"), "  ", change_subject(change, named)),
         Content(""),
+        *([*different, Content("")] if different else []),
         labelled_value("by", actor_name(change.actor)),
         labelled_value(
             "when",
@@ -67,10 +69,7 @@ def change_detail(change: Change, named: dict[str, str], now: int) -> list[Line]
         lines.append(labelled_value("undoes", f"#{change.undoes}"))
     if change.before is None and change.after is None:
         return [*lines, Content(""), Content.styled("content purged, entry kept", "$dim")]
-    different = content_difference(change)
     columns = [name for name in {**(change.before or {}), **(change.after or {})} if name not in HIDDEN]
-    if different:
-        lines += [Content(""), *different]
     if columns:
         lines += [Content(""), heading_line("changed fields")]
         lines += [labelled_value(name, format_changed_value(name, change.before, change.after)) for name in columns]

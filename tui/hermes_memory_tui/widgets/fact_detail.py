@@ -148,7 +148,9 @@ class FactDetail(VerticalScroll):
             else:
                 lines.append(Content.assemble("    ", (to_printable(one.content), style)))
         if len(chain) > MOST_SHOWN:
-            lines.append(Content.styled(f"  and {len(chain) - MOST_SHOWN} older versions", "$dim"))
+            lines.append(
+                Content.styled(f"  and {display_formats.pluralise(len(chain) - MOST_SHOWN, 'older version')}", "$dim")
+            )
         return lines
 
     def _history(self, history: list[Change], now: int) -> list[Content]:
@@ -169,7 +171,9 @@ class FactDetail(VerticalScroll):
             )
             lines += content_difference(change)
         if len(history) > MOST_SHOWN:
-            lines.append(Content.styled(f"  and {len(history) - MOST_SHOWN} older changes", "$dim"))
+            lines.append(
+                Content.styled(f"  and {display_formats.pluralise(len(history) - MOST_SHOWN, 'older change')}", "$dim")
+            )
         return lines
 
 
@@ -203,7 +207,10 @@ def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Seque
             "changed",
             f"{display_formats.format_moment(fact.updated_at, now)} ({display_formats.format_age(fact.updated_at, now)})",
         ),
-        labelled_line("size", f"{fact.chars} characters, {fact.tokens} tokens"),
+        labelled_line(
+            "size",
+            f"{display_formats.pluralise(fact.chars, 'character')}, {display_formats.pluralise(fact.tokens, 'token')}",
+        ),
         labelled_line("reads", format_reads(fact, now)),
         *(reader_line(reader, now) for reader in readers),
         Content.styled(fact.uid, "$dim"),
@@ -250,7 +257,7 @@ def format_reads(fact: Fact, now: int) -> str:
 
 def reader_line(reader: FactReading, now: int) -> Content:
     """Return a line on one context that contained it: who received it, when, and for which query."""
-    why = "" if reader.why is None else f": {to_printable(reader.why)[:60]}"
+    why = "" if reader.why is None else f": {display_formats.shortened_text(to_printable(reader.why), 60)}"
     who = "you" if reader.session is None else to_printable(reader.title or reader.session)
     return Content.assemble(
         (f"{display_formats.format_age(reader.at, now):>5}  ", "$dim"), who, (f", {reader.kind}{why}", "$dim")

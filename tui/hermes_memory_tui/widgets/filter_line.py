@@ -1,4 +1,4 @@
-"""`FilterLine`: the search line over the fact table, with completions below and the number of matches beside it."""
+"""`FilterLine`: the line over a list that narrows it, with the number of matches; `FactFilterLine` searches facts."""
 
 from __future__ import annotations
 
@@ -31,23 +31,13 @@ OFFERED_LINES = 6
 
 
 class SearchInput(Input):
-    """The input of the search line."""
+    """The input of a line that narrows a list."""
 
     BINDING_GROUP_TITLE = "Search line"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "done", "To the facts", id="search.done", tooltip="Keep the filter and focus the facts"),
-        Binding("tab", "complete(1)", "Complete", id="search.complete", tooltip="Complete a filter name or value"),
-        Binding(
-            "shift+tab",
-            "complete(-1)",
-            "Complete back",
-            id="search.complete_back",
-            tooltip="Previous completion",
-            show=False,
-        ),
+        Binding("enter", "done", "To the list", id="search.done", tooltip="Keep the filter and focus the list"),
         Binding("up", "recall(-1)", "Earlier", id="search.earlier", tooltip="Previous search", show=False),
-        Binding("down", "recall(1)", "Down", id="search.down", tooltip="Next search, or the facts", show=False),
-        Binding("ctrl+s", "save_view", "Save view", id="search.save", tooltip="Save this search under a name"),
+        Binding("down", "recall(1)", "Down", id="search.down", tooltip="Next search, or the list", show=False),
         Binding("escape", "clear", "Clear", id="search.clear", tooltip="Clear the filter"),
     ]
 
@@ -57,9 +47,6 @@ class SearchInput(Input):
         def __init__(self, cleared: bool) -> None:
             super().__init__()
             self.cleared = cleared
-
-    class SaveRequested(Message):
-        """Posted to save the line as a view."""
 
     class CompletionsChanged(Message):
         """Posted when the completions at the cursor have changed."""
@@ -108,30 +95,16 @@ class SearchInput(Input):
         self.value = ""
         self.post_message(self.Exited(cleared=True))
 
-    def action_save_view(self) -> None:
-        self.post_message(self.SaveRequested())
-
-    def action_complete(self, step: int) -> None:
-        """Complete the unambiguous part, then cycle through the completions."""
+    def cycle_completions(self, step: int) -> None:
+        """Put the next of the offered texts, or the one before, into the line."""
         if self.offer is None:
-            offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
-            if not offer.texts:
-                raise SkipAction
-            begun = self.value[offer.start : self.cursor_position]
-            if len(offer.texts) == 1:
-                self._insert_completion(offer, offer.texts[0])
-                return
-            self.offer, self.chosen = offer, None
-            if len(offer.common_prefix) > len(begun):
-                self._insert_completion(offer, offer.common_prefix)
-            self.post_message(self.CompletionsChanged())
             return
         count = len(self.offer.texts)
         self.chosen = (0 if step > 0 else -1) % count if self.chosen is None else (self.chosen + step) % count
-        self._insert_completion(self.offer, self.offer.texts[self.chosen])
+        self.insert_completion(self.offer, self.offer.texts[self.chosen])
         self.post_message(self.CompletionsChanged())
 
-    def _insert_completion(self, offer: Completion, text: str) -> None:
+    def insert_completion(self, offer: Completion, text: str) -> None:
         rest = self.value[self.cursor_position :]
         self._own = self.value[: offer.start] + text + rest
         self.value = self._own
@@ -168,9 +141,9 @@ class SearchInput(Input):
         self.post_message(self.CompletionsChanged())
 
     def action_recall(self, step: int) -> None:
-        """Step through the search history, or an open list of completions; down past the newest to the facts."""
+        """Step through the search history, or an open list of completions; down past the newest to the list."""
         if self.offer is not None:
-            self.action_complete(step)
+            self.cycle_completions(step)
             return
         lines = self.history()
         if self._recalled is None:
@@ -204,6 +177,46 @@ class SearchInput(Input):
             self.post_message(self.PasteTruncated(len(event.text)))
 
 
+class FactSearchInput(SearchInput):
+    """The input of the search line over the facts: it completes filters, and can be saved as a view."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete(1)", "Complete", id="search.complete", tooltip="Complete a filter name or value"),
+        Binding(
+            "shift+tab",
+            "complete(-1)",
+            "Complete back",
+            id="search.complete_back",
+            tooltip="Previous completion",
+            show=False,
+        ),
+        Binding("ctrl+s", "save_view", "Save view", id="search.save", tooltip="Save this search under a name"),
+    ]
+
+    class SaveRequested(Message):
+        """Posted to save the line as a view."""
+
+    def action_save_view(self) -> None:
+        self.post_message(self.SaveRequested())
+
+    def action_complete(self, step: int) -> None:
+        """Complete the unambiguous part, then cycle through the completions."""
+        if self.offer is None:
+            offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
+            if not offer.texts:
+                raise SkipAction
+            begun = self.value[offer.start : self.cursor_position]
+            if len(offer.texts) == 1:
+                self.insert_completion(offer, offer.texts[0])
+                return
+            self.offer, self.chosen = offer, None
+            if len(offer.common_prefix) > len(begun):
+                self.insert_completion(offer, offer.common_prefix)
+            self.post_message(self.CompletionsChanged())
+            return
+        self.cycle_completions(step)
+
+
 class FilterLine(Vertical):
     """Hidden unless it is opened or holds a text. Posts `QueryChanged` when it is to be searched."""
 
@@ -218,10 +231,12 @@ class FilterLine(Vertical):
     FilterLine > #filter-error { height: auto; padding: 0 1 0 3; color: $error; }
     """
 
+    INPUT: ClassVar[type[SearchInput]] = SearchInput
+
     class QueryChanged(Message):
         """Posted when there is another line to search for."""
 
-    def __init__(self, hint: str = HINT) -> None:
+    def __init__(self, hint: str) -> None:
         """Create the line.
 
         :param hint: the placeholder of the empty line
@@ -232,7 +247,7 @@ class FilterLine(Vertical):
         self._error.display = False
         self._offers = Static("", id="filter-offers", markup=False)
         self._offers.display = False
-        self.input = SearchInput(
+        self.input = self.INPUT(
             placeholder=hint,
             id="filter-input",
             compact=True,
@@ -284,6 +299,15 @@ class FilterLine(Vertical):
         self._offers.display = offer is not None
         if offer is not None:
             self._offers.update(completion_line(offer.texts, self.input.chosen))
+
+
+class FactFilterLine(FilterLine):
+    """The search line over the facts."""
+
+    INPUT = FactSearchInput
+
+    def __init__(self) -> None:
+        super().__init__(HINT)
 
 
 def completion_line(texts: Sequence[str], chosen: int | None) -> Content:

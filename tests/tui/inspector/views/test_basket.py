@@ -90,6 +90,41 @@ async def test_changes_are_gathered_seen_and_done_as_one_that_one_undo_takes_bac
         }
 
 
+async def test_what_is_so_already_is_not_counted_as_done(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "cache", "p")
+        await gather(pilot, "port", "a")
+        with Store.open(path, clock=frozen) as store:
+            store.facts.archive([facts_of(path)["port"].uid])
+        view = await basket_view(pilot)
+        await until(pilot, lambda: any("is so already" in row for row in rows_of(view)))
+        await pilot.press("enter")
+        await until(pilot, lambda: "1 change done as one, 1 is so already. u undoes." in said(pilot))
+
+
+async def test_only_contexts_that_change_are_shown(path: Path) -> None:
+    with Store.open(path, clock=frozen) as store:
+        store.facts.write("work", "V[old]: 1")
+        store.facts.write("play", "V[away]: 1")
+        store.facts.cool([facts_of(path)["old"].uid])
+    async with inspecting(path, size=(200, 50)) as pilot:
+        await pilot.press("b")
+        await gather(pilot, "old", "a")
+        view = await basket_view(pilot)
+        assert "No context changes." in beside(pilot)
+        assert "no context changes" in screen_text(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+        await gather(pilot, "cache", "a")
+        await gather(pilot, "away", "a")
+        view = await basket_view(pilot)
+        await until(pilot, lambda: "context of play" in beside(pilot))
+        assert "context of ops" in beside(pilot)
+        assert "context of work" not in beside(pilot)
+        assert "and 1 other theme" in str(view.grid.border_subtitle)
+
+
 async def test_the_same_key_and_undo_take_out_what_was_gathered(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("b")

@@ -154,6 +154,17 @@ async def test_every_key_that_writes_is_there_otherwise(path: Path, name: str) -
         assert active >= WRITING[name] | {"undo", "redo"}
 
 
+@pytest.mark.parametrize("name", ["scopes", "agents", "journal", "turns"])
+async def test_the_keys_of_a_filter_are_those_of_its_list(path: Path, name: str) -> None:
+    async with inspecting(path) as pilot:
+        await opened(pilot, name)
+        await pilot.press("slash")
+        await until(pilot, lambda: "To the list" in screen_text(pilot).splitlines()[-1])
+        keys = screen_text(pilot).splitlines()[-1]
+        assert "Save view" not in keys
+        assert "Complete" not in keys
+
+
 async def test_reading_only_hides_what_writes_in_the_flight_recorder(path: Path) -> None:
     async with inspecting(path, read_only=True) as pilot:
         await opened(pilot, "agents")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import count
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Millis, SessionStatus, Tier
+from hermes_memory_store.model import PERSON, Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_tui.commands.palette_list import PaletteList
 from hermes_memory_tui.dialogs.question import Question
@@ -17,6 +18,7 @@ from hermes_memory_tui.screens.past_screen import PastScreen
 from hermes_memory_tui.views.journal_view import JournalView
 from tests.tui.inspector.driving import (
     NOW,
+    beside,
     facts_of,
     fill,
     frozen,
@@ -121,7 +123,11 @@ async def test_a_change_others_stand_on_is_refused_with_a_sentence(path: Path) -
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: bool(said(pilot)))
-        assert "undo " in said(pilot)
+        later = re.search(r"change (\d+) changed its", said(pilot))
+        assert later is not None
+        assert f"Undo change {later[1]} first: 6, and U on #{later[1]}" in said(pilot)
+        assert "D[cache]: change" in said(pilot)
+        assert facts_of(path)["cache"].uid not in said(pilot)
     assert facts_of(path)["cache"].content == "none"
 
 
@@ -270,3 +276,54 @@ async def step_back(pilot: Pilot[int], row: str) -> PastScreen:
     past = pilot.app.screen
     assert isinstance(past, PastScreen)
     return past
+
+
+async def test_each_row_and_its_heading_say_what_that_change_wrote(path: Path) -> None:
+    with Store.open(path) as store:
+        port = store.facts.write("ops", "V[limit]: one", scope="launch").fact
+        store.facts.edit(port.uid, "two")
+        store.facts.pin(port.uid)
+        store.facts.edit(port.uid, "three")
+        store.undo.change(store.journal.last_seq())
+        store.facts.edit(port.uid, "four")
+        store.scopes.close("ops", "launch")
+        store.scopes.reopen("ops", "launch")
+        store.scopes.rename("ops", "launch", "landing")
+    async with inspecting(path, size=(100, 30)) as pilot:
+        view = await opened(pilot, "journal")
+        wordings = [row.partition("V[limit]: ")[2].split()[0] for row in rows_of(view) if "V[limit]" in row]
+        assert wordings == ["four", "two", "three", "two", "two", "one"]
+        assert any("close" in row and "launch" in row for row in rows_of(view))
+        await to_row(pilot, "V[limit]: three")
+        await until(pilot, lambda: "V[limit]: three" in beside(pilot))
+        assert "- two" in screen_text(pilot)
+        assert "+ three" in screen_text(pilot)
+
+
+@pytest.mark.parametrize("size", [(100, 30), (200, 50)])
+async def test_which_change_was_undone_can_be_read(path: Path, size: tuple[int, int]) -> None:
+    with Store.open(path) as store:
+        for number in range(1000):
+            store.facts.write("ops", f"V[n{number}]: 1")
+        undone = store.journal.last_seq()
+        store.undo.change(undone)
+    async with inspecting(path, size=size) as pilot:
+        view = await opened(pilot, "journal")
+        width = view.grid.size.width
+        drawn = "".join(segment.text for segment in view.grid.draw_row(0, width, False))
+        assert f"#{undone}" in drawn.partition("V[n999]")[0]
+        if size[0] == 200:
+            assert f"undo of #{undone} " in drawn
+
+
+async def test_rows_of_an_unfolded_change_say_what_their_facts_said_then(path: Path) -> None:
+    with Store.open(path) as store:
+        store.facts.write_many("ops", [("V[a]: one", "launch"), ("V[b]: one", "launch")], actor=PERSON)
+        store.scopes.close("ops", "launch")
+        store.facts.edit(facts_of(path)["a"].uid, "two")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "journal")
+        await to_row(pilot, "launch: 2 facts cooled")
+        await until(pilot, lambda: "V[a]: one" in beside(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: any("V[a]: one" in row and "cool" in row for row in rows_of(view)))

@@ -152,14 +152,17 @@ def fact_purge_details(plan: FactPurgePlan) -> list[str]:
     """Return lines that show the facts and captured messages, and what stays."""
     lines = [f"  {to_printable(fact.notation)}" for fact in plan.facts[:SHOWN_FACTS]]
     if len(plan.facts) > SHOWN_FACTS:
-        lines.append(f"  and {len(plan.facts) - SHOWN_FACTS:,} more facts; see their uids with --dry-run --json")
+        lines.append(
+            f"  and {format_quantity(len(plan.facts) - SHOWN_FACTS, 'more fact')}; see their uids with --dry-run --json"
+        )
     for turn in plan.turns[:SHOWN_TURNS]:
         said = to_printable(" ".join(turn.content.split()))
         cut = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
         lines.append(f"  {turn.role} ({to_printable(turn.title or 'no session')}): {cut}")
     if len(plan.turns) > SHOWN_TURNS:
         lines.append(
-            f"  and {len(plan.turns) - SHOWN_TURNS:,} more messages; see them with --dry-run --json, or keep with --keep-turns"
+            f"  and {format_quantity(len(plan.turns) - SHOWN_TURNS, 'more message')}; see them with --dry-run --json, "
+            "or keep with --keep-turns"
         )
     return lines + fact_purge_notes(plan)
 
@@ -172,7 +175,9 @@ def fact_purge_notes(plan: FactPurgePlan) -> list[str]:
     ]
     lines += [f"{what} holds the same words, and stays: the journal repeats it" for what in plan.lasting]
     if len(plan.others) > SHOWN_FACTS:
-        lines.append(f"and in {len(plan.others) - SHOWN_FACTS:,} more facts; see their uids with --json")
+        lines.append(
+            f"and in {format_quantity(len(plan.others) - SHOWN_FACTS, 'more fact')}; see their uids with --json"
+        )
     marks = {(fact.theme, name) for fact in plan.facts for name in find_mark_names(fact.content)}
     lines += [
         f"‹secret:{name}› stays in the vault; remove it with: hermes-memory-bridge secret forget {name} --theme {theme}"

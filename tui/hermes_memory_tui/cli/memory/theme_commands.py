@@ -79,7 +79,7 @@ def status_command(settings: CommandSettings, why: bool) -> None:
     for state in hosts:
         click.echo(f"{state.host}: {state.describe(system_clock())}")
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
-    click.echo(f"context: {cost}, {told.left_out:,} omitted; {told.tokens:,} tokens in total:\n")
+    click.echo(f"context: {cost}, {told.left_out:,} omitted; {format_quantity(told.tokens, 'token')} in total:\n")
     click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))
     for one in reasons:
         click.echo(f"\n{'given' if one.is_given else 'left out'}: {to_printable(one.fact.notation)}")

@@ -19,6 +19,7 @@ from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.recall.memory_test_command import require_case_file
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
+from hermes_memory_tui.cli.terminal_output import format_quantity
 
 TOKENS = click.IntRange(20, 1_000_000)
 
@@ -98,7 +99,7 @@ def print_item(item: GivenItem, why: bool) -> None:
     click.echo(to_printable(item.line))
     if why:
         reasons = ", ".join(f"{one.name} {one.value:+.2f}" for one in item.reasons)
-        click.echo(f"    {item.score:.3f} for {item.tokens} tokens: {reasons}")
+        click.echo(f"    {item.score:.3f} for {format_quantity(item.tokens, 'token')}: {reasons}")
 
 
 def given_json(given: Given, budget: int) -> dict[str, Any]:

@@ -139,8 +139,10 @@ class BasketView(BaseView[BasketData]):
         found = self._find(key)
         if found is not None:
             lines += selection_lines(*found)
-        for before, after in outcome.contexts:
+        for before, after in outcome.changed_contexts:
             lines += context_lines(before, after)
+        if not outcome.changed_contexts:
+            lines += [Content.styled("No context changes.", "$dim"), Content("")]
         if outcome.others:
             lines += [
                 heading_line("side effects"),
@@ -209,10 +211,10 @@ class BasketView(BaseView[BasketData]):
         if not done:
             self.notify("All of it is skipped; w takes one up again.", severity="warning", timeout=4)
             return
-        self._do(changes, display_formats.pluralise(len(done), "change"))
+        self._do(changes)
 
-    def _do(self, changes: tuple[PendingChange, ...], what: str) -> None:
-        """Do changes as one. :param what: how many they are, in words"""
+    def _do(self, changes: tuple[PendingChange, ...]) -> None:
+        """Do changes as one."""
 
         def finish() -> None:
             self._is_doing = False
@@ -229,7 +231,7 @@ class BasketView(BaseView[BasketData]):
         if not self._is_doing:
             self._is_doing = True
             self.write(
-                lambda: self.memory.run_grouped_write(partial(apply_basket, changes=changes), f"{what} done as one"),
+                lambda: self.memory.run_grouped_write(partial(apply_basket, changes=changes), say_done),
                 finish,
                 refuse,
             )
@@ -318,6 +320,17 @@ class BasketView(BaseView[BasketData]):
         self.reload()
 
 
+def say_done(outcomes: Sequence[ChangeOutcome]) -> str:
+    """Say how many changes were done; what was so already is none, as undo counts it."""
+    tried = [one for one in outcomes if not all(subject.waits for subject in one.change.subjects)]
+    done = sum(one.rows > 0 for one in tried)
+    same = len(tried) - done
+    if not done:
+        return "nothing to do: all of it is so already"
+    already = f", {same} {'is' if same == 1 else 'are'} so already" if same else ""
+    return f"{display_formats.pluralise(done, 'change')} done as one{already}"
+
+
 def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[GridRow]:
     """Return the row of a change, and one for each of its facts that is to be decided or was put off."""
     waiting = [one for one in change.subjects if one.waits]
@@ -365,13 +378,16 @@ def summary(data: BasketData) -> str:
     if outcome is None or not data.changes:
         return display_formats.pluralise(len(data.changes), "change")
     parts = [f"{outcome.undecided} to decide again"] if outcome.undecided else []
-    for before, after in outcome.contexts[:1]:
+    contexts = outcome.changed_contexts
+    for before, after in contexts[:1]:
         came, left = count_differences(compare_lines(before.lines, after.lines))
         moves = ", ".join(f"{number} {way}" for number, way in ((came, "in"), (left, "out")) if number)
         parts.append(f"context {before.tokens} → {after.tokens} tokens" + (f", {moves}" if moves else ""))
         parts.append(f"gauge {before.gauge.pct:.0f} → {after.gauge.pct:.0f} %")
-    if len(outcome.contexts) > 1:
-        parts.append(f"and {display_formats.pluralise(len(outcome.contexts) - 1, 'theme')}")
+    if len(contexts) > 1:
+        parts.append(f"and {display_formats.pluralise(len(contexts) - 1, 'other theme')}")
+    if not contexts:
+        parts.append("no context changes")
     return " · ".join(parts)
 
 

@@ -17,6 +17,7 @@ from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.model.view_catalog import NOW
 from hermes_memory_tui.system import discovery
 from hermes_memory_tui.system.discovery import DiscoveredSource
+from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -94,7 +95,7 @@ class StartView(BaseView[StartData]):
     def _welcome(self) -> list[Line]:
         assert self.data is not None
         if self.data.facts:
-            return [Content(f"This memory holds {self.data.facts:,} facts. Other sources:")]
+            return [Content(f"This memory holds {pluralise(self.data.facts, 'fact')}. Other sources:")]
         return [
             Content.styled("This memory is empty.", "bold"),
             Content(

@@ -34,6 +34,9 @@ __all__ = ["Grid", "GridCell", "GridColumn", "GridRow", "GridSort"]
 GAP = 1
 """Cells between two columns."""
 
+SHARED_AT_LEAST = 32
+"""Cells that each column without a width keeps where another grows."""
+
 MARK = 1
 """Cells before the first column, where the mark of a row stands."""
 
@@ -69,6 +72,8 @@ class Grid(MarkedList):
         """Whether new rows come at the top, where an untouched cursor follows them."""
         self.empty: Sequence[str] = ()
         """What is said where the rows would be."""
+        self._needed: dict[int, int] = {}
+        """Cells of the longest text of each column that grows, by its place."""
 
     @property
     def row_count(self) -> int:
@@ -133,6 +138,7 @@ class Grid(MarkedList):
         before = self.cursor
         known = {row.key for row in self.rows} if self.is_newest_first and not top else None
         self.rows = arrange_rows(self.all_rows, self.filter, self.sort)
+        self._needed = longest_texts(self.columns, self.rows)
         row = self.find_row(key)
         if row is None:
             row = min(before, max(0, len(self.rows) - 1))
@@ -259,11 +265,19 @@ class Grid(MarkedList):
 
     def _parts(self, cell: GridCell, width: int) -> list[Segment]:
         segments, room = [], width
+        # What is left decides whether a piece is cut: one that just fits may not be the last.
+        left = sum(cell_len(text) for text, _, _ in cell.parts)
         for text, ink, on in cell.parts:
-            piece = text if cell_len(text) <= room else display_formats.fit_text(text, room)
+            if left > room and cell_len(text) >= room:
+                piece, left = display_formats.fit_text(text + "…", room), room
+            else:
+                piece = text
+            left -= cell_len(piece)
             room -= cell_len(piece)
             if piece:
                 segments.append(Segment(piece, self.ink(ink, on=on)))
+            if not room:
+                break
         if room:
             segments.append(Segment(" " * room, self.ink()))
         return segments
@@ -277,11 +291,25 @@ class Grid(MarkedList):
         ]
         shared = fixed.count(-1)
         left = width - sum(cells + GAP for cells in fixed if cells > 0) - GAP * max(0, shared - 1)
+        for place, needed in self._needed.items():
+            if fixed[place] > 0:
+                more = max(0, min(needed - fixed[place], left - SHARED_AT_LEAST * shared))
+                fixed[place] += more
+                left -= more
         each = max(6, left // shared) if shared else 0
         found, last = [], max((place for place, cells in enumerate(fixed) if cells == -1), default=-1)
         for place, cells in enumerate(fixed):
             found.append(max(6, left - each * (shared - 1)) if place == last else each if cells == -1 else cells)
         return found
+
+
+def longest_texts(columns: Sequence[GridColumn], rows: Sequence[GridRow]) -> dict[int, int]:
+    """Return the cells of the longest text of each column that grows, by its place, and no more than it grows to."""
+    return {
+        place: min(column.most, max((cell_len(row.cells[place].text) for row in rows), default=0))
+        for place, column in enumerate(columns)
+        if column.most
+    }
 
 
 def next_sort(sort: GridSort | None, column: int) -> GridSort:

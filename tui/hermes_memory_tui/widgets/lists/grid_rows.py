@@ -27,6 +27,8 @@ class GridColumn:
     """Whether it is set flush right."""
     least: int = 0
     """Cells of the whole table from which the column is shown."""
+    most: int = 0
+    """Cells that it grows to for its longest text, where those that share what is left keep enough; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""Why an undo is refused, in words for the screen: without whole uids and columns, and with the keys that help."""
+
+from __future__ import annotations
+
+import re
+
+from hermes_memory_store.uids import short_uid
+from hermes_memory_tui.text.fold_phrases import DID
+
+COLUMNS = {
+    "content": "its content",
+    "tier": "its tier",
+    "scope": "its scope",
+    "pinned": "its pin",
+    "superseded_by": "what replaced it",
+    "cooled_by": "what cooled it",
+    "verdict": "its check",
+    "label": "its name",
+    "status": "its status",
+    "closed_at": "its closing",
+    "closed_by": "its closing",
+    "opened_at": "its opening",
+}
+"""Columns of a fact or a scope as a person knows them."""
+
+FOLLOWED = re.compile(
+    r"change (?P<change>\d+) was followed by change (?P<later>\d+) of the same (?:fact|scope), "
+    r"(?P<name>.+?) \((?P<what>[a-z_ ]+(?:, [a-z_ ]+)*)\); undo (?P=later) first"
+)
+
+NO_LONGER = re.compile(
+    r"is no longer as change (?P<change>\d+) left it \((?P<columns>[a-z_]+(?:, [a-z_]+)*)\); change it by hand"
+)
+
+FROM_TEAM = "from the team"
+
+UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+UID_AFTER_NAME = re.compile(rf"(?<=\]) \({UID.pattern}\)")
+
+UNDO_FIRST = re.compile(r"\bundo (\d+) first")
+
+JOURNAL_KEY = "6"
+
+
+def format_refusal(message: str) -> str:
+    """Return a refusal of an undo as the screen says it; what is not known to need it stays as it is.
+
+    >>> format_refusal("change 5 was followed by change 6 of the same fact, V[port] (content); undo 6 first")
+    'V[port]: change 6 changed its content again after change 5. Undo change 6 first: 6, and U on #6'
+    """
+    said = UID_AFTER_NAME.sub("", message)
+    said = FOLLOWED.sub(
+        lambda found: (
+            f"{found['name']}: change {found['later']} {deed_in_words(found['what'])} after "
+            f"change {found['change']}. Undo change {found['later']} first: {JOURNAL_KEY}, and U on #{found['later']}"
+        ),
+        said,
+    )
+    said = NO_LONGER.sub(
+        lambda found: (
+            f"is no longer as change {found['change']} left it: {columns_in_words(found['columns'])} changed since. "
+            "Change it by hand"
+        ),
+        said,
+    )
+    said = UNDO_FIRST.sub(rf"undo change \1 first: {JOURNAL_KEY}, and U on #\1", said)
+    return UID.sub(lambda found: short_uid(found[0]), said)
+
+
+def deed_in_words(what: str) -> str:
+    """Return what a later change did, from the columns or the operation in a refusal: `changed its content again`."""
+    if what == FROM_TEAM:
+        return "brought it from the team"
+    return f"{DID[what]} it" if what in DID else f"changed {columns_in_words(what)} again"
+
+
+def columns_in_words(columns: str) -> str:
+    """Return columns in words, each once: `its content and its tier`."""
+    *words, last = dict.fromkeys(COLUMNS.get(one, one.replace("_", " ")) for one in columns.split(", "))
+    return f"{', '.join(words)} and {last}" if words else last
