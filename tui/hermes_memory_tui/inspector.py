@@ -186,7 +186,15 @@ class Inspector(TypeAhead):
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
         Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
         Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend", tooltip="Suspend; fg comes back", show=False),
-        Binding("ctrl+l", "redraw", "Redraw", id="app.redraw", tooltip="Draw the screen anew", show=False),
+        Binding(
+            "ctrl+l",
+            "redraw",
+            "Redraw",
+            id="app.redraw",
+            tooltip="Draw the screen anew",
+            show=False,
+            priority=True,  # in dialogs and while typing, too
+        ),
         Binding("q,ctrl+q", "leave", "Quit", id="app.quit", tooltip="Quit", show=False),
     ]
 

@@ -326,6 +326,8 @@ def to_store_error(error: sqlite3.Error, path: Path) -> Exception:
             return errors.StoreUnreadable(
                 f"{path} is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy", path
             )
+        case sqlite3.SQLITE_ERROR if str(error).startswith("no such table"):
+            return errors.StoreUnreadable(f"{path} is no memory any more ({error}); restore a backup", path)
         case sqlite3.SQLITE_CANTOPEN if path.exists() and not os.access(path.parent, os.W_OK):
             return errors.StoreReadOnly(
                 f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db",

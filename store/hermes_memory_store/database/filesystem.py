@@ -139,10 +139,13 @@ def atomic_write(
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return device and number of a file, which distinguish it from another of the same name; None when missing."""
+    """Return device and number of a file, which distinguish it from another of the same name; None when none is reached.
+
+    Its folder may be closed to us, or on a disk that has gone.
+    """
     try:
         found = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
         return None
     return found.st_dev, found.st_ino
 

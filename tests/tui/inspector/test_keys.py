@@ -12,6 +12,7 @@ from hermes_memory_tui import keymap_actions
 from hermes_memory_tui.commands.command_palette import CommandPalette
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.screens import facts_screen
 from hermes_memory_tui.screens.help_screen import HelpScreen
 from hermes_memory_tui.views.base_view import BaseView
@@ -122,3 +123,15 @@ async def test_a_click_moves_the_cursor_and_a_click_on_a_key_does_what_it_says(t
         bottom = screen_text(pilot).splitlines()[-1]
         await pilot.click("#keys", offset=(bottom.index("Archive"), 0))
         await until(pilot, lambda: [fact.target for fact in shown_facts(pilot)] == ["c", "a"])
+
+
+@pytest.mark.parametrize("key", ["question_mark", "ctrl+p", "slash", "n", "colon", "at"])
+async def test_the_screen_is_drawn_anew_wherever_one_is(
+    tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path / "m.db", "V[a]: 1")
+    drawn: list[str] = []
+    monkeypatch.setattr(Inspector, "action_redraw", lambda self: drawn.append(type(self.screen).__name__))
+    async with inspecting(tmp_path / "m.db") as pilot:
+        await pilot.press(key, "ctrl+l")
+        await until(pilot, lambda: drawn)

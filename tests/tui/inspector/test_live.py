@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,33 @@ async def test_a_deleted_store_is_said_and_the_app_stays(tmp_path: Path) -> None
         kept.rename(path)
         await until(pilot, lambda: "is readable again" in said(pilot))
         assert "no longer exists" not in screen_text(pilot).splitlines()[0]
+
+
+async def test_a_store_that_cannot_be_reached_is_said_and_the_app_stays(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1")
+    async with inspecting(path) as pilot:
+        kept = path.rename(tmp_path / "elsewhere.db")
+        path.symlink_to(path)
+        await until(pilot, lambda: "cannot be reached" in screen_text(pilot).splitlines()[0])
+        await pilot.press("p")
+        await pilot.press("j", "2", "1")
+        assert targets(pilot) == ["a"]
+        path.unlink()
+        kept.rename(path)
+        await until(pilot, lambda: "is readable again" in said(pilot))
+
+
+@pytest.mark.parametrize("keys", [("left_square_bracket",), ("6",), ("2", "4", "5", "0"), ("p", "e")])
+async def test_a_store_without_its_tables_is_said_and_the_app_stays(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    """Another process may be about to make a new one in its place."""
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1")
+    async with inspecting(path) as pilot:
+        os.truncate(path, 0)
+        await pilot.press(*keys)
+        await pilot.pause(0.6)
+        assert pilot.app.is_running
 
 
 async def test_a_file_that_is_no_store_any_more_is_said_and_the_app_stays(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from textual.geometry import Size
 
 from hermes_memory_tui.app import ESCAPE_MS
 from hermes_memory_tui.system.line_pace import ASK_MODE
-from hermes_memory_tui.system.terminal import InputEnd, TerminalDriver, keep_joiner
+from hermes_memory_tui.system.terminal import InputEnd, TerminalDriver, TerminalParser, keep_joiner
 from tests.processes import is_alive
 from tests.tui.commands.conftest import COMMAND
 from tests.tui.inspector.driving import fill, inspecting, until
@@ -353,6 +353,12 @@ def read_typed(
     os.close(ours)
     os.close(theirs)
     return seen
+
+
+@pytest.mark.parametrize("size", ["24;100;0;0", "24;100;0;700", "0;0;0;0", "24;100;480;0"])
+def test_where_no_pixels_are_known_the_mouse_is_told_in_cells(size: str) -> None:
+    typed = list(TerminalParser().feed(f"\x1b[48;{size}t\x1b[<0;5;7M"))
+    assert [(event.x, event.y) for event in typed if isinstance(event, events.MouseDown)] == [(4, 6)]
 
 
 def test_escape_and_then_a_key_is_not_alt_and_that_key(monkeypatch: pytest.MonkeyPatch) -> None:

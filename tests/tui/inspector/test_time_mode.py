@@ -375,3 +375,12 @@ async def test_after_a_way_that_leads_nowhere_the_whole_list_is_read(
         app.time.go(name_moment("#9999"))
         await until(pilot, lambda: "9999" in said(pilot))
         await until(pilot, lambda: len(app.main.table.keys) == 3 * FIRST_PAGE)
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01", "0001-01-01T20:00", "0001-01-02", "1969-12-31"])
+async def test_a_moment_at_the_beginning_of_the_calendar_is_before_the_first_change(path: Path, moment: str) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("at")
+        await type_text(pilot, moment)
+        await pilot.press("enter")
+        await until(pilot, lambda: "before the first change" in screen_text(pilot))

@@ -514,7 +514,8 @@ class Memory:
         """
         found = filesystem.file_identity(self.path)
         if found is None:
-            raise errors.StoreUnreadable(f"{self.path} no longer exists; showing the last data read", self.path)
+            said = f"{self.path} no longer exists or cannot be reached; showing the last data read"
+            raise errors.StoreUnreadable(said, self.path)
         if found != self._identity:
             # The old connections stay until the new ones are there: what cannot be opened must not end the app.
             self.interrupt()

@@ -74,8 +74,16 @@ def format_ago(then: int, now: int) -> str:
 
 def format_moment(then: int, now: int) -> str:
     """Format local date and time to the minute: `21 Nov 14:05`, with the year when it is not the current one."""
-    day, today = datetime.fromtimestamp(then / 1000), datetime.fromtimestamp(now / 1000)
+    day, today = local_time(then), local_time(now)
     return f"{day:%d %b %H:%M}" if day.year == today.year else f"{day:%d %b %Y %H:%M}"
+
+
+def local_time(millis: int) -> datetime:
+    """Return the local time; the first or last there is, where the calendar ends within the hours of the time zone."""
+    try:
+        return datetime.fromtimestamp(millis / 1000)
+    except (ValueError, OverflowError, OSError):
+        return datetime.min if millis < 0 else datetime.max
 
 
 def format_count(number: int) -> str:
