@@ -43,6 +43,9 @@ FULL_S = 1.5
 """How long keys are pressed until more is drawn than a terminal keeps for who does not read it."""
 
 
+ENTER = b"\x1b[?1049h"
+"""Begins the screen of a program."""
+
 STOPS = 12
 """How often it is stopped in one test."""
 
@@ -277,6 +280,18 @@ def test_a_stop_at_any_moment_leaves_it_answering(window: Window) -> None:
         assert time.monotonic() < until, "\n".join(window.screen.display)
         os.write(window.handle, b"2")  # what is typed as it stops is thrown away
         window.read(0.2)
+
+
+def test_all_that_was_seen_is_seen_again_after_a_stop(window: Window) -> None:
+    before = [line.rstrip() for line in window.screen.display if "─" in line or "mndtry" in line]
+    window.program.send_signal(signal.SIGTSTP)
+    while window.drawn.count(ENTER) < 2:
+        window.read(PATIENCE_S)
+    window.program.send_signal(signal.SIGCONT)
+    window.screen.reset()
+    window.stream.feed(window.drawn.rpartition(ENTER)[2].replace(ASK_MODE.encode(), b""))
+    for line in before:
+        window.until_shown(line)
 
 
 @pytest.mark.slow

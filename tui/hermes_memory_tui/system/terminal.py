@@ -17,6 +17,7 @@ import threading
 import time
 from codecs import getincrementaldecoder
 from contextlib import suppress
+from typing import Any
 
 from rich.color import ColorSystem
 from textual import constants, events
@@ -124,8 +125,14 @@ class TerminalDriver(LinuxDriver):
     _output: TerminalWriter | None = None
     _has_slow_input = False
     _is_suspending = False
-    _cells: ScreenCells
     exit_event: InputEnd
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        terminal = os.environ.get("TERM", "")
+        erases_in_colour = "256" in terminal or not terminal.startswith(NO_COLOUR_ERASE)
+        self._cells = ScreenCells(erases_in_colour=erases_in_colour)
+        """Kept while another program has the terminal: all of it is sent again afterwards."""
 
     def start_application_mode(self) -> None:
         if self._key_thread is not None and self._key_thread.is_alive():
@@ -139,9 +146,6 @@ class TerminalDriver(LinuxDriver):
         self._output.start_drawing()
 
     def _start_output(self, handle: int, encoding: str) -> TerminalWriter:
-        terminal = os.environ.get("TERM", "")
-        erases_in_colour = "256" in terminal or not terminal.startswith(NO_COLOUR_ERASE)
-        self._cells = ScreenCells(erases_in_colour=erases_in_colour)
         sys.setswitchinterval(SWITCH_S)
         pace = LinePace(is_remote="SSH_CONNECTION" in os.environ)
         output = TerminalWriter(handle, encoding, self._cells, pace, self._fail)
