@@ -22,6 +22,7 @@ from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.agent_counts import count_agents
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import (
     INKS,
@@ -159,14 +160,14 @@ class AgentsView(BaseView[AgentsData]):
         for session in data.sessions:
             if session.ended_at is None:
                 self._pulses.setdefault(session.uid, HeartbeatStrip()).record_beat(session.heartbeat_at)
-        running = sum(session.ended_at is None for session in data.sessions)
+        running = count_agents((one for one in data.sessions if one.ended_at is None), now).short()
         self.grid.empty = (
             "No agent has connected yet.",
             "",
             "connect a host with: hermes-memory-bridge connect HOST",
         )
         bridge = "bridge up" if data.bridge else "no bridge"
-        self.grid.set_subtitle(f"{running} running" if self.memory.is_past else f"{running} running · {bridge}")
+        self.grid.set_subtitle(running if self.memory.is_past else f"{running} · {bridge}")
         self.grid.show([self._row(session, data, now) for session in data.sessions])
         self.hosts.display = bool(data.hosts)
         self.hosts.show([host_row(state, now) for state in data.hosts])

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.message_pump import MessagePump
 
+from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import make_app
@@ -15,8 +17,9 @@ from hermes_memory_tui.system.desktop_notices import format_notice
 from hermes_memory_tui.system.inspector_settings import InspectorSettings
 from hermes_memory_tui.system.palettes import DEFAULT_LOOK
 from hermes_memory_tui.views.now.now_view import NowView
+from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip, WaitingChanged
-from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, until, view_of
+from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, screen_text, until, view_of
 
 
 def write_day(path: Path) -> None:
@@ -119,7 +122,44 @@ async def test_a_thousand_agents_are_counted_and_the_newest_shown(tmp_path: Path
     with Store.open(path, clock=frozen) as store:
         state = NowReader().read(store, NOW)
     assert (len(state.agents), state.more_agents) == (40, 960)
-    assert state.sentence().startswith("1,000 agents at work")
+    assert state.sentence().startswith("1,000 agents at work.")
+
+
+async def test_who_is_not_heard_is_not_at_work_in_any_view(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    at = NOW
+    with Store.open(path, clock=lambda: at) as store:
+        store.sessions.open("shop", "a1", client="codex")
+        store.sessions.open("shop", "a2", client="codex")
+        at = Millis(NOW + LEASE_MS)
+        store.sessions.open("shop", "a3", client="codex")
+    at = Millis(NOW + LEASE_MS + 1)
+    async with inspecting(path, size=(140, 40), clock=lambda: at) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 3)
+        assert "● 1 agent " in screen_text(pilot)
+        assert str(view.said.render()).startswith("1 agent at work, 2 stale. ")
+        assert "1 at work, 2 stale" in screen_text(pilot)
+        assert [row.cells[0].text for row in view.agents.rows] == ["○", "◐", "◐"]
+        await opened(pilot, "agents")
+        await until(pilot, lambda: "1 at work, 2 stale · no bridge" in screen_text(pilot))
+        assert "● 1 agent " in screen_text(pilot)
+
+
+async def test_a_lease_that_passes_shows_though_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TitleBar, "set_timer", lambda self, _, then: MessagePump.set_timer(self, 0.01, then))
+    path = tmp_path / "memory.db"
+    at = NOW
+    with Store.open(path, clock=frozen) as store:
+        store.sessions.open("shop", "a1", client="codex")
+    async with inspecting(path, clock=lambda: at) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: "1 agent at work" in str(view.said.render()))
+        at = Millis(NOW + LEASE_MS + 1)
+        await until(pilot, lambda: "no agent at work, 1 stale" in str(view.said.render()))
+        assert "○ no agent " in screen_text(pilot)
 
 
 def test_the_trace_and_the_day_count_what_happened(tmp_path: Path) -> None:

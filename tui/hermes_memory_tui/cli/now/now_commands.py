@@ -58,7 +58,8 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
         while not once:
             time.sleep(POLL_S)
             now = store.data_version()
-            if now == version:
+            is_stale = state.lapses_at is not None and state.lapses_at < store.clock()
+            if now == version and not is_stale:
                 continue
             version = now
             said, state = state.sentence(), reader.read(store, store.clock())

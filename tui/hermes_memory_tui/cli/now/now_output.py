@@ -75,6 +75,8 @@ def state_json(state: NowState) -> dict[str, Any]:
             for one in state.agents
         ],
         "more_agents": state.more_agents,
+        "at_work": state.counts.at_work,
+        "stale": state.counts.stale,
         "themes": [
             {
                 "theme": day.theme.name,
