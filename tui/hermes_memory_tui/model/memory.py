@@ -456,7 +456,7 @@ class Memory:
 
     def _overview(self, scopes: Callable[[list[ThemeSummary]], list[Scope]]) -> Overview:
         screen = self._screen
-        sessions = [session for session in screen.sessions.list() if session.ended_at is None]
+        sessions = screen.sessions.list(most_ended=0)
         with screen.db.snapshot():
             recent: list[Change] = []
             newest: Change | None = None

@@ -172,7 +172,7 @@ class NowReader:
         :param capture: why nothing of what agents say is kept, when that is so
         """
         themes = store.themes()
-        sessions = [one for one in store.sessions.list() if one.ended_at is None]
+        sessions = store.sessions.list(most_ended=0)
         events, branches = read_events(store)
         self._count_new(store, now)
         traces = count_traces(self._calls, now)
