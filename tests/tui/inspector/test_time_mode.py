@@ -130,14 +130,30 @@ async def test_hours_and_named_moments(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("moment", "sentence"),
-    [("#99999", "there is no change #99999; the journal has #1 to"), ("#x", "write the number of the change")],
+    [
+        ("#99999", "there is no change #99999; the journal has #1 to"),
+        ("#0", "there is no change #0; the journal has #1 to"),
+        ("#x", "write the number of the change"),
+        ("2099-01-01", "2099-01-01 has not come yet; the latest change is #"),
+        ("tomorrow", "'tomorrow' is not a time"),
+    ],
 )
-async def test_a_moment_that_is_none_is_answered(path: Path, moment: str, sentence: str) -> None:
+async def test_a_moment_that_is_none_is_answered_and_stays_as_it_was_typed(
+    path: Path, moment: str, sentence: str
+) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("at")
         await type_text(pilot, moment)
         await pilot.press("enter")
-        await until(pilot, lambda: sentence in said(pilot) + screen_text(pilot))
+        dialog: Any = pilot.app.screen
+        await until(pilot, lambda: sentence in " ".join(screen_text(pilot).replace("│", " ").split()))
+        assert dialog.line.value == moment
+        await pilot.press("escape", "colon")
+        await type_text(pilot, f"at {moment}")
+        await pilot.press("enter")
+        await until(pilot, lambda: sentence in " ".join(screen_text(pilot).replace("│", " ").split()))
+        line: Any = pilot.app.screen
+        assert line.line.value == f"at {moment}"
         assert not is_past(pilot)
 
 
@@ -211,7 +227,7 @@ async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_p
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: not any("MEMORY.md" in row for row in rows_of(view)))
         await pilot.press("5")
-        await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "running" in screen_text(pilot))
+        await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "at work" in screen_text(pilot))
         await pilot.press("9")
         await until(pilot, lambda: "is of the present" in screen_text(pilot))
 

@@ -252,7 +252,7 @@ class CommandRegistry:
         if not text:
             return partial(self._app.run_action, "app.name_moment")
         wanted = DAYS.get(text.casefold(), text)
-        problem = find_moment_problem(self._app.present_main.memory.now(), wanted)
+        problem = find_moment_problem(self._app.memory, wanted)
         if problem:
             raise ArgumentError(problem, text)
         return partial(self._app.travel, name_moment(wanted))
