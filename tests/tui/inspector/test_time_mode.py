@@ -32,6 +32,7 @@ from tests.tui.inspector.driving import (
     said,
     screen_text,
     targets,
+    to_row,
     type_text,
     until,
 )
@@ -215,6 +216,30 @@ async def test_a_step_marks_no_fact_as_new(path: Path) -> None:
         await until(pilot, lambda: past_targets(pilot) == "abcde")
         app: Any = pilot.app
         assert not app.main.table._flashing
+
+
+@pytest.mark.parametrize("size", [(200, 40), (120, 35)])
+async def test_the_activity_of_a_session_says_when_it_is(path: Path, size: tuple[int, int]) -> None:
+    with Store.open(path, clock=lambda: Millis(NOW - HOUR)) as store:
+        agent = store.sessions.open("ops", "a1", client="codex")
+        for number in range(3):
+            store.facts.write("ops", f"V[x{number}]: 1", session=agent)
+        last = store.journal.last_seq()
+    async with inspecting(path, size=size) as pilot:
+        await pilot.press("at")
+        await type_text(pilot, f"#{last - 1}")
+        await pilot.press("enter")
+        await until(pilot, lambda: is_past(pilot))
+        await opened(pilot, "agents")
+        await to_row(pilot, "codex #1")
+        await pilot.press("enter")
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "agent")
+        await until(pilot, lambda: f"17 Mar 13:00 · #{last - 1}" in screen_text(pilot).splitlines()[0])
+        assert "read-only" not in screen_text(pilot).splitlines()[0]
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: f"· #{last - 2}" in screen_text(pilot).splitlines()[0])
+        view: Any = pilot.app.screen
+        await until(pilot, lambda: len(view.data.wrote) == 1)
 
 
 async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_path: Path) -> None:

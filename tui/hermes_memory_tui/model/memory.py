@@ -200,6 +200,8 @@ class Memory:
 
     is_past: ClassVar[bool] = False
     """Whether it shows a moment of the past, where nothing changes."""
+    band: str = ""
+    """Which moment it shows, for the title; empty in the present."""
 
     def __init__(self, open_store: Callable[[], Store]) -> None:
         self._open_store = open_store

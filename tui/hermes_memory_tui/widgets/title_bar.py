@@ -115,6 +115,8 @@ def update_title_bar(bar: TitleBar, memory: Memory, overview: Overview, place: s
     bar.place = place
     bar.file = abbreviate_home(str(memory.shown_path))
     bar.read_only = memory.read_only
+    if not bar.past.startswith(memory.band):
+        bar.past = memory.band
     bar.capture_stop = memory.find_capture_stop()
     bar.show_agents(overview.sessions, memory)
     if overview.newest is not None:
