@@ -140,13 +140,13 @@ class NowState:
     facts: int
 
     def sentence(self) -> str:
-        """Say the same in one plain line."""
+        """Say the same in one plain line: what waits for a person before what is merely full, since its end may be cut."""
+        notes = "; ".join(note.text for note in self.notes) or "nothing waits"
         busiest = sorted(self.days, key=lambda day: -day.theme.gauge.pct)[:3]
         full = ", ".join(f"{to_printable(day.theme.name)} {day.theme.gauge.pct:.0f} % full" for day in busiest)
         more = len(self.days) - len(busiest)
-        notes = "; ".join(note.text for note in self.notes) or "nothing waits"
         return (
-            ". ".join(filter(None, (self.counts.sentence(), full + (f" and {more} more" if more > 0 else ""), notes)))
+            ". ".join(filter(None, (self.counts.sentence(), notes, full + (f" and {more} more" if more > 0 else ""))))
             + "."
         )
 

@@ -47,6 +47,21 @@ async def test_it_says_who_is_at_work_and_what_needs_a_person(tmp_path: Path, si
         assert any("for “port”" in text for text in texts)
 
 
+async def test_what_waits_comes_before_what_is_full_and_what_is_cut_is_marked(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    write_day(path)
+    fill(path, "C[one]: 1", theme="marketing-and-sales")
+    fill(path, "C[one]: 1", theme="customer-support")
+    async with inspecting(path, size=(80, 24)) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 2)
+        line = screen_text(pilot).splitlines()[2]
+        assert line.startswith(" 2 agents at work. 1 fact to review. ")
+        assert line.rstrip().endswith("…")
+        await pilot.resize_terminal(160, 24)
+        await until(pilot, lambda: screen_text(pilot).splitlines()[2].rstrip().endswith(" more."))
+
+
 async def test_enter_goes_where_it_can_be_acted_on(tmp_path: Path) -> None:
     write_day(tmp_path / "memory.db")
     async with inspecting(tmp_path / "memory.db", size=(140, 40)) as pilot:
