@@ -117,6 +117,17 @@ async def test_scopes_show_what_they_were(path: Path) -> None:
         assert pilot.app.screen is view
 
 
+async def test_the_latest_change_is_called_so(path: Path) -> None:
+    with Store.open(path, read_only=True) as store:
+        last = store.journal.last_seq()
+    async with inspecting(path) as pilot:
+        for seq, after in ((last, "the latest change ·"), (last - 1, "1 before now ·")):
+            await pilot.press("at")
+            await type_text(pilot, f"#{seq}")
+            await pilot.press("enter")
+            await until(pilot, lambda seq=seq, after=after: f"#{seq}, {after}" in screen_text(pilot).splitlines()[0])
+
+
 async def test_hours_and_named_moments(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("at")

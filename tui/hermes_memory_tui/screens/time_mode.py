@@ -233,4 +233,5 @@ def describe_moment(present: Store, past: PastMemory) -> str:
     change = present.journal.get(seq)
     done = f"{change_text.change_verb(change)} {change_subject(change, change_names(present, [change]))}"
     who = display_formats.actor_name(change.actor)
-    return f"{when} · #{seq}, {display_formats.format_count(later)} before now · {done.strip()} by {who}"
+    after = f"{display_formats.format_count(later)} before now" if later else "the latest change"
+    return f"{when} · #{seq}, {after} · {done.strip()} by {who}"

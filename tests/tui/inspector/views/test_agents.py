@@ -201,6 +201,13 @@ async def test_the_flight_recorder_lists_what_was_told_and_written(path: Path) -
         assert len(rows_of(view)) == len(kinds)
 
 
+async def test_an_activity_that_is_cut_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_memory_tui.views.session_view.MAX_EVENTS", 1)
+    async with inspecting(path) as pilot:
+        await recorder(pilot)
+        await until(pilot, lambda: "all · 2, the newest 1 of each kind" in screen_text(pilot))
+
+
 async def test_two_tellings_are_compared(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await recorder(pilot)

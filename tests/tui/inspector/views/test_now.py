@@ -138,6 +138,8 @@ async def test_a_thousand_agents_are_counted_and_the_newest_shown(tmp_path: Path
         state = NowReader().read(store, NOW)
     assert (len(state.agents), state.more_agents) == (40, 960)
     assert state.sentence().startswith("1,000 agents at work.")
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "● 1,000 agents " in screen_text(pilot).splitlines()[0])
 
 
 async def test_who_is_not_heard_is_not_at_work_in_any_view(tmp_path: Path) -> None:
