@@ -175,3 +175,13 @@ def test_the_turn_counters_of_sessions_do_not_mix(store: Store) -> None:
     store.facts.write(THEME, "D[a]: 1", scope="fresh", session=new)
     store.sessions.tick(long, 400)
     assert status_of(store, "fresh") is ScopeStatus.OPEN
+
+
+def test_the_newest_that_ended_are_listed_after_all_that_run(store: Store) -> None:
+    for name in ("a", "b", "c", "d"):
+        session = store.sessions.open(THEME, name)
+        if name != "b":
+            store.sessions.close(session)
+    assert [one.name for one in store.sessions.list()] == ["b", "d", "c", "a"]
+    assert [one.name for one in store.sessions.list(THEME, most_ended=2)] == ["b", "d", "c"]
+    assert [one.name for one in store.sessions.list(most_ended=0)] == ["b"]

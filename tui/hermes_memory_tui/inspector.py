@@ -619,7 +619,7 @@ class Inspector(TypeAhead):
         from hermes_memory_tui.dialogs.moment_question import MomentQuestion
 
         if self.memory is not None:
-            self.push_screen(MomentQuestion(self.memory.now()), self._go_to_moment)
+            self.push_screen(MomentQuestion(self.memory), self._go_to_moment)
 
     def _go_to_moment(self, text: str | None) -> None:
         from hermes_memory_tui.model.past_memory import name_moment

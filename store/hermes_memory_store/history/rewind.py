@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
+from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.database import database_copies, fulltext
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.database.item_kinds import FACT, TURN
 from hermes_memory_store.history.replay import ENDED, FACT_WORDS, SCOPE_WORDS, select_allowed_columns
 from hermes_memory_store.memory import sources
-from hermes_memory_store.model import Actor, SessionStatus
+from hermes_memory_store.model import Actor, Millis, SessionStatus
 from hermes_memory_store.rows import journal
 from hermes_memory_store.rows.journal_records import JournalRecord, load_records
 from hermes_memory_store.rows.mutation import Mutation
@@ -56,6 +58,32 @@ def last_change_before(store: Store, moment: int) -> int:
         else:
             high = middle - 1
     return low
+
+
+def parse_past_moment(store: Store, text: str) -> Millis:
+    """Parse a date, a time, or an age before now.
+
+    :raises ArgumentError: it is none of these, or has not come yet
+    """
+    moment = parse_moment(text, store.clock())
+    refuse_future_moment(store, moment, text)
+    return moment
+
+
+def refuse_future_moment(store: Store, moment: int, text: str) -> None:
+    """Refuse a moment that has not come yet.
+
+    :param text: the moment as it was named
+    :raises ArgumentError: names the latest change
+    """
+    if moment <= store.clock():
+        return
+    newest = store.journal.last_seq()
+    latest = "no change has been made yet"
+    if newest:
+        at = datetime.fromtimestamp(store.journal.get(newest).at // 1000, UTC)
+        latest = f"the latest change is #{newest} at {at:%Y-%m-%d %H:%M} UTC"
+    raise errors.ArgumentError(f"{text.strip()[:40]} has not come yet; {latest}", text)
 
 
 def is_rewind_shorter(last: int, newest: int) -> bool:

@@ -164,14 +164,14 @@ def validate_label(label: str) -> str:
     """Return a label trimmed, safe and not empty. :raises ArgumentError: when it cannot be one"""
     if len(label) > 100 * MAX_LABEL:
         raise errors.ArgumentError(
-            f"a scope's label has at most {MAX_LABEL} characters, this one has {len(label)}", label
+            f"a scope's name has at most {MAX_LABEL} characters, this one has {len(label)}", label
         )
-    clean = " ".join(safe_text.validate_text(label, "the scope's label").split())
+    clean = " ".join(safe_text.validate_text(label, "the scope's name").split())
     if not clean:
-        raise errors.ArgumentError("a scope needs a label of at least one character", label)
+        raise errors.ArgumentError("a scope needs a name of at least one character", label)
     if len(clean) > MAX_LABEL:
         raise errors.ArgumentError(
-            f"a scope's label has at most {MAX_LABEL} characters, this one has {len(clean)}", label
+            f"a scope's name has at most {MAX_LABEL} characters, this one has {len(clean)}", label
         )
     return clean
 

@@ -10,6 +10,7 @@ import builtins
 import dataclasses
 import json
 import sqlite3
+from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -221,11 +222,21 @@ class Sessions:
         )
         return None if row is None else to_session(row)
 
-    def list(self, theme: str | None = None) -> list[Session]:
-        """Return every session, running ones first, newest first. A lapsed lease shows as stale at once."""
-        sql = SELECT_SESSIONS + " WHERE (?1 IS NULL OR t.name = ?1) ORDER BY n.ended_at IS NOT NULL, n.id DESC"
+    def list(self, theme: str | None = None, *, most_ended: int | None = None) -> list[Session]:
+        """Return every session, running ones first, newest first. A lapsed lease shows as stale at once.
+
+        :param most_ended: how many of those that have ended are returned at most, the newest; all when None
+        """
         whose = None if theme is None else self._names.find_theme_name(theme)
-        return [self._present(to_session(row)) for row in self._db.rows(sql, (whose,))]
+        sql = (
+            SELECT_SESSIONS + " WHERE (?1 IS NULL OR t.name = ?1) AND n.ended_at IS {}NULL ORDER BY n.id DESC LIMIT ?2"
+        )
+        with self._db.snapshot():
+            rows = self._db.rows(sql.format(""), (whose, -1))
+            if most_ended != 0:
+                rows += self._db.rows(sql.format("NOT "), (whose, -1 if most_ended is None else most_ended))
+        now = self._clock()
+        return [present_session(to_session(row), now) for row in rows]
 
     def heartbeat(self, session: Session) -> None:
         """Renew the lease. A session that was considered dead becomes active again."""
@@ -459,11 +470,13 @@ class Sessions:
             raise errors.UnknownSession(uids.format_uid(uid))
         return to_session(row)
 
-    def _present(self, session: Session) -> Session:
-        running = session.status in (SessionStatus.OPEN, SessionStatus.LIVE)
-        if not running or session.heartbeat_at + session.lease_ms >= self._clock():
-            return session
-        return dataclasses.replace(session, status=SessionStatus.STALE)
+
+def present_session(session: Session, now: int) -> Session:
+    """Return a session as it is at a moment: stale once its lease has lapsed."""
+    running = session.status is SessionStatus.OPEN or session.status is SessionStatus.LIVE
+    if not running or session.heartbeat_at + session.lease_ms >= now:
+        return session
+    return dataclasses.replace(session, status=SessionStatus.STALE)
 
 
 def number_session(
@@ -618,6 +631,7 @@ def admit_session_name(intake: Intake, theme: str, name: str) -> AdmittedText:
     return intake.admit_name(theme, "the session's name", validate_session_name(name))
 
 
+@lru_cache(maxsize=8192)  # who follows thousands of sessions reads them every few seconds, and most are as they were
 def to_session(row: tuple[Any, ...]) -> Session:
     """Convert a row of `SELECT_SESSIONS` to a session."""
     uid, theme, name, client, pid, status, started, beat, beat_ms, lease, turn, label, policy, ended, checkpoint = row[

@@ -537,7 +537,7 @@ class ShadowSettler:
             return
         status = ScopeStatus(wanted["status"])
         if key is None:
-            safe_text.validate_text(label, "the scope's label")
+            safe_text.validate_text(label, "the scope's name")
             key = self._change.insert_scope(
                 self._theme_id, repeat_text(label), status=ScopeStatus.OPEN, at=validate_row_time(wanted["opened_at"])
             )

@@ -73,7 +73,7 @@ def find_scope_fault(row: SyncRow) -> str | None:
     if not isinstance(label, str) or not 0 < len(label) <= MAX_LABEL or row.uid != scope_sync_uid(row.theme, label):
         return "its uid is not that of a scope with its label"
     if row.state == LIVE:
-        safe_text.validate_text(label, "the scope's label")
+        safe_text.validate_text(label, "the scope's name")
         if row.attrs["status"] not in STATUSES:
             return "its status is not one of a scope"
         validate_row_time(row.attrs["opened_at"])

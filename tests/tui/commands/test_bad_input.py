@@ -76,6 +76,7 @@ REFUSED = [
     (("replay", "{home}/log.txt"), "argument.invalid", "empty"),
     (("at", "soon", "facts"), "argument.invalid", "soon"),
     (("at", "99999-01-01", "facts"), "argument.invalid", "99999"),
+    (("at", "2999-01-01", "facts"), "argument.invalid", "2999-01-01 has not come yet; the latest change is #"),
     (("at", "1h", "log", "--follow"), "argument.invalid", "--follow"),
     (("backup", "{db}"), "argument.invalid", "memory"),
     (("backup", "{home}/log.txt"), "argument.invalid", "--overwrite"),

@@ -8,6 +8,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from hermes_memory_store.clock import system_clock
+from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
@@ -32,6 +34,35 @@ def test_watch_says_how_it_is(db: Path, ask: Ask, tell: Tell) -> None:
     assert document["sentence"] == only
     assert document["agents"][0]["calls"] == 3
     assert [sum(one["written"]) for one in document["themes"]] == [1, 2]
+
+
+def test_watch_says_who_is_not_heard(db: Path, ask: Ask, tell: Tell) -> None:
+    with Store.open(db, clock=lambda: Millis(system_clock() - 540_000)) as store:
+        for number in range(3):
+            store.sessions.open("shop", f"s{number}", client="codex")
+    write(db)
+    said = ask("watch", "--once").out
+    assert said.startswith("1 agent at work, 3 stale. ")
+    assert said.count("\nstale ") == 3
+    assert ask("watch", "--once", "--plain").out.startswith("1 agent at work, 3 stale. ")
+    document = tell("watch", "--once")
+    assert (document["at_work"], document["stale"], document["agents"][0]["status"]) == (1, 3, "open")
+
+
+def test_watch_follows_a_lease_that_passes(db: Path) -> None:
+    with Store.open(db) as store:
+        store.sessions.open("shop", "a1", client="codex", lease_ms=1_500)
+    args = [*COMMAND, "watch", "--plain", "--db", str(db)]
+    with subprocess.Popen(
+        args, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    ) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline()]
+        if lines[0].startswith("1 agent at work"):  # unless the lease passed while it began
+            lines.append(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    assert lines[-1].startswith("no agent at work, 1 stale. ")
 
 
 def test_watch_follows_other_processes_until_it_is_interrupted(db: Path) -> None:

@@ -22,6 +22,7 @@ import pytest
 
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.table_output import FORMATS
+from hermes_memory_tui.cli.terminal_output import cell_width
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 FEW_PAGES = 200_000
@@ -338,6 +339,18 @@ def test_lines_keep_to_the_terminals_width(tell: Tell, process: Ask, db: Path) -
     assert max(len(line) for line in lines) <= 60
     assert all(line.startswith(" " * 12) for line in lines[1:])
     assert len(process("facts").out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+@pytest.mark.parametrize("command", [("watch", "--once"), ("themes",), ("status",)])
+def test_a_gauge_fits_the_terminal(tell: Tell, db: Path, command: tuple[str, ...], columns: int) -> None:
+    for theme in ("ops", "marketing"):
+        tell("write", f"V[a]: {'word ' * 40}", "--theme", theme)
+    _, said = on_a_terminal(db, *command, "--theme", "marketing", "--color", "never", columns=columns)
+    lines = said.replace("\r", "").partition("context: ")[0].splitlines()  # what an agent is given stands as it is
+    assert max(map(cell_width, lines)) <= columns
+    assert any("of 10,000 characters" in line for line in lines)
+    assert any("|" in line and "%" in line for line in lines)
 
 
 def test_the_inspector_needs_a_terminal(process: Ask) -> None:

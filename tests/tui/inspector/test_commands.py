@@ -131,6 +131,21 @@ async def test_tab_completes_words_and_their_values(path: Path) -> None:
         await until(pilot, lambda: scopes_of(path)["payments"].status is ScopeStatus.CLOSED, "closing")
 
 
+async def test_only_scopes_that_can_be_closed_are_offered(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await run_line(pilot, "close payments")
+        await until(pilot, lambda: scopes_of(path)["payments"].status is ScopeStatus.CLOSED, "closing")
+        for word, offers in (("close", False), ("reopen", True), ("scope", True)):
+            await pilot.press("colon")
+            await type_text(pilot, f"{word} ")
+            line = pilot.app.screen
+            assert isinstance(line, CommandLine)
+            assert (f"{word} payments" in [choice.key for choice in line.list.choices]) is offers
+            assert (f"{word} release" in [choice.key for choice in line.list.choices]) is (word != "reopen")
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(pilot.app.screen, Modal), "closing the line")
+
+
 async def test_tab_again_takes_the_next_completion(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("colon", *"look ", "tab")

@@ -32,6 +32,7 @@ from tests.tui.inspector.driving import (
     said,
     screen_text,
     targets,
+    to_row,
     type_text,
     until,
 )
@@ -116,6 +117,17 @@ async def test_scopes_show_what_they_were(path: Path) -> None:
         assert pilot.app.screen is view
 
 
+async def test_the_latest_change_is_called_so(path: Path) -> None:
+    with Store.open(path, read_only=True) as store:
+        last = store.journal.last_seq()
+    async with inspecting(path) as pilot:
+        for seq, after in ((last, "the latest change ·"), (last - 1, "1 before now ·")):
+            await pilot.press("at")
+            await type_text(pilot, f"#{seq}")
+            await pilot.press("enter")
+            await until(pilot, lambda seq=seq, after=after: f"#{seq}, {after}" in screen_text(pilot).splitlines()[0])
+
+
 async def test_hours_and_named_moments(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("at")
@@ -130,14 +142,30 @@ async def test_hours_and_named_moments(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("moment", "sentence"),
-    [("#99999", "there is no change #99999; the journal has #1 to"), ("#x", "write the number of the change")],
+    [
+        ("#99999", "there is no change #99999; the journal has #1 to"),
+        ("#0", "there is no change #0; the journal has #1 to"),
+        ("#x", "write the number of the change"),
+        ("2099-01-01", "2099-01-01 has not come yet; the latest change is #"),
+        ("tomorrow", "'tomorrow' is not a time"),
+    ],
 )
-async def test_a_moment_that_is_none_is_answered(path: Path, moment: str, sentence: str) -> None:
+async def test_a_moment_that_is_none_is_answered_and_stays_as_it_was_typed(
+    path: Path, moment: str, sentence: str
+) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("at")
         await type_text(pilot, moment)
         await pilot.press("enter")
-        await until(pilot, lambda: sentence in said(pilot) + screen_text(pilot))
+        dialog: Any = pilot.app.screen
+        await until(pilot, lambda: sentence in " ".join(screen_text(pilot).replace("│", " ").split()))
+        assert dialog.line.value == moment
+        await pilot.press("escape", "colon")
+        await type_text(pilot, f"at {moment}")
+        await pilot.press("enter")
+        await until(pilot, lambda: sentence in " ".join(screen_text(pilot).replace("│", " ").split()))
+        line: Any = pilot.app.screen
+        assert line.line.value == f"at {moment}"
         assert not is_past(pilot)
 
 
@@ -201,6 +229,30 @@ async def test_a_step_marks_no_fact_as_new(path: Path) -> None:
         assert not app.main.table._flashing
 
 
+@pytest.mark.parametrize("size", [(200, 40), (120, 35)])
+async def test_the_activity_of_a_session_says_when_it_is(path: Path, size: tuple[int, int]) -> None:
+    with Store.open(path, clock=lambda: Millis(NOW - HOUR)) as store:
+        agent = store.sessions.open("ops", "a1", client="codex")
+        for number in range(3):
+            store.facts.write("ops", f"V[x{number}]: 1", session=agent)
+        last = store.journal.last_seq()
+    async with inspecting(path, size=size) as pilot:
+        await pilot.press("at")
+        await type_text(pilot, f"#{last - 1}")
+        await pilot.press("enter")
+        await until(pilot, lambda: is_past(pilot))
+        await opened(pilot, "agents")
+        await to_row(pilot, "codex #1")
+        await pilot.press("enter")
+        await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "agent")
+        await until(pilot, lambda: f"17 Mar 13:00 · #{last - 1}" in screen_text(pilot).splitlines()[0])
+        assert "read-only" not in screen_text(pilot).splitlines()[0]
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: f"· #{last - 2}" in screen_text(pilot).splitlines()[0])
+        view: Any = pilot.app.screen
+        await until(pilot, lambda: len(view.data.wrote) == 1)
+
+
 async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_path: Path) -> None:
     memories = tmp_path / ".hermes" / "memories"
     memories.mkdir(parents=True)
@@ -211,7 +263,7 @@ async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_p
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: not any("MEMORY.md" in row for row in rows_of(view)))
         await pilot.press("5")
-        await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "running" in screen_text(pilot))
+        await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "at work" in screen_text(pilot))
         await pilot.press("9")
         await until(pilot, lambda: "is of the present" in screen_text(pilot))
 

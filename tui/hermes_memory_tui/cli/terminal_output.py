@@ -56,6 +56,12 @@ UID_LENGTHS = (8, 12, 17, 22, 36)
 ZERO_WIDTH = frozenset({"Mn", "Me", "Cf"})
 """Categories of characters that take no cell: marks above and below letters, joiners, selectors."""
 
+BAR, SHORTEST_BAR = 40, 16
+"""Cells of a gauge, and the fewest in which it still shows something."""
+
+LEVEL_WIDE = 11
+"""Columns of the longest level."""
+
 NARROWEST = 40
 """Columns below which lines are no longer folded: they would be all indentation."""
 
@@ -172,18 +178,38 @@ def print_facts(
         print_hanging(f"{head}{shape}{pin} ", told, (f"{head}{shape}{pin} {kind}", styled))
 
 
-def format_gauge_line(gauge: Gauge, name_width: int = 0) -> str:
-    """Format the gauge as one line with its marks at 70, 85 and 95 %."""
-    width = 40
-    filled = round(min(gauge.pct, 100) / 100 * width)
+def print_gauge(gauge: Gauge, *, names_wide: int = 0, end: str = "") -> None:
+    """Print the gauge with its marks at 70, 85 and 95 %: in one line, on a terminal that is too narrow for it in two.
+
+    :param names_wide: columns of the longest name, where several gauges stand below each other
+    :param end: what follows the numbers
+    """
+    width = line_width()
+    name = f"{gauge.theme}{' ' * (names_wide - cell_width(gauge.theme))}  "
+    said = f"{gauge.used:,} of {gauge.budget:,} characters{end}"
+    level = gauge.level.value
+    beside = cell_width(name) + len(f"  {gauge.pct:5.1f} %  ") + LEVEL_WIDE
+    # The bars of several gauges are as long as each other, whatever else stands in their lines.
+    room = BAR if width is None else max(SHORTEST_BAR, min(BAR, width - beside))
+    bar = draw_gauge_bar(gauge.pct, room)
+    if width is None or beside + room + len("  ") + cell_width(said) <= width:
+        level += " " * (LEVEL_WIDE - len(level)) + f"  {said}"
+    styled = style_text(gauge.level.value, fg=LEVEL_COLOURS[gauge.level]) + level.removeprefix(gauge.level.value)
+    line = f"{name}{bar}  {gauge.pct:5.1f} %  "
+    print_hanging("", line + level, (line + level, line + styled))
+    if not level.endswith(said):
+        print_hanging("  ", said)
+
+
+def draw_gauge_bar(pct: float, width: int) -> str:
+    """Draw how full a theme is, with marks at 70, 85 and 95 %."""
+    filled = round(min(pct, 100) / 100 * width)
     bar = ["█" if cell < filled else "·" for cell in range(width)]
     for mark in (70, 85, 95):
         cell = mark * width // 100
         if cell >= filled:
             bar[cell] = "|"
-    level = style_text(f"{gauge.level.value:<11}", fg=LEVEL_COLOURS[gauge.level])
-    used = f"{gauge.used:,} of {gauge.budget:,} characters"
-    return f"{gauge.theme:<{name_width}}  {''.join(bar)}  {gauge.pct:5.1f} %  {level}  {used}"
+    return "".join(bar)
 
 
 def print_pairs(rows: Iterable[tuple[str, str]]) -> None:

@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.model import ScopeStatus
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.commands.command import Command, CommandChoice, CommandValue
 from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
@@ -137,9 +138,12 @@ class CommandRegistry:
         yield Command(
             "look", "Look", "Colours of the inspector", self._to_look, "look", argument="LOOK", values=self._looks
         )
-        for word, says in (("close", "Close a scope"), ("reopen", "Reopen a scope")):
-            prepare = partial(self._change_scope, word)
-            yield Command(word, says, says, prepare, argument="[SCOPE]", values=self._scopes, listed=False)
+        for word, says, done in (
+            ("close", "Close a scope", ScopeStatus.CLOSED),
+            ("reopen", "Reopen a scope", ScopeStatus.OPEN),
+        ):
+            prepare, values = partial(self._change_scope, word), partial(self._scopes, done)
+            yield Command(word, says, says, prepare, argument="[SCOPE]", values=values, listed=False)
         yield Command(
             "facts",
             "Facts",
@@ -166,10 +170,11 @@ class CommandRegistry:
         main.follow_missed()
         return main.overview
 
-    def _scopes(self) -> Iterator[CommandValue]:
-        scopes = self._overview().scopes
-        for scope in scopes:
-            yield CommandValue(scope.label, f"{scope.status.value} scope of {to_printable(scope.theme)}")
+    def _scopes(self, but: ScopeStatus | None = None) -> Iterator[CommandValue]:
+        """Yield the scopes. :param but: leave out those that are this already"""
+        for scope in self._overview().scopes:
+            if scope.status is not but:
+                yield CommandValue(scope.label, f"{scope.status.value} scope of {to_printable(scope.theme)}")
 
     def _themes(self) -> Iterator[CommandValue]:
         for theme in self._overview().themes:
@@ -252,7 +257,7 @@ class CommandRegistry:
         if not text:
             return partial(self._app.run_action, "app.name_moment")
         wanted = DAYS.get(text.casefold(), text)
-        problem = find_moment_problem(self._app.present_main.memory.now(), wanted)
+        problem = find_moment_problem(self._app.memory, wanted)
         if problem:
             raise ArgumentError(problem, text)
         return partial(self._app.travel, name_moment(wanted))

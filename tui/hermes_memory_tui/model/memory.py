@@ -200,6 +200,8 @@ class Memory:
 
     is_past: ClassVar[bool] = False
     """Whether it shows a moment of the past, where nothing changes."""
+    band: str = ""
+    """Which moment it shows, for the title; empty in the present."""
 
     def __init__(self, open_store: Callable[[], Store]) -> None:
         self._open_store = open_store
@@ -467,7 +469,7 @@ class Memory:
 
     def _overview(self, scopes: Callable[[list[ThemeSummary]], list[Scope]]) -> Overview:
         screen = self._screen
-        sessions = [session for session in screen.sessions.list() if session.ended_at is None]
+        sessions = screen.sessions.list(most_ended=0)
         with screen.db.snapshot():
             recent: list[Change] = []
             newest: Change | None = None

@@ -20,6 +20,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.journal_pages import MEMORY
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.agent_counts import AgentCounts, count_agents, find_next_lapse, is_at_work
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.display_formats import actor_name, pluralise
 from hermes_memory_tui.text.fold_phrases import DID, format_fold_subject, format_fold_verb
@@ -35,7 +36,7 @@ DAY_HOURS = 24
 HOUR_MS = 3_600_000
 
 MOST_AGENTS = 40
-"""Agents that are shown; of a thousand those heard last, and how many more there are."""
+"""Agents that are shown; of a thousand those at work that were heard last, and how many more there are."""
 
 MOST_EVENTS = 60
 """Changes, and context records, that the stream goes back."""
@@ -85,7 +86,7 @@ class NowEvent:
 
 @dataclass(frozen=True, slots=True)
 class AgentNow:
-    """A session that is at work."""
+    """A session that has not ended."""
 
     session: Session
     branch: str
@@ -127,7 +128,11 @@ class NowState:
     """All of it at one moment."""
 
     agents: list[AgentNow]
+    """Those at work, then those that are stale."""
     more_agents: int
+    counts: AgentCounts
+    lapses_at: int | None
+    """When the next agent becomes stale unless it is heard; None when none is at work."""
     days: list[ThemeDay]
     events: list[NowEvent]
     """Newest first."""
@@ -135,14 +140,15 @@ class NowState:
     facts: int
 
     def sentence(self) -> str:
-        """Say the same in one plain line."""
-        count = len(self.agents) + self.more_agents
-        agents = f"{pluralise(count, 'agent')} at work" if count else "no agent at work"
+        """Say the same in one plain line: what waits for a person before what is merely full, since its end may be cut."""
+        notes = "; ".join(note.text for note in self.notes) or "nothing waits"
         busiest = sorted(self.days, key=lambda day: -day.theme.gauge.pct)[:3]
         full = ", ".join(f"{to_printable(day.theme.name)} {day.theme.gauge.pct:.0f} % full" for day in busiest)
         more = len(self.days) - len(busiest)
-        notes = "; ".join(note.text for note in self.notes) or "nothing waits"
-        return ". ".join(filter(None, (agents, full + (f" and {more} more" if more > 0 else ""), notes))) + "."
+        return (
+            ". ".join(filter(None, (self.counts.sentence(), notes, full + (f" and {more} more" if more > 0 else ""))))
+            + "."
+        )
 
 
 class NowReader:
@@ -166,11 +172,11 @@ class NowReader:
         :param capture: why nothing of what agents say is kept, when that is so
         """
         themes = store.themes()
-        sessions = [one for one in store.sessions.list() if one.ended_at is None]
+        sessions = store.sessions.list(most_ended=0)
         events, branches = read_events(store)
         self._count_new(store, now)
         traces = count_traces(self._calls, now)
-        shown = sorted(sessions, key=lambda one: -one.heartbeat_at)[:MOST_AGENTS]
+        shown = sorted(sessions, key=lambda one: (not is_at_work(one, now), -one.heartbeat_at))[:MOST_AGENTS]
         last = {(one.theme, one.session): one for one in reversed(events) if one.session is not None}
         agents = [
             AgentNow(
@@ -184,7 +190,16 @@ class NowReader:
         hosts = [] if is_past else list_host_states(store, sessions)
         notes = [*find_waiting(store, themes), *find_wrong(themes, sessions, hosts, sync, capture)]
         facts = sum(sum(theme.facts.values()) for theme in themes)
-        return NowState(agents, len(sessions) - len(shown), self._days(store, themes, now), events, notes, facts)
+        return NowState(
+            agents,
+            len(sessions) - len(shown),
+            count_agents(sessions, now),
+            find_next_lapse(sessions, now),
+            self._days(store, themes, now),
+            events,
+            notes,
+            facts,
+        )
 
     def _count_new(self, store: Store, now: int) -> None:
         seq = store.journal.last_seq()

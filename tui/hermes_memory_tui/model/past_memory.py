@@ -137,13 +137,22 @@ def name_moment(text: str) -> Way:
     """Return the way to a moment as a person names it: see `parse_moment_name`."""
 
     def find(present: Store, _here: Destination) -> Destination | None:
-        row, at = parse_moment_name(text, present.clock())
-        if row is not None:
-            refuse_unknown_row(present, row)
-            return Destination(row)
-        return None if at >= present.clock() else Destination(rewind.last_change_before(present, at), at)
+        return find_named_moment(present, text)
 
     return find
+
+
+def find_named_moment(present: Store, text: str) -> Destination | None:
+    """Find a moment as a person names it; None is the present.
+
+    :raises StoreError: it is none, there is no such change, or it has not come yet
+    """
+    row, at = parse_moment_name(text, present.clock())
+    if row is not None:
+        refuse_unknown_row(present, row)
+        return Destination(row)
+    rewind.refuse_future_moment(present, at, to_printable(text))
+    return None if at >= present.clock() else Destination(rewind.last_change_before(present, at), at)
 
 
 def parse_moment_name(text: str, now: Millis) -> tuple[int | None, Millis]:

@@ -183,7 +183,10 @@ class TimeTravel:
         past.close()
 
     def _set_views(self, memory: Memory, band: str) -> None:
-        for view in self._app.views.values():
+        memory.band = band
+        # What was opened from a view, such as a session, is in no catalogue, and shows the same moment.
+        opened = [screen for screen in self._app.screen_stack if hasattr(screen, "set_memory")]
+        for view in dict.fromkeys([*self._app.views.values(), *opened]):
             view.set_memory(memory, band)
 
     def _show_in_views(self, memory: Memory, band: str, name: str) -> None:
@@ -230,4 +233,5 @@ def describe_moment(present: Store, past: PastMemory) -> str:
     change = present.journal.get(seq)
     done = f"{change_text.change_verb(change)} {change_subject(change, change_names(present, [change]))}"
     who = display_formats.actor_name(change.actor)
-    return f"{when} · #{seq}, {display_formats.format_count(later)} before now · {done.strip()} by {who}"
+    after = f"{display_formats.format_count(later)} before now" if later else "the latest change"
+    return f"{when} · #{seq}, {after} · {done.strip()} by {who}"

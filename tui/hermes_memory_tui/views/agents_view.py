@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -22,8 +23,10 @@ from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.system import bridge_client
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.agent_counts import count_agents
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import (
+    ENDED,
     INKS,
     change_summary_line,
     changes_by_session,
@@ -34,10 +37,11 @@ from hermes_memory_tui.views.session_actions import (
     session_origin_lines,
 )
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
+from hermes_memory_tui.widgets.lists.grid_rows import LazyCells, LazyRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
 
-MAX_SESSIONS = 500
-"""Sessions that are listed: those that run, then the newest that ended."""
+MOST_ENDED = 500
+"""Sessions that have ended which are listed, the newest; of those that have not, all are."""
 
 BEATS = 10
 """Heartbeats a pulse shows."""
@@ -54,6 +58,8 @@ class AgentsData:
     """The data of the view."""
 
     sessions: list[Session]
+    ended: int
+    """How many have ended, also of those that are not listed."""
     holders: list[Holder]
     live: dict[tuple[str, str], dict[str, Any]]
     """What the bridge says of a session, by theme and name."""
@@ -123,6 +129,10 @@ class AgentsView(BaseView[AgentsData]):
         )
         self.hosts = Grid((GridColumn("", 2), GridColumn("host", 12), GridColumn("hooks")), id="grid-hosts")
         self._pulses: dict[str, HeartbeatStrip] = {}
+        self._rows: list[LazyRow] = []
+        self._rows_of: AgentsData | None = None
+        self._heard: dict[int, int] = {}
+        """When each process was heard."""
         self._live: dict[tuple[str, str], dict[str, Any]] | None = None
         self._holders: list[Holder] = []
 
@@ -143,11 +153,14 @@ class AgentsView(BaseView[AgentsData]):
         self._live, self._holders = bridge_client.live_sessions(self.memory.path), find_holders(self.memory.path)
 
     def load(self, store: Store) -> AgentsData:
-        sessions = store.sessions.list()[:MAX_SESSIONS]
+        sessions = store.sessions.list(most_ended=MOST_ENDED)
+        counts = store.sessions.counts()
+        ended = sum(counts.get(status.value, 0) for status in ENDED)
         if self.memory.is_past:  # processes, calls and hooks are of the present
-            return AgentsData(sessions, [], {}, False, [])
+            return AgentsData(sessions, ended, [], {}, False, [])
         return AgentsData(
             sessions,
+            ended,
             self._holders,
             self._live or {},
             self._live is not None,
@@ -156,21 +169,39 @@ class AgentsView(BaseView[AgentsData]):
 
     def draw(self, data: AgentsData) -> None:
         now = self.memory.now()
-        for session in data.sessions:
-            if session.ended_at is None:
-                self._pulses.setdefault(session.uid, HeartbeatStrip()).record_beat(session.heartbeat_at)
-        running = sum(session.ended_at is None for session in data.sessions)
+        running = [one for one in data.sessions if one.ended_at is None]
+        if data is not self._rows_of:
+            for session in running:
+                pulse = self._pulses.get(session.uid)
+                if pulse is None:
+                    pulse = self._pulses[session.uid] = HeartbeatStrip()
+                pulse.record_beat(session.heartbeat_at)
+            self._heard = {one.pid: one.heartbeat_at for one in running if one.pid}
+            makers = self._cell_makers(data)
+            self._rows = [LazyRow(one.uid, LazyCells(one, makers), partial(filter_text, one)) for one in data.sessions]
+            self._rows_of = data
+        else:
+            for row in self._rows:
+                row.cells.forget()
         self.grid.empty = (
             "No agent has connected yet.",
             "",
             "connect a host with: hermes-memory-bridge connect HOST",
         )
         bridge = "bridge up" if data.bridge else "no bridge"
-        self.grid.set_subtitle(f"{running} running" if self.memory.is_past else f"{running} running · {bridge}")
-        self.grid.show([self._row(session, data, now) for session in data.sessions])
+        parts = [count_agents(running, now).short()]
+        if data.ended > MOST_ENDED:
+            parts.append(f"the last {MOST_ENDED} of {display_formats.format_count(data.ended)} ended")
+        if not self.memory.is_past:
+            parts.append(bridge)
+        self.grid.set_subtitle(" · ".join(parts))
+        if self.grid.all_rows is self._rows:
+            self.grid.rows_changed()
+        else:
+            self.grid.show(self._rows)
         self.hosts.display = bool(data.hosts)
         self.hosts.show([host_row(state, now) for state in data.hosts])
-        heard = {session.pid: session.heartbeat_at for session in data.sessions if session.pid and not session.ended_at}
+        heard = self._heard
         self.processes.show(
             [
                 GridRow(
@@ -186,30 +217,45 @@ class AgentsView(BaseView[AgentsData]):
             ]
         )
 
-    def _row(self, session: Session, data: AgentsData, now: int) -> GridRow:
-        ended = session.ended_at is not None
-        ink = "dim" if ended else ""
-        live = data.live.get((session.theme, session.name), {})
-        per_minute = live.get("calls_per_minute")
-        pulse = self._pulses.get(session.uid)
-        return GridRow(
-            session.uid,
-            (
-                GridCell(display_formats.SESSION_SHAPES[session.status], INKS.get(session.status, "dim")),
-                GridCell(to_printable(session.title), ink, bold=not ended, name=True),
-                GridCell(to_printable(session.theme), "dim"),
-                GridCell(to_printable(session.scope or "–"), "dim"),
-                GridCell(
-                    pulse.format_strip(now, session.heartbeat_ms) if pulse and not ended else "",
-                    INKS.get(session.status, "dim"),
-                ),
-                GridCell(display_formats.format_age(session.heartbeat_at, now), ink, value=now - session.heartbeat_at),
-                GridCell("ended", "dim") if ended else lease_cell(session, now),
-                GridCell(str(session.turn), ink, value=session.turn),
-                GridCell("–" if per_minute is None else f"{per_minute:.0f}", ink if per_minute else "dim"),
-                GridCell(to_printable(session.client or "–"), "dim"),
-            ),
+    def _cell_makers(self, data: AgentsData) -> Sequence[Callable[[Session], GridCell]]:
+        """Return what makes the cells of a session, one for each column."""
+
+        def ink(one: Session) -> str:
+            return "dim" if one.status in ENDED else ""
+
+        def pulse(one: Session) -> GridCell:
+            beats = None if one.status in ENDED else self._pulses.get(one.uid)
+            strip = "" if beats is None else beats.format_strip(self.memory.now(), one.heartbeat_ms)
+            return GridCell(strip, INKS.get(one.status, "dim"))
+
+        def seen(one: Session) -> GridCell:
+            now = self.memory.now()
+            age = display_formats.format_age(one.heartbeat_at, now)
+            return GridCell(age, ink(one), value=now - one.heartbeat_at)
+
+        def calls(one: Session) -> GridCell:
+            per_minute = data.live.get((one.theme, one.name), {}).get("calls_per_minute")
+            return GridCell("–" if per_minute is None else f"{per_minute:.0f}", ink(one) if per_minute else "dim")
+
+        return (
+            lambda one: GridCell(display_formats.SESSION_SHAPES[one.status], INKS.get(one.status, "dim")),
+            lambda one: GridCell(to_printable(one.title), ink(one), bold=one.status not in ENDED, name=True),
+            lambda one: GridCell(to_printable(one.theme), "dim"),
+            lambda one: GridCell(to_printable(one.scope or "–"), "dim"),
+            pulse,
+            seen,
+            lambda one: GridCell("ended", "dim") if one.status in ENDED else lease_cell(one, self.memory.now()),
+            lambda one: GridCell(str(one.turn), ink(one), value=one.turn),
+            calls,
+            lambda one: GridCell(to_printable(one.client or "–"), "dim"),
         )
+
+    def _apply_filter(self) -> None:
+        super()._apply_filter()
+        left_out = 0 if self.data is None else max(0, self.data.ended - MOST_ENDED)
+        if self.list_filter is not None and left_out:
+            listed = f"{self.grid.row_count:,} of {len(self.grid.all_rows):,}"
+            self.list_filter.show_match_count(f"{listed} listed, {left_out:,} that ended are not")
 
     @property
     def session(self) -> Session | None:
@@ -322,6 +368,13 @@ def host_row(state: HostState, now: int) -> GridRow:
         state.host,
         (GridCell(shape, ink), GridCell(state.host), GridCell(state.describe(now), "dim" if ink == "dim" else "")),
     )
+
+
+def filter_text(session: Session) -> str:
+    """Return what a filter looks for in a session, one text a line."""
+    said = (session.title, session.theme, session.scope, session.client, session.status.value)
+    ended = "ended" if session.status in ENDED else None
+    return "\n".join([to_printable(text) for text in (*said, ended) if text])
 
 
 def lease_cell(session: Session, now: int) -> GridCell:

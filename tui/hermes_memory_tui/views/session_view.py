@@ -125,7 +125,9 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
             events += [(one.at, change_row(one, data.named, now)) for one in data.wrote]
         events.sort(key=lambda event: -event[0])
         self.grid.empty = ("No activity yet.", "", "calls, context and writes appear here live")
-        self.grid.set_subtitle(f"{kind} · {len(events)}")
+        is_cut = max(len(data.calls), len(data.told), len(data.wrote)) >= MAX_EVENTS
+        more = f", the newest {MAX_EVENTS} of each kind" if is_cut else ""
+        self.grid.set_subtitle(f"{kind} · {display_formats.format_count(len(events))}{more}")
         self.grid.show([row for _, row in events])
 
     def action_kind(self, step: int) -> None:

@@ -10,6 +10,7 @@ from textual.widget import Widget
 from hermes_memory_store.model import Session, SessionStatus
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.agent_counts import present_status
 
 STYLES = {SessionStatus.LIVE: "$success", SessionStatus.STALE: "$warning", SessionStatus.ORPHANED: "$error"}
 
@@ -42,9 +43,10 @@ class AgentsPanel(Widget):
             age = display_formats.format_age(session.heartbeat_at, self.now) if self.has_ages else ""
             name = to_printable(session.title)
             where = to_printable(session.scope or session.theme) if width - 6 - cells >= SHORTEST_PLACE else ""
+            status = present_status(session, self.now)
             lines.append(
                 Content.assemble(
-                    (f"{display_formats.SESSION_SHAPES[session.status]} ", STYLES.get(session.status, "$dim")),
+                    (f"{display_formats.SESSION_SHAPES[status]} ", STYLES.get(status, "$dim")),
                     display_formats.fit_middle(name, cells),
                     (display_formats.fit_middle(f" {where}", max(0, width - 6 - cells)), "$dim"),
                     (f"{age:>4}", "$dim"),

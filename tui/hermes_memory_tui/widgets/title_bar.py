@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
+from textual.timer import Timer
 from textual.widget import Widget
 
-from hermes_memory_store.model import SessionStatus
-from hermes_memory_tui.text.display_formats import actor_name, fit_text, format_ago
+from hermes_memory_store.model import Session
+from hermes_memory_tui.text.agent_counts import count_agents, find_next_lapse
+from hermes_memory_tui.text.display_formats import actor_name, fit_text, format_ago, pluralise
 
 if TYPE_CHECKING:
     from hermes_memory_tui.model.memory import Memory, Overview
-
-CONNECTED = (SessionStatus.OPEN, SessionStatus.LIVE)
 
 
 class TitleBar(Widget):
@@ -32,7 +33,7 @@ class TitleBar(Widget):
     """What changed last, by whom, how long ago."""
 
     agents: reactive[int | None] = reactive(None)
-    """Sessions that are connected; None before that is known."""
+    """Sessions that are at work; None before that is known."""
 
     read_only: reactive[bool] = reactive(False)
     """Whether the memory is open read-only."""
@@ -54,6 +55,20 @@ class TitleBar(Widget):
 
     writing: reactive[bool] = reactive(False)
     """Whether a write is waiting for its turn."""
+
+    _lapse: Timer | None = None
+
+    def show_agents(self, sessions: Sequence[Session], memory: Memory) -> None:
+        """Show how many are at work, and again when the next lease passes: nothing is written then that would tell."""
+        if self._lapse is not None:
+            self._lapse.stop()
+            self._lapse = None
+        now = memory.now()
+        self.agents = count_agents(sessions, now).at_work
+        lapse = find_next_lapse(sessions, now)
+        if lapse is not None and not memory.is_past and self.is_running:
+            wait_s = max(1.0, (lapse - now + 1) / 1000)
+            self._lapse = self.set_timer(wait_s, partial(self.show_agents, sessions, memory))
 
     def render(self) -> Content:
         left: list[str | tuple[str, str]] = [
@@ -88,9 +103,8 @@ class TitleBar(Widget):
         if self.writing:
             parts.append(("◌ writing   ", "$warning"))
         if self.agents is not None:
-            word = "agent" if self.agents == 1 else "agents"
             parts.append(
-                (f"● {self.agents} {word} " if self.agents else "○ no agent ", "$success" if self.agents else "$dim")
+                (f"● {pluralise(self.agents, 'agent')} ", "$success") if self.agents else ("○ no agent ", "$dim")
             )
         return parts
 
@@ -101,8 +115,10 @@ def update_title_bar(bar: TitleBar, memory: Memory, overview: Overview, place: s
     bar.place = place
     bar.file = abbreviate_home(str(memory.shown_path))
     bar.read_only = memory.read_only
+    if not bar.past.startswith(memory.band):
+        bar.past = memory.band
     bar.capture_stop = memory.find_capture_stop()
-    bar.agents = sum(session.status in CONNECTED for session in overview.sessions)
+    bar.show_agents(overview.sessions, memory)
     if overview.newest is not None:
         bar.last = f"changed {format_ago(overview.newest.at, now)} by {actor_name(overview.newest.actor)}"
 

@@ -17,6 +17,7 @@ from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import Rights, Session, SessionStatus
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.views import agents_view
 from hermes_memory_tui.views.session_view import SessionView
 from tests.bridge.running import Shim, bridge
 from tests.tui.inspector.driving import (
@@ -30,6 +31,7 @@ from tests.tui.inspector.driving import (
     said,
     screen_text,
     to_row,
+    type_text,
     until,
     view_of,
 )
@@ -73,6 +75,53 @@ async def test_a_session_is_shown_with_what_it_was_told_and_wrote(path: Path) ->
         assert "V[port]: 6379" in beside(pilot)
         assert str(os.getpid()) in screen_text(pilot), "this process holds the file"
         assert "no bridge" in screen_text(pilot)
+
+
+async def test_every_session_that_runs_is_listed(tmp_path: Path) -> None:
+    path = tmp_path / "many.db"
+    with Store.open(path, clock=frozen) as store:
+        for number in range(601):
+            store.sessions.open("ops", f"s{number}", client="codex")
+    async with inspecting(path, size=(180, 50)) as pilot:
+        view = await opened(pilot, "agents")
+        assert view.grid.row_count == 601
+        assert "601 at work · no bridge" in screen_text(pilot)
+        await pilot.press("G")
+        assert rows_of(view)[view.grid.cursor].split("  ")[1] == "codex #1"
+        await pilot.press("slash")
+        await type_text(pilot, "#601")
+        await until(pilot, lambda: "1 of 601" in screen_text(pilot))
+        await pilot.press("escape")
+
+
+async def test_how_many_that_ended_are_left_out_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_memory_tui.views.agents_view.MOST_ENDED", 2)
+    with Store.open(path, clock=frozen) as store:
+        for number in range(5):
+            store.sessions.close(store.sessions.open("ops", f"s{number}", client="codex"))
+    async with inspecting(path, size=(180, 50)) as pilot:
+        view = await opened(pilot, "agents")
+        assert [row.split("  ")[1] for row in rows_of(view)] == ["tests #1", "codex #5", "codex #4"]
+        assert "1 at work · the last 2 of 5 ended · no bridge" in screen_text(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "codex")
+        await until(pilot, lambda: "2 of 3 listed, 3 that ended are not" in screen_text(pilot))
+
+
+async def test_only_rows_on_the_screen_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "many.db"
+    with Store.open(path, clock=frozen) as store:
+        for number in range(200):
+            store.sessions.open("ops", f"s{number}", client="codex")
+    made: list[str] = []
+    plain = agents_view.lease_cell
+    monkeypatch.setattr(agents_view, "lease_cell", lambda one, now: made.append(one.uid) or plain(one, now))
+    async with inspecting(path, size=(180, 50)) as pilot:
+        view = await opened(pilot, "agents")
+        await pilot.pause()
+        view.redraw()
+        await pilot.pause()
+        assert 0 < len(set(made)) < 60
 
 
 async def test_undoing_all_of_a_session_leaves_what_others_wrote(path: Path) -> None:
@@ -150,6 +199,13 @@ async def test_the_flight_recorder_lists_what_was_told_and_written(path: Path) -
         assert {row.split("  ")[1] for row in rows_of(view)} == {"✎ write"}
         await pilot.press("left", "h", "h")
         assert len(rows_of(view)) == len(kinds)
+
+
+async def test_an_activity_that_is_cut_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_memory_tui.views.session_view.MAX_EVENTS", 1)
+    async with inspecting(path) as pilot:
+        await recorder(pilot)
+        await until(pilot, lambda: "all · 2, the newest 1 of each kind" in screen_text(pilot))
 
 
 async def test_two_tellings_are_compared(path: Path) -> None:

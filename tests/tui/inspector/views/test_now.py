@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.message_pump import MessagePump
 
+from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import make_app
@@ -15,8 +17,9 @@ from hermes_memory_tui.system.desktop_notices import format_notice
 from hermes_memory_tui.system.inspector_settings import InspectorSettings
 from hermes_memory_tui.system.palettes import DEFAULT_LOOK
 from hermes_memory_tui.views.now.now_view import NowView
+from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip, WaitingChanged
-from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, until, view_of
+from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, screen_text, until, view_of
 
 
 def write_day(path: Path) -> None:
@@ -42,6 +45,21 @@ async def test_it_says_who_is_at_work_and_what_needs_a_person(tmp_path: Path, si
         texts = {cell.plain for row in view.grid.rows for cell in row.cells}
         assert any(text.startswith("C[db.id]: UUID") for text in texts)
         assert any("for “port”" in text for text in texts)
+
+
+async def test_what_waits_comes_before_what_is_full_and_what_is_cut_is_marked(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    write_day(path)
+    fill(path, "C[one]: 1", theme="marketing-and-sales")
+    fill(path, "C[one]: 1", theme="customer-support")
+    async with inspecting(path, size=(80, 24)) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 2)
+        line = screen_text(pilot).splitlines()[2]
+        assert line.startswith(" 2 agents at work. 1 fact to review. ")
+        assert line.rstrip().endswith("…")
+        await pilot.resize_terminal(160, 24)
+        await until(pilot, lambda: screen_text(pilot).splitlines()[2].rstrip().endswith(" more."))
 
 
 async def test_enter_goes_where_it_can_be_acted_on(tmp_path: Path) -> None:
@@ -119,7 +137,46 @@ async def test_a_thousand_agents_are_counted_and_the_newest_shown(tmp_path: Path
     with Store.open(path, clock=frozen) as store:
         state = NowReader().read(store, NOW)
     assert (len(state.agents), state.more_agents) == (40, 960)
-    assert state.sentence().startswith("1,000 agents at work")
+    assert state.sentence().startswith("1,000 agents at work.")
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "● 1,000 agents " in screen_text(pilot).splitlines()[0])
+
+
+async def test_who_is_not_heard_is_not_at_work_in_any_view(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    at = NOW
+    with Store.open(path, clock=lambda: at) as store:
+        store.sessions.open("shop", "a1", client="codex")
+        store.sessions.open("shop", "a2", client="codex")
+        at = Millis(NOW + LEASE_MS)
+        store.sessions.open("shop", "a3", client="codex")
+    at = Millis(NOW + LEASE_MS + 1)
+    async with inspecting(path, size=(140, 40), clock=lambda: at) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: view.agents.row_count == 3)
+        assert "● 1 agent " in screen_text(pilot)
+        assert str(view.said.render()).startswith("1 agent at work, 2 stale. ")
+        assert "1 at work, 2 stale" in screen_text(pilot)
+        assert [row.cells[0].text for row in view.agents.rows] == ["○", "◐", "◐"]
+        await opened(pilot, "agents")
+        await until(pilot, lambda: "1 at work, 2 stale · no bridge" in screen_text(pilot))
+        assert "● 1 agent " in screen_text(pilot)
+
+
+async def test_a_lease_that_passes_shows_though_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TitleBar, "set_timer", lambda self, _, then: MessagePump.set_timer(self, 0.01, then))
+    path = tmp_path / "memory.db"
+    at = NOW
+    with Store.open(path, clock=frozen) as store:
+        store.sessions.open("shop", "a1", client="codex")
+    async with inspecting(path, clock=lambda: at) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: "1 agent at work" in str(view.said.render()))
+        at = Millis(NOW + LEASE_MS + 1)
+        await until(pilot, lambda: "no agent at work, 1 stale" in str(view.said.render()))
+        assert "○ no agent " in screen_text(pilot)
 
 
 def test_the_trace_and_the_day_count_what_happened(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hermes_memory_store.clock import parse_moment
+from hermes_memory_store.history.rewind import parse_past_moment
 from hermes_memory_store.history.time_travel import open_store_at
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
@@ -33,7 +33,7 @@ def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -
     from hermes_memory_tui.cli.command_runner import invoke_command
 
     with settings.store() as store:
-        then = parse_moment(time, store.clock())
+        then = parse_past_moment(store, time)
         with progress_bar("rewinding") as progress:
             past = open_store_at(store, then, progress=progress)
         with past:

@@ -19,7 +19,7 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
-from hermes_memory_tui.cli.terminal_output import format_gauge_line, format_quantity
+from hermes_memory_tui.cli.terminal_output import cell_width, format_quantity, print_gauge
 from hermes_memory_tui.text.reason_lines import format_reason_lines
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def status_command(settings: CommandSettings, why: bool) -> None:
             }
         )
         return
-    click.echo(format_gauge_line(told.gauge))
+    print_gauge(told.gauge)
     if undecided:
         click.echo("every place has the theme default; `theme adopt` gives each project its own, and shows them first")
     if stopped:
@@ -161,10 +161,10 @@ def themes_command(settings: CommandSettings) -> None:
     if settings.is_tabular:
         print_rows(settings, THEMES, map(theme_json, themes))
         return
-    width = max((len(theme.name) for theme in themes), default=0)
+    width = max((cell_width(theme.name) for theme in themes), default=0)
     for theme in themes:
         held = format_quantity(sum(theme.facts.values()), "fact")
-        click.echo(f"{format_gauge_line(theme.gauge, width)}  {held}, {format_quantity(theme.scopes, 'open scope')}")
+        print_gauge(theme.gauge, names_wide=width, end=f"  {held}, {format_quantity(theme.scopes, 'open scope')}")
     if not themes:
         click.echo("no facts yet; write one with: hermes-memory-tui write 'D[topic]: what was decided'")
 

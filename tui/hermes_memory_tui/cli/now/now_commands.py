@@ -46,6 +46,7 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
     With --json, the state as one document, then one document per line for each event.
     """
     from hermes_memory_tui.cli.now.now_output import print_event, print_state
+    from hermes_memory_tui.cli.terminal_output import print_hanging
     from hermes_memory_tui.model.now_state import NowReader
 
     with settings.store() as store, suppress(KeyboardInterrupt):
@@ -58,12 +59,13 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
         while not once:
             time.sleep(POLL_S)
             now = store.data_version()
-            if now == version:
+            is_stale = state.lapses_at is not None and state.lapses_at < store.clock()
+            if now == version and not is_stale:
                 continue
             version = now
             said, state = state.sentence(), reader.read(store, store.clock())
             if plain and said != state.sentence():
-                click.echo(state.sentence())
+                print_hanging("", state.sentence())
             for event in reversed(state.events):
                 if event.key not in seen and not plain and theme in (None, event.theme):
                     print_event(event, settings.as_json)

@@ -10,7 +10,7 @@ import click
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_tui.cli.terminal_output import format_gauge_line, print_hanging
+from hermes_memory_tui.cli.terminal_output import cell_width, print_gauge, print_hanging
 from hermes_memory_tui.model.now_state import NowEvent, NowState
 from hermes_memory_tui.text.display_formats import format_age, pluralise
 
@@ -25,7 +25,7 @@ def print_state(state: NowState, now: int, as_json: bool, *, plain: bool, theme:
         click.echo(json.dumps(state_json(state), ensure_ascii=False))
         sys.stdout.flush()
         return
-    click.echo(state.sentence())
+    print_hanging("", state.sentence())
     if plain:
         sys.stdout.flush()
         return
@@ -37,11 +37,12 @@ def print_state(state: NowState, now: int, as_json: bool, *, plain: bool, theme:
             f"{session.status.value:<9} ",
             f"{to_printable(session.title)}{place}, {pluralise(agent.calls, 'call')}{word}",
         )
+    names_wide = max((cell_width(day.theme.name) for day in state.days), default=0)
     for day in state.days:
         if theme in (None, day.theme.name):
-            click.echo(f"{format_gauge_line(day.theme.gauge)}; {pluralise(sum(day.written), 'change')} today")
+            print_gauge(day.theme.gauge, names_wide=names_wide, end=f"; {pluralise(sum(day.written), 'change')} today")
     for note in state.notes:
-        click.echo(f"{'wrong' if note.is_wrong else 'waits'}: {note.text}")
+        print_hanging(f"{'wrong' if note.is_wrong else 'waits'}: ", note.text)
     for event in reversed(events):
         print_event(event, as_json=False, now=now)
     sys.stdout.flush()
@@ -75,6 +76,8 @@ def state_json(state: NowState) -> dict[str, Any]:
             for one in state.agents
         ],
         "more_agents": state.more_agents,
+        "at_work": state.counts.at_work,
+        "stale": state.counts.stale,
         "themes": [
             {
                 "theme": day.theme.name,

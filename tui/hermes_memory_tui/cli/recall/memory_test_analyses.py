@@ -11,6 +11,7 @@ import click
 
 from hermes_memory_store.clock import format_iso_time, parse_moment
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.history.rewind import parse_past_moment, refuse_future_moment
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
@@ -36,6 +37,7 @@ def open_moment(store: Store, side: str) -> Iterator[Store]:
     """Yield the store as it stood at a time. :raises ArgumentError: it is none, nor is there a file of that name"""
     try:
         moment = parse_moment(side, store.clock())
+        refuse_future_moment(store, moment, side)
     except ArgumentError as error:
         raise ArgumentError(
             f"{side[:80]!r} is neither {WORDS_SIDE} nor {LOCAL_SIDE}, nor a file, nor a time: {error.message}", side
@@ -85,7 +87,7 @@ def report_break(
     store: Store, case: MemoryCase, theme: str, nearest: MakeNearest | None, good: str | None, *, as_json: bool
 ) -> int:
     """Find and print the change that broke a test; return the exit code: 0 when it passes."""
-    moment = None if good is None else parse_moment(good, store.clock())
+    moment = None if good is None else parse_past_moment(store, good)
     with progress_bar("looking") as progress:
         found = find_breaking_change(store, case, theme=theme, make_nearest=nearest, good=moment, progress=progress)
     if as_json:

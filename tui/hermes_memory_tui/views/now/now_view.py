@@ -112,8 +112,14 @@ class NowView(BaseView[NowState]):
     def on_mount(self) -> None:
         # Nothing moves over ssh, or where the person asked for that: the trace is a number then.
         self._moves = self.app.animation_level != "none" and "SSH_CONNECTION" not in os.environ
-        self.agents.border_title, self.memories.border_title = "at work", "memories"
+        self.agents.border_title, self.memories.border_title = "agents", "memories"
         self.attention.border_title = "needs you"
+        self.watch(self.title_bar, "agents", self._follow_title, init=False)
+
+    def _follow_title(self, at_work: int | None) -> None:
+        # The title counts again when a lease passes, which nothing in the file tells.
+        if self.data is not None and at_work != self.data.counts.at_work and not self.title_bar.paused:
+            self.reload()
 
     def check_for_changes(self) -> None:
         """Reload when the store has changed, but not more often than every `REST_S`, or `WATCHED_REST_S`."""
@@ -146,7 +152,8 @@ class NowView(BaseView[NowState]):
         if sentence != self.said.content:
             self.said.update(sentence, layout=False)
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
-        self.agents.set_subtitle(f"and {data.more_agents:,} more" if data.more_agents else "")
+        more = f" · {data.more_agents:,} more" if data.more_agents else ""
+        self.agents.set_subtitle(data.counts.short() + more if data.agents else "")
         self.agents.show([agent_row(one, now, self._moves) for one in data.agents])
         self.memories.show([day_row(day, hues[day.theme.name]) for day in data.days])
         self.attention.empty = ("Nothing waits, and nothing is wrong.",)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from hermes_memory_store.language.natural_order import natural_order
 from hermes_memory_store.language.tokenizer import fold_accents
@@ -64,12 +64,50 @@ class GridRow:
     """One row. Its `key` stays the same when its content changes."""
 
     key: object
-    cells: tuple[GridCell, ...]
+    cells: Sequence[GridCell]
 
     @cached_property
     def words(self) -> str:
         """What a filter looks for: the texts of all cells, one a line, case and accents folded."""
         return fold_accents("\n".join([cell.plain if cell.parts else cell.text for cell in self.cells]))
+
+
+class LazyCells(Sequence[GridCell]):
+    """Cells that are made when they are looked at: of thousands of rows a screen shows some forty."""
+
+    __slots__ = ("_item", "_made", "_makers")
+
+    def __init__(self, item: Any, makers: Sequence[Callable[[Any], GridCell]]) -> None:
+        self._item = item
+        self._makers = makers
+        self._made: dict[int, GridCell] = {}
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __getitem__(self, column: Any) -> Any:
+        cell = self._made.get(column)
+        if cell is None:
+            cell = self._made[column] = self._makers[column](self._item)
+        return cell
+
+    def forget(self) -> None:
+        """Make the cells anew when they are looked at again."""
+        self._made.clear()
+
+
+class LazyRow(GridRow):
+    """A row of `LazyCells`; what a filter looks for is made apart from them."""
+
+    cells: LazyCells
+
+    def __init__(self, key: object, cells: LazyCells, said: Callable[[], str]) -> None:
+        super().__init__(key, cells)
+        self.__dict__["_said"] = said
+
+    @cached_property
+    def words(self) -> str:
+        return fold_accents(self.__dict__["_said"]())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +124,14 @@ def prepare_words(rows: Iterable[GridRow]) -> None:
         _ = row.words
 
 
-def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> list[GridRow]:
+def arrange_rows(rows: Sequence[GridRow], wanted: str, sort: GridSort | None) -> Sequence[GridRow]:
     """Return the rows that match a filter, in order: by the column chosen, else the best match first.
 
     :param wanted: words, each of which must be in a row, as it is or as a subsequence of its letters; `!word` must not be
     """
-    found = rank_rows(rows, wanted) if wanted.strip() else list(rows)
+    found = rank_rows(rows, wanted) if wanted.strip() else rows
     if sort is not None:
-        found.sort(key=lambda row: row.cells[sort.column].order, reverse=sort.descending)
+        found = sorted(found, key=lambda row: row.cells[sort.column].order, reverse=sort.descending)
     return found
 
 
