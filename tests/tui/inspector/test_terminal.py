@@ -283,6 +283,10 @@ def test_a_stop_at_any_moment_leaves_it_answering(window: Window) -> None:
 
 
 def test_all_that_was_seen_is_seen_again_after_a_stop(window: Window) -> None:
+    drawn = -1
+    while drawn != len(window.drawn):
+        drawn = len(window.drawn)
+        window.read(0.5)
     before = [line.rstrip() for line in window.screen.display if "─" in line or "mndtry" in line]
     window.program.send_signal(signal.SIGTSTP)
     while window.drawn.count(ENTER) < 2:
