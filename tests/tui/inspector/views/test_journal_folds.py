@@ -83,7 +83,7 @@ async def test_what_cannot_be_undone_is_said_and_not_asked_for(path: Path) -> No
         view = await opened(pilot, "journal")
         await to_row(pilot, "payments: 10 facts cooled")
         await pilot.press("U")
-        await until(pilot, lambda: "followed by change" in said(pilot))
+        await until(pilot, lambda: "ndo change" in said(pilot))
         assert pilot.app.screen is view
 
 
