@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -251,6 +251,7 @@ class Memory:
         self.read_only = store.db.read_only
         self.kept = store.kept
         self._identity = filesystem.file_identity(self.path)
+        self._newest_seq = 0
         self._version = screen.data_version()
         self.epoch += 1
 
@@ -332,8 +333,13 @@ class Memory:
             store.close()
 
     def newest_seq(self) -> int:
-        """Return the number of the newest row of the journal."""
-        return self._screen.journal.last_seq()
+        """Return the number of the last change; the last that is known while the file cannot be read.
+
+        That it cannot is said where changes are followed.
+        """
+        with suppress(errors.StoreError):
+            self._newest_seq = self._screen.journal.last_seq()
+        return self._newest_seq
 
     def now(self) -> Millis:
         """Return the current time by the store's clock."""
