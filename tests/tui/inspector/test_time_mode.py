@@ -436,3 +436,13 @@ async def test_a_moment_at_the_beginning_of_the_calendar_is_before_the_first_cha
         await type_text(pilot, moment)
         await pilot.press("enter")
         await until(pilot, lambda: "before the first change" in screen_text(pilot))
+
+
+async def test_the_title_says_the_new_moment_in_the_frame_of_a_step(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: is_past(pilot))
+        past = pilot.app.screen
+        assert isinstance(past, PastScreen)
+        past.show_moment("another moment")
+        assert past.title_bar.past == "another moment"

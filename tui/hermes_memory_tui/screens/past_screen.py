@@ -104,7 +104,7 @@ class PastScreen(MainScreen):
 
     def show_band(self, band: str) -> None:
         """Say in the title where in time one is."""
-        self._band = band
+        self._band = self.memory.band = band
         newer = self._present.newest_seq() - self._known
         self.title_bar.past = f"{band} · {newer:,} newer since" if newer > 0 else band
 
