@@ -92,8 +92,8 @@ class Terminal:
         if not select.select([self.fd], [], [], timeout)[0]:
             return b""
         data = os.read(self.fd, 65536)
-        if MODE_QUESTION in data:
-            os.write(self.fd, MODE_ANSWER)
+        if asked := data.count(MODE_QUESTION):  # a frame each: one that is not answered is waited for
+            os.write(self.fd, MODE_ANSWER * asked)
         return data
 
     def until(self, shows: Callable[[list[str]], bool]) -> tuple[float, float]:
