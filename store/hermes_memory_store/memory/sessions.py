@@ -473,10 +473,14 @@ class Sessions:
 
 def present_session(session: Session, now: int) -> Session:
     """Return a session as it is at a moment: stale once its lease has lapsed."""
+    status = present_status(session, now)
+    return session if status is session.status else dataclasses.replace(session, status=status)
+
+
+def present_status(session: Session, now: int) -> SessionStatus:
+    """Return the status of a session at a moment: stale once its lease has lapsed, also since it was read."""
     running = session.status is SessionStatus.OPEN or session.status is SessionStatus.LIVE
-    if not running or session.heartbeat_at + session.lease_ms >= now:
-        return session
-    return dataclasses.replace(session, status=SessionStatus.STALE)
+    return SessionStatus.STALE if running and session.heartbeat_at + session.lease_ms < now else session.status
 
 
 def number_session(

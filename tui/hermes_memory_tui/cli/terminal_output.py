@@ -187,17 +187,17 @@ def print_gauge(gauge: Gauge, *, names_wide: int = 0, end: str = "") -> None:
     width = line_width()
     name = f"{gauge.theme}{' ' * (names_wide - cell_width(gauge.theme))}  "
     said = f"{gauge.used:,} of {gauge.budget:,} characters{end}"
-    level = gauge.level.value
     beside = cell_width(name) + len(f"  {gauge.pct:5.1f} %  ") + LEVEL_WIDE
     # The bars of several gauges are as long as each other, whatever else stands in their lines.
     room = BAR if width is None else max(SHORTEST_BAR, min(BAR, width - beside))
     bar = draw_gauge_bar(gauge.pct, room)
-    if width is None or beside + room + len("  ") + cell_width(said) <= width:
-        level += " " * (LEVEL_WIDE - len(level)) + f"  {said}"
-    styled = style_text(gauge.level.value, fg=LEVEL_COLOURS[gauge.level]) + level.removeprefix(gauge.level.value)
+    level, styled = gauge.level.value, style_text(gauge.level.value, fg=LEVEL_COLOURS[gauge.level])
     line = f"{name}{bar}  {gauge.pct:5.1f} %  "
-    print_hanging("", line + level, (line + level, line + styled))
-    if not level.endswith(said):
+    if width is None or beside + room + len("  ") + cell_width(said) <= width:
+        rest = " " * (LEVEL_WIDE - len(level)) + f"  {said}"
+        print_hanging("", line + level + rest, (line + level + rest, line + styled + rest))
+    else:
+        print_hanging("", line + level, (line + level, line + styled))
         print_hanging("  ", said)
 
 

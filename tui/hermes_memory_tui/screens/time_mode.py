@@ -183,7 +183,6 @@ class TimeTravel:
         past.close()
 
     def _set_views(self, memory: Memory, band: str) -> None:
-        memory.band = band
         # What was opened from a view, such as a session, is in no catalogue, and shows the same moment.
         opened = [screen for screen in self._app.screen_stack if hasattr(screen, "set_memory")]
         for view in dict.fromkeys([*self._app.views.values(), *opened]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.memory.sessions import present_status
 from hermes_memory_store.model import Session, SessionStatus
 from hermes_memory_tui.text.display_formats import format_count, pluralise
 
@@ -29,12 +30,6 @@ class AgentCounts:
 
     def _format_stale(self) -> str:
         return f", {format_count(self.stale)} stale" if self.stale else ""
-
-
-def present_status(session: Session, now: int) -> SessionStatus:
-    """Return the status at a moment: a session whose lease has passed since it was read is stale."""
-    lapsed = session.status in AT_WORK and session.heartbeat_at + session.lease_ms < now
-    return SessionStatus.STALE if lapsed else session.status
 
 
 def is_at_work(session: Session, now: int) -> bool:

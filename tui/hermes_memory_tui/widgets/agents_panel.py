@@ -7,10 +7,10 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from hermes_memory_store.memory.sessions import present_status
 from hermes_memory_store.model import Session, SessionStatus
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text import display_formats
-from hermes_memory_tui.text.agent_counts import present_status
 
 STYLES = {SessionStatus.LIVE: "$success", SessionStatus.STALE: "$warning", SessionStatus.ORPHANED: "$error"}
 

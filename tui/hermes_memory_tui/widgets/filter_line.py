@@ -201,20 +201,20 @@ class FactSearchInput(SearchInput):
 
     def action_complete(self, step: int) -> None:
         """Complete the unambiguous part, then cycle through the completions."""
-        if self.offer is None:
-            offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
-            if not offer.texts:
-                raise SkipAction
-            begun = self.value[offer.start : self.cursor_position]
-            if len(offer.texts) == 1:
-                self.insert_completion(offer, offer.texts[0])
-                return
-            self.offer, self.chosen = offer, None
-            if len(offer.common_prefix) > len(begun):
-                self.insert_completion(offer, offer.common_prefix)
-            self.post_message(self.CompletionsChanged())
+        if self.offer is not None:
+            self.cycle_completions(step)
             return
-        self.cycle_completions(step)
+        offer = query_completion.complete_query(self.value, self.cursor_position, self.known)
+        if not offer.texts:
+            raise SkipAction
+        begun = self.value[offer.start : self.cursor_position]
+        if len(offer.texts) == 1:
+            self.insert_completion(offer, offer.texts[0])
+            return
+        self.offer, self.chosen = offer, None
+        if len(offer.common_prefix) > len(begun):
+            self.insert_completion(offer, offer.common_prefix)
+        self.post_message(self.CompletionsChanged())
 
 
 class FilterLine(Vertical):

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from hermes_memory_store.clock import format_iso_time, parse_moment
+from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.history.rewind import parse_past_moment, refuse_future_moment
+from hermes_memory_store.history.rewind import parse_past_moment
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
@@ -36,8 +36,7 @@ WORDS_SIDE, LOCAL_SIDE = "words", "local"
 def open_moment(store: Store, side: str) -> Iterator[Store]:
     """Yield the store as it stood at a time. :raises ArgumentError: it is none, nor is there a file of that name"""
     try:
-        moment = parse_moment(side, store.clock())
-        refuse_future_moment(store, moment, side)
+        moment = parse_past_moment(store, side)
     except ArgumentError as error:
         raise ArgumentError(
             f"{side[:80]!r} is neither {WORDS_SIDE} nor {LOCAL_SIDE}, nor a file, nor a time: {error.message}", side
