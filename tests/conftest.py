@@ -12,6 +12,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -61,6 +62,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    # Containers forbid compiled files; here hundreds of processes and all workers import the same modules.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     config.addinivalue_line("markers", f"hosts: {HOSTS} (with --hosts)")
     for name, what in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {what} (with --all)")
