@@ -19,12 +19,13 @@ import click
 import pytest
 
 from hermes_memory_bridge.__main__ import main
-from hermes_memory_bridge.cli.bridge_commands import PROGRAM, bridge_cli
+from hermes_memory_bridge.cli.bridge_commands import PROGRAM, bridge_cli, run_bridge_command
 from hermes_memory_bridge.cli.click_support import HELP_SETTINGS
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.daemon_start import ServeOptions, parse_serve_options
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from tests.bridge.running import until
+from hermes_memory_tui.cli import cli as inspector_cli
+from tests.bridge.running import environment, until
 
 RECORD: dict[str, Any] = json.loads(Path(__file__).with_name("command_line.json").read_text(encoding="utf-8"))
 
@@ -232,3 +233,43 @@ def test_a_reader_that_has_gone_is_no_mistake(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "hermes_memory_bridge", "--help"]
         done = subprocess.run(command, stdout=gone, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("install", "hermes-memory-bridge connect"),
+        ("mcp", "hermes-memory-bridge serve"),
+        ("facts", "hermes-memory-tui"),
+    ],
+)
+def test_a_word_of_another_program_is_answered_with_the_right_command(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_bridge_command([word]) == 2
+    assert f"No such command '{word}'. Run: {hint}" in capsys.readouterr().err
+
+
+def test_no_hint_stands_for_a_command_that_exists() -> None:
+    for program in (bridge_cli, inspector_cli):
+        assert not program.hints.keys() & program.locations.keys()
+
+
+def test_on_a_terminal_the_bare_program_says_what_it_is_for_and_starts_nothing(tmp_path: Path) -> None:
+    parent, child = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_memory_bridge"],
+        env=environment(tmp_path),
+        stdin=child,
+        stdout=child,
+        stderr=child,
+    )
+    os.close(child)
+    text = b""
+    while b"ctrl+d ends it." not in text:
+        text += os.read(parent, 4096)
+    os.write(parent, b"\x04")
+    assert process.wait(60) == 0
+    os.close(parent)
+    assert b"hermes-memory-bridge connect" in text
+    assert list(tmp_path.iterdir()) == []

@@ -38,17 +38,30 @@ COMMANDS = {
 }
 """Command → its module in this package and its name there, in the order of the help."""
 
+HINTS = {
+    "add init install setup register": "hermes-memory-bridge connect",
+    "daemon mcp run": "hermes-memory-bridge serve",
+    "disconnect remove uninstall": "hermes-memory-bridge connect HOST --remove",
+    "write facts search recall undo review purge scopes themes sessions export import backup doctor optimize demo": (
+        "hermes-memory-tui, which has the commands of the memory itself (hermes-memory-tui --help)"
+    ),
+}
+"""Words of newcomers → what to run instead; `LazyGroup` reads them for words that are no command here."""
+
 
 @click.group(
     cls=BridgeGroup,
     locations={name: f"hermes_memory_bridge.cli.{place}" for name, place in COMMANDS.items()},
+    hints=HINTS,
     invoke_without_command=True,
     context_settings=HELP_SETTINGS,
     epilog='\b\nName it in your MCP host: {"mcpServers": {"hermes-memory": {"command": "hermes-memory-bridge"}}}',
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.option("--db", metavar="DB", help="Path of the store ($HERMES_MEMORY_DB, else ~/.hermes/memory.db).")
-@click.option("--theme", metavar="THEME", help="Theme to serve ($HERMES_MEMORY_THEME, else the profile, else default).")
+@click.option(
+    "--theme", metavar="THEME", help="Theme to serve ($HERMES_MEMORY_THEME, else the profile, else the project's)."
+)
 @click.option("--profile", metavar="PROFILE", help="The host's profile; used as the theme when none is given.")
 @click.option(
     "--token", metavar="TOKEN", help="Token from `token add` ($HERMES_MEMORY_TOKEN); sets the theme and the rights."

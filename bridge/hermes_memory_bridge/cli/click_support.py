@@ -25,10 +25,19 @@ class UnknownCommand(click.UsageError):
 class LazyGroup(click.Group):
     """A group that imports the module of a command when the command is needed."""
 
-    def __init__(self, *args: Any, locations: Mapping[str, str] | None = None, **settings: Any) -> None:
-        """:param locations: command → `module:attribute`, in the order of the help"""
+    def __init__(
+        self,
+        *args: Any,
+        locations: Mapping[str, str] | None = None,
+        hints: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
+        """:param locations: command → `module:attribute`, in the order of the help
+        :param hints: words that other programs use, separated by spaces → what to run here instead
+        """
         super().__init__(*args, **settings)
         self.locations = locations or {}
+        self.hints = {word: hint for words, hint in (hints or {}).items() for word in words.split()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.locations, *self.commands]
@@ -51,7 +60,8 @@ class LazyGroup(click.Group):
 
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=2)
             meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise UnknownCommand(f"No such command {args[0]!r}.{meant}", args[0], ctx) from error
+            hint = f" Run: {self.hints[args[0].lower()]}" if args[0].lower() in self.hints else meant
+            raise UnknownCommand(f"No such command {args[0]!r}.{hint}", args[0], ctx) from error
 
 
 def format_usage_error(error: click.UsageError) -> str:

@@ -50,6 +50,15 @@ NEVER = float("inf")
 RESTARTED = "the memory bridge restarted during this call; make it again, a write is not stored twice"
 
 
+TERMINAL_NOTICE = b"""\
+hermes-memory-bridge connects an agent to its memory: an MCP host starts it and speaks JSON to it on standard input.
+  hermes-memory-bridge connect   set your agents up
+  hermes-memory-bridge --help    all commands
+  hermes-memory-tui              look at the memory yourself
+ctrl+d ends it.
+"""
+
+
 class TerminationSignal(Exception):
     """A termination signal was received."""
 
@@ -455,4 +464,8 @@ def run_shim(options: dict[str, str]) -> int:
         "ends": 1,
     }
     hello = {name: value for name, value in hello.items() if value}
-    return HostShim(paths, hello).run()
+    shim = HostShim(paths, hello)
+    if os.isatty(0) and os.isatty(2):  # a person, who has no use for a bridge until something is typed
+        os.write(2, TERMINAL_NOTICE)
+        shim.dial_at = NEVER
+    return shim.run()

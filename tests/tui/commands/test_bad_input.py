@@ -173,6 +173,25 @@ def test_wrong_usage_exits_2_and_repeats_the_value(
 
 
 @pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("add", "hermes-memory-tui write"),
+        ("Remember", "hermes-memory-tui write"),
+        ("list", "hermes-memory-tui facts"),
+        ("delete", "hermes-memory-tui archive UID"),
+        ("install", "hermes-memory-tui connect"),
+        ("team", "hermes-memory-bridge"),
+        ("serach", "'search'"),
+    ],
+)
+def test_a_word_of_another_program_is_answered_with_the_right_command(ask: Ask, word: str, hint: str) -> None:
+    answer = ask(word, "something", "--json")
+
+    assert answer.code == 2
+    assert hint in answer.error["message"]
+
+
+@pytest.mark.parametrize(
     "line",
     ['"', '"x', "*", "a*", "NEAR(a b)", "NEAR(", "content:x", "col:", "a AND", "OR", "NOT", "(", ")", "^x", "{a}", "a+b",
      "%", "_", "'", "';--", "\\", "-", "--", "\x00", "\x1b[31m", "\u202e", "😀", "x" * 100_000, "a " * 20_000, "-x", "\udcff"],

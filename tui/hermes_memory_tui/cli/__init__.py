@@ -69,6 +69,27 @@ HEADINGS = {
 }
 """Command → the heading of the help before it."""
 
+HINTS = {
+    "add create insert learn note new put remember save set store": "hermes-memory-tui write 'V[db.port]: 5432'",
+    "all cat dump get list ls memories memory print show view": "hermes-memory-tui facts, or fact UID for one",
+    "ask find grep lookup query": "hermes-memory-tui search WORDS, or recall ask 'a question'",
+    "clear delete del drop erase forget remove rm": (
+        "hermes-memory-tui archive UID, which hides it and can be undone, or purge UID, which erases it for good"
+    ),
+    "change correct fix modify rename update": "hermes-memory-tui edit UID 'the new content'",
+    "revert rollback": "hermes-memory-tui undo",
+    "approve quarantine": "hermes-memory-tui review",
+    "agents": "hermes-memory-tui sessions",
+    "init install setup": "hermes-memory-tui connect",
+    "config settings": "hermes-memory-tui status; docs/themes.md and docs/inspector.md describe the settings",
+    "gui inspect inspector open tui ui": "hermes-memory-tui, without a command",
+    "mcp serve": "hermes-memory-bridge serve; for the inspector in a browser: hermes-memory-tui --serve",
+    "bridge calls embedding folder logs restart secret start stop sync team token": (
+        "hermes-memory-bridge, which has the commands of the background process (hermes-memory-bridge --help)"
+    ),
+}
+"""Words of newcomers → what to run instead; `LazyGroup` reads them for words that are no command here."""
+
 
 class HeadedGroup(LazyGroup):
     """Lists its commands under headings."""
@@ -89,6 +110,7 @@ class HeadedGroup(LazyGroup):
 @click.group(
     cls=HeadedGroup,
     locations={name: f"hermes_memory_tui.cli.{module}:{name}_command" for name, module in COMMANDS.items()},
+    hints=HINTS,
     invoke_without_command=True,
     context_settings=HELP_SETTINGS,
 )
