@@ -153,3 +153,13 @@ def to_printable(text: str) -> str:
 def escape_character(character: str) -> str:
     """Return a character as an escape sequence of its code."""
     return f"\\u{{{ord(character):x}}}"
+
+
+def pluralise(number: int, noun: str, many: str | None = None) -> str:
+    """Format a number with its noun: `1 fact`, `3 facts`.
+
+    :param many: the noun for several, where it has more than an `s`
+    """
+    if number == 1 or noun == "more":
+        return f"{number:,} {noun}"
+    return f"{number:,} {many or noun + 's'}"

@@ -58,8 +58,8 @@ def test_pinned_facts_come_first_and_what_stays_cold_is_said(store: Store, tmp_p
     assert report.created == 300
     assert sum(fact.pinned for fact in find_facts(store, Tier.HOT)) == 5
     assert report.notes == [
-        f"{len(find_facts(store, Tier.COLD)):,} facts of theme default come in cold: an import fills the hot tier to 50 % of its "
-        "budget, pinned facts first, then the newest"
+        f"{len(find_facts(store, Tier.COLD)):,} facts of theme default imported cold: "
+        "an import fills the hot tier to 50 % of its budget, pinned facts first, then the newest"
     ]
 
 

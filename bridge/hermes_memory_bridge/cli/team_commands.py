@@ -43,7 +43,7 @@ from hermes_memory_bridge.team.sync_control import merge_sync_status, write_paus
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
 from hermes_memory_store.model import Uid
-from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.safe_text import pluralise, to_printable
 from hermes_memory_store.store import Store, refuse_missing_store
 from hermes_memory_store.uids import has_uid_part, parse_uid_digits
 
@@ -486,7 +486,7 @@ def wait_for_sync(as_json: bool, status: Callable[[], dict[str, Any]], number: i
 
 def format_sync_progress(theme: dict[str, Any]) -> str:
     """Format the progress of a theme."""
-    turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+    turns = f", {pluralise(theme['turns'], 'turn')} to send" if theme.get("turns") else ""
     return f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch"
 
 
@@ -568,7 +568,7 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
         found = merge_comparisons(comparisons).as_dict()
     lines = []
     for theme in found["themes"]:
-        lines.append(f"{theme['theme']}: {format_verification(theme)}, {theme['rows']} rows")
+        lines.append(f"{theme['theme']}: {format_verification(theme)}, {pluralise(theme['rows'], 'row')}")
         for name, words in DIFFERENCES.items():
             lines += [f"  {uid} {words}" for uid in theme[name]]
         if theme["waiting"]:
@@ -702,7 +702,7 @@ def format_sync_status(status: dict[str, Any]) -> str:
         lines += [status["folder_warning"]] if status.get("folder_warning") else []
         lines += [f"  {to_printable(one['file'])}: {one['why']}" for one in status["problems"]]
     for theme in status["themes"]:
-        turns = f", {theme['turns']} turns to send" if theme.get("turns") else ""
+        turns = f", {pluralise(theme['turns'], 'turn')} to send" if theme.get("turns") else ""
         called = f" ({to_printable(theme['team_name'])} in the team)" if theme.get("team_name") else ""
         lines.append(
             f"{theme['theme']}{called}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch, at {theme['cursor']}"

@@ -39,6 +39,7 @@ from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects
 from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
+from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 
@@ -150,7 +151,7 @@ def check_journal(store: Store, repair: bool) -> Check:
         return found
     again = store.journal.verify()
     said = (
-        f"{again.detail if found.ok else found.detail}; {restored} rows were restored from backups, proven by the chain"
+        f"{again.detail if found.ok else found.detail}; {pluralise(restored, 'row')} restored from backups by the chain"
     )
     return Check("journal", again.ok, said if again.ok else f"{again.detail}; {said}", repaired=True)
 
@@ -274,11 +275,8 @@ def check_projects(store: Store, repair: bool) -> Check:
         backups = [opened.enter_context(connect_plainly(file)) for file in files]
         with store.db.snapshot() as conn:
             faults = find_project_faults(conn, backups)
-            count = conn.execute("SELECT count(*) FROM projects").fetchone()[0]
         if not faults:
-            return Check(
-                "projects", True, f"{count} projects make sense; only backups could prove what they are called"
-            )
+            return Check("projects", True, "all make sense; only backups could prove what they are called")
         said = "; ".join(faults)
         if not repair:
             return Check("projects", False, f"{said}; doctor --repair takes them from backups, or makes them sound")
@@ -296,7 +294,7 @@ def check_supersede_links(store: Store, repair: bool) -> Check:
     lost = store.db.rows(LOST_LINKS)
     linked = store.db.value(LINKED_WHILE_STANDING)
     if linked:
-        return Check("links", False, f"{linked} facts stand although they say they were replaced")
+        return Check("links", False, f"{pluralise(linked, 'fact')} in force though marked as replaced")
     if not lost:
         return Check("links", True, "every superseded fact leads to one that exists")
     said = f"{len(lost)} superseded facts lead to none that exists"
@@ -339,7 +337,7 @@ def check_sync_versions(store: Store, repair: bool) -> Check:
     count = sum(map(len, wrong.values()))
     if not count:
         return Check("sync", True, "every version says what stands here")
-    said = f"{count} facts or scopes are not what their versions say"
+    said = f"{pluralise(count, 'fact or scope', 'facts or scopes')} not as the versions say"
     if not repair:
         return Check("sync", False, said)
     with store.db.write_transaction() as conn:
@@ -356,11 +354,11 @@ def check_sync_queues(store: Store, _: bool) -> Check:
     found = []
     if hidden:
         first = "; ".join(f"{one.uid} of {one.theme}: {one.why}" for one in hidden[:MAX_HIDDEN_NAMED])
-        found.append(f"{len(hidden)} rows from the team are kept aside and not shown: {first}")
+        found.append(f"{pluralise(len(hidden), 'row')} from the team kept aside and not shown: {first}")
     if refused:
-        found.append(f"{len(refused)} rows were refused by the team's database and are tried again")
+        found.append(f"{pluralise(len(refused), 'row')} refused by the team's database, to be tried again")
     if waiting:
-        found.append(f"{waiting} rows wait to be sent to the team")
+        found.append(f"{pluralise(waiting, 'row')} to be sent to the team")
     if not found:
         return Check("team", True, "all that came from the team is shown, or waits for you; nothing waits to be sent")
     said = "; ".join(found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from hermes_memory_store.safe_text import pluralise
+
 TALLIES = "SELECT theme_id, scope_id, tier, type, count(*) FROM facts GROUP BY theme_id, scope_id, tier, type"
 
 WRONG_TALLIES = f"""
@@ -35,7 +37,7 @@ def find_gauge_differences(conn: sqlite3.Connection) -> list[str]:
     found = []
     sizes = find_wrong_sizes(conn)
     if sizes:
-        found.append(f"{len(sizes)} facts have a wrong length")
+        found.append(f"the length of {pluralise(len(sizes), 'fact')} is wrong")
     for key, *counted in conn.execute(GAUGES).fetchall():
         name, *kept, last = conn.execute(STORED_GAUGE, (key,)).fetchone()
         if kept != counted:

@@ -18,6 +18,7 @@ from hermes_memory_store.diagnostics.journal_comparison import Difference, descr
 from hermes_memory_store.diagnostics.journal_restore import restore_rows
 from hermes_memory_store.model import Check
 from hermes_memory_store.rows.journal_receipt import Receipt, load_receipt, read_chain_head, receipt_path, write_receipt
+from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 
@@ -85,7 +86,7 @@ def describe_broken_anchors(report: AnchorReport, newest: int) -> str:
         last = max(report.cut, key=lambda one: one.head.seq)
         said.append(
             f"the journal ends at row {newest}, but {last.source} knows row {last.head.seq} of {last.head.at}: "
-            f"{last.head.seq - newest} rows are cut off, or an older copy was put in the store's place by hand"
+            f"{pluralise(last.head.seq - newest, 'row')} cut off, or an older copy was put in the store's place by hand"
         )
     if report.rewritten:
         one = report.rewritten[0]
@@ -111,7 +112,7 @@ def check_rows(store: Store, repair: bool) -> Check:
     some, count = load_differences(store)
     if not count:
         return Check("rows", True, "every fact, scope, session and turn is what the journal says")
-    said = f"{count} rows are not what the journal says: {describe_differences(some, count)}"
+    said = f"{pluralise(count, 'row')} not as the journal says: {describe_differences(some, count)}"
     if not repair:
         return Check("rows", False, f"{said}; doctor --repair restores them from the journal")
     doubt = find_journal_doubt(store)
@@ -165,7 +166,7 @@ def find_journal_doubt(store: Store) -> str | None:
     last = store.db.value("SELECT max(at) FROM journal") or 0
     newer = store.db.value(NEWER_ROWS, (last,))
     if newer:
-        return f"{newer} facts were written after its newest row, so its end seems to be cut off"
+        return f"{pluralise(newer, 'fact')} written after its newest row, so its end seems to be cut off"
     return None
 
 

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 
 from hermes_memory_store.rows.project_rows import NAMELESS, fold_project_name, insert_project
+from hermes_memory_store.safe_text import pluralise
 
 PROJECTS = "SELECT id, uid, name, folded, seen_at, joined_id FROM projects NOT INDEXED"
 
@@ -53,7 +54,7 @@ def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Conn
             )
     lost = [key for (key,) in conn.execute(USED_PROJECTS) if key not in projects]
     if lost:
-        found.append(f"sessions or origins are of {len(lost)} projects that are gone")
+        found.append(f"sessions or origins are of {pluralise(len(lost), 'project')} no longer there")
     for sql, what in ((DANGLING_ALIASES, "lead to no project"), (EMPTY_ALIASES, "are empty")):
         count = conn.execute(sql).fetchone()[0]
         if count:

@@ -22,6 +22,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Actor, Change, Check, Millis, Origin
 from hermes_memory_store.rows.journal_receipt import ChainHead, is_head_held, load_restore_time, read_chain_head
 from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.safe_text import pluralise
 
 FIRST_HASH = b"\x00" * 20
 """What the first row links to."""
@@ -269,7 +270,7 @@ class Journal:
             more = f", as do {len(altered) - 1} more" if len(altered) > 1 else ""
             return Check("journal", False, f"origin {altered[0]} was altered: it does not fit its digest{more}")
         if first is None:
-            return Check("journal", True, f"{self.last_seq()} changes, each linked to the one before")
+            return Check("journal", True, f"{pluralise(self.last_seq(), 'change')}, each linked to the one before")
         others = sum(1 for _ in breaks)
         return Check("journal", False, first[1] + (f"; and {others} more such places" if others else ""))
 

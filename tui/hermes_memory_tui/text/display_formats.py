@@ -8,6 +8,7 @@ from datetime import datetime
 from rich.cells import cell_len, set_cell_size
 
 from hermes_memory_store.model import Actor, Fact, PressureLevel, ScopeStatus, SessionStatus, ThemeSummary, Tier
+from hermes_memory_store.safe_text import pluralise as pluralise
 from hermes_memory_store.safe_text import to_printable
 
 TIER_SHAPES = {
@@ -89,16 +90,6 @@ def local_time(millis: int) -> datetime:
 def format_count(number: int) -> str:
     """Format a number with digits grouped by commas: `95,018`."""
     return f"{number:,}"
-
-
-def pluralise(number: int, noun: str, many: str | None = None) -> str:
-    """Format a number with its noun: `1 fact`, `3 facts`.
-
-    :param many: the noun for several, where it has more than an `s`
-    """
-    if number == 1 or noun == "more":
-        return f"{format_count(number)} {noun}"
-    return f"{format_count(number)} {many or noun + 's'}"
 
 
 def abbreviate_number(number: int) -> str:

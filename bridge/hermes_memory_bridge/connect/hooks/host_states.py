@@ -13,6 +13,7 @@ from hermes_memory_bridge.connect.hooks.installation_record import read_installa
 from hermes_memory_store.hosts.host_sessions import HostReport
 from hermes_memory_store.model import Session
 from hermes_memory_store.quick.client_hosts import find_client_host
+from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 
 MOST_LEAD_MS = 300_000
@@ -82,7 +83,8 @@ def format_heard(report: HostReport, now: int) -> str:
     heard = f"last {last.heard_event} heard {format_elapsed(now - last.heard_at)} ago"
     if last.given_at is None:
         return f"{heard}, nothing given in that session"
-    return f"{heard}, {last.given_facts} facts in {last.given_tokens} tokens given {format_elapsed(now - last.given_at)} ago"
+    given = f"{pluralise(last.given_facts, 'fact')} in {pluralise(last.given_tokens, 'token')}"
+    return f"{heard}, {given} given {format_elapsed(now - last.given_at)} ago"
 
 
 def format_elapsed(millis: int) -> str:

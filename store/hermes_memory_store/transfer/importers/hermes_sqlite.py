@@ -15,6 +15,7 @@ from hermes_memory_store.database import database_copies
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
 from hermes_memory_store.model import IMPORT, FactType, ScopeStatus, Tier
+from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.transfer.importers.import_batch import ImportBatch, SourcePlace
 from hermes_memory_store.transfer.upgrade_hermes_030 import TIERS, decode_lossless, to_column_text
 from hermes_memory_store.upkeep import hermes_030_file
@@ -44,7 +45,7 @@ def take_hermes_030(path: Path, taken: ImportBatch) -> None:
         except (TypeError, ValueError, AttributeError) as error:
             raise errors.ImportFileError(f"{path} holds what hermes-memory never writes: {error}", path) from error
     if sessions:
-        taken.notes.append(f"{sessions:,} sessions are left out: only an upgrade of the file takes them over")
+        taken.notes.append(f"{pluralise(sessions, 'session')} left out: only an upgrade of the file takes them over")
 
 
 def take_hermes_scopes(conn: sqlite3.Connection, taken: ImportBatch) -> tuple[dict[str, str], set[str]]:

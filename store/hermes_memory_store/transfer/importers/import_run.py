@@ -22,6 +22,7 @@ from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import Tier
 from hermes_memory_store.rows.name_keys import to_theme_name
+from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.fact_restore import RestoreOutcome, Restorer, to_import_origin
 from hermes_memory_store.transfer.importers.formats import READERS, detect_format
@@ -178,8 +179,8 @@ def import_batch_by_theme(
         limited, cooled = limit_hot_share(store, name, items, scope)
         if cooled:
             report.notes.append(
-                f"{cooled:,} facts of theme {name} come in cold: an import fills the hot tier to {SHARE_PCT} % of its budget, "
-                "pinned facts first, then the newest"
+                f"{pluralise(cooled, 'fact')} of theme {name} imported cold: "
+                f"an import fills the hot tier to {SHARE_PCT} % of its budget, pinned facts first, then the newest"
             )
         sorted_items = sorted((item.locate(origin) for item in limited), key=import_order)
         restorer = Restorer(store, name, scope, captured_by=taken.actor)
