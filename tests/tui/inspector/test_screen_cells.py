@@ -517,7 +517,7 @@ def test_an_error_in_the_program_is_not_swallowed_by_the_thread() -> None:
     with writer._changed:
         writer._is_drawing = writer._has_frame = True
         writer._changed.notify_all()
-    writer.join(30)
+    writer._thread.join(30)
     assert [type(error) for error in failed] == [IndexError]
     os.close(ours)
     os.close(theirs)

@@ -32,8 +32,11 @@ SYNC = "\x1b[?2026h", "\x1b[?2026l"
 """Around a frame, for a terminal that shows it all at once."""
 
 
-class TerminalWriter(threading.Thread):
-    """Writes pieces in their order, and between them the latest frame."""
+class TerminalWriter:
+    """Writes pieces in their order, and between them the latest frame.
+
+    It has a thread and is none: each Python adds names of its own to `Thread`.
+    """
 
     def __init__(
         self,
@@ -47,7 +50,7 @@ class TerminalWriter(threading.Thread):
 
         :param on_failure: called in this thread with what is wrong in the program
         """
-        super().__init__(daemon=True, name="terminal-output")
+        self._thread = threading.Thread(target=self._run, name="terminal-output", daemon=True)
         self.lost = threading.Event()
         """Whether nobody takes what is written."""
         self.is_synchronised = False
@@ -65,6 +68,9 @@ class TerminalWriter(threading.Thread):
         """Whether all that is new of the latest frame is sent but what waits until no key is held."""
         self._is_writing = False
         self._ends = False
+
+    def start(self) -> None:
+        self._thread.start()
 
     def write(self, text: str) -> None:
         """Queue a piece of output; waits while the queue is full."""
@@ -141,10 +147,10 @@ class TerminalWriter(threading.Thread):
         with self._changed:
             self._ends = True
             self._changed.notify_all()
-        while self.is_alive() and not self.lost.is_set():
-            self.join(LOOK_S)
+        while self._thread.is_alive() and not self.lost.is_set():
+            self._thread.join(LOOK_S)
 
-    def run(self) -> None:
+    def _run(self) -> None:
         try:
             while not self.lost.is_set():
                 text, ends = self._next()
