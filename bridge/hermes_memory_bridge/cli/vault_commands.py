@@ -33,15 +33,15 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
     :raises VaultError: the keyring cannot be reached
     """
     paths = BridgePaths.of(db)
-    refuse_missing_store(Path(paths.store))
     vault = open_store_vault(paths.store)
-    whose = resolve_theme(flag=theme)
-    if action == "list":
-        return list_secrets(vault, whose)
-    if action == "allow-file":
+    if action == "allow-file":  # also before there is a store: joining a team needs a place for its password first
         vault.allow_file()
         print(f"secrets that no keyring can keep are kept in {vault.file}, which only you can read")
         return 0
+    refuse_missing_store(Path(paths.store))
+    whose = resolve_theme(flag=theme)
+    if action == "list":
+        return list_secrets(vault, whose)
     if action == "move-to-keyring":
         moved = vault.move_to_keyring()
         print(f"moved {moved} secret{'' if moved == 1 else 's'} to the keyring; the file is allowed no longer")

@@ -21,8 +21,8 @@ def require_lasting_command(command: list[str]) -> list[str]:
     if cache is not None:
         raise ArgumentError(
             f"this program runs from {cache}, a cache that may be pruned at any time, so nothing else can rely on it;"
-            " install it with `uv tool install hermes-memory-tui` or `pipx install hermes-memory-tui`, then run"
-            " the installed `hermes-memory-bridge`",
+            " install it from its source with `uv tool install .` or `pipx install .`, then run the installed"
+            " `hermes-memory-bridge`",
             cache,
         )
     return command

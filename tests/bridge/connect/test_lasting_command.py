@@ -58,7 +58,7 @@ def test_a_program_that_runs_from_a_cache_connects_nothing_and_names_the_way_out
     connected = run(script, tmp_path, "connect", "cursor", "--yes")
     assert connected.returncode == 1
     assert str(tmp_path / cache) in connected.stderr
-    assert "uv tool install hermes-memory-tui" in connected.stderr
+    assert "uv tool install ." in connected.stderr
     assert not (tmp_path / ".cursor").exists()
 
 
@@ -68,7 +68,7 @@ def test_neither_the_provider_nor_a_service_relies_on_a_cache(words: tuple[str, 
     script = environment_at(tmp_path, *CACHES["uvx"][:2])
     refused = run(script, tmp_path, *words)
     assert refused.returncode == 1
-    assert "uv tool install hermes-memory-tui" in refused.stderr
+    assert "uv tool install ." in refused.stderr
     assert not list((tmp_path / ".hermes").iterdir())
 
 

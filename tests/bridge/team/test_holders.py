@@ -291,7 +291,7 @@ def owner(empty: Database) -> Iterator[Database]:
 
 def test_an_owner_who_is_no_superuser_has_those_disconnected_whom_he_invited(owner: Database) -> None:
     ann, mallory = (f"{name}_{owner.name}" for name in ("ann", "mallory"))
-    dsns = [redeem_invitation(invite_member(owner.admin, name, themes=["ours"])) for name in (ann, mallory)]
+    dsns = [redeem_invitation(invite_member(owner.admin, name, themes=["ours"]), [].append) for name in (ann, mallory)]
     with holding(dsns[1], PUSHED) as held, TeamServer(dsns[0]) as server:
         assert [(one.role, one.ended) for one in server.release("ours")] == [(mallory, True)]
         assert not is_there(held)
@@ -306,7 +306,7 @@ def test_whom_the_owner_may_not_disconnect_is_named(owner: Database, database: D
     migrate_team_schema(owner.admin, runtime_role=role)
     restrict_role_to_themes(owner.admin, role, ["ours"])
     ann = f"ann_{owner.name}"
-    dsn = redeem_invitation(invite_member(owner.admin, ann, themes=["ours"]))
+    dsn = redeem_invitation(invite_member(owner.admin, ann, themes=["ours"]), [].append)
     (tmp_path / "x").mkdir()
     person = Person(tmp_path / "x" / "ann", dsn, ann)
     with holding(owner.runtime, PUSHED) as held:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,10 +20,12 @@ from hermes_memory_bridge.team.database.team_members import (
 from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_server import TeamServer, new_push_token
 from hermes_memory_bridge.team.database.team_states import TeamError
+from hermes_memory_bridge.team.dsn import VARIABLE as DSN_VARIABLE
+from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.errors import ArgumentError
 from tests.bridge.running import until
 from tests.bridge.team.conftest import Database
-from tests.bridge.team.machines import team
+from tests.bridge.team.machines import Machine, team
 from tests.bridge.team.side import Side
 
 
@@ -44,6 +47,19 @@ def ann(database: Database) -> Iterator[str]:
     database.run("SELECT pg_reload_conf()")
 
 
+def redeem(code: str) -> str:
+    """The DSN of a machine that has a place for it."""
+    return redeem_invitation(code, [].append)
+
+
+def without_vault_file(machine: Machine) -> dict[str, str]:
+    """The environment of a machine on which nobody has allowed a file of secrets."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in (DSN_VARIABLE, "HERMES_MEMORY_SECRETS")
+    }
+    return environment | {"HOME": str(machine.home), "HERMES_HOME": str(machine.home)}
+
+
 def push(dsn: str, theme: str) -> None:
     side = Side(theme)
     side.write(theme, "written")
@@ -53,20 +69,60 @@ def push(dsn: str, theme: str) -> None:
 
 def test_a_code_works_once_and_leaves_a_password_that_nobody_saw(database: Database, ann: str) -> None:
     code = invite_member(database.admin, ann)
-    dsn = redeem_invitation(code)
+    dsn = redeem(code)
     push(dsn, "ours")
     assert str(database.one("SELECT pushed_by FROM hm.item")).startswith(f"{ann}/")
     with pytest.raises(psycopg.OperationalError):
-        redeem_invitation(code)
+        redeem(code)
     push(dsn, "ours")
-    with pytest.raises(ArgumentError, match="already"):
-        invite_member(database.admin, ann)
+
+
+def test_a_code_outlives_a_machine_that_cannot_keep_its_password(database: Database, ann: str) -> None:
+    code = invite_member(database.admin, ann)
+
+    def refuse(dsn: str) -> None:
+        raise VaultError("no keyring")
+
+    with pytest.raises(VaultError):
+        redeem_invitation(code, refuse)
+    push(redeem(code), "ours")
+
+
+def test_a_second_code_ends_the_first_and_what_it_led_to_and_keeps_the_rights(database: Database, ann: str) -> None:
+    lost = invite_member(database.admin, ann, themes=["ours"])
+    code = invite_member(database.admin, ann)
+    with pytest.raises(psycopg.OperationalError):
+        redeem(lost)
+    dsn = redeem(code)
+    with psycopg.connect(dsn) as open_before:
+        again = redeem(invite_member(database.admin, ann, themes=["ours"], reads=["theirs"]))
+        with pytest.raises(psycopg.OperationalError):
+            open_before.execute("SELECT 1")
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(dsn)
+    push(again, "ours")
+    (member,) = [one for one in list_members(database.admin) if one.role == ann]
+    assert (member.themes, member.reads) == (["ours"], ["theirs"])
+
+
+def test_a_revoked_person_reads_so_and_can_be_invited_again(database: Database, ann: str, tmp_path: Path) -> None:
+    dsn = redeem(invite_member(database.admin, ann, themes=["ours"]))
+    revoke_member(database.admin, ann)
+    with pytest.raises(TeamError, match="its owner revoked them"):
+        TeamServer(dsn)
+    push(redeem(invite_member(database.admin, ann, themes=["ours"])), "ours")
+
+
+def test_a_role_that_no_invitation_made_is_left_as_it_is(database: Database) -> None:
+    with pytest.raises(ArgumentError, match="that no invitation made"):
+        invite_member(database.admin, f"{database.name}_runtime")
+    push(database.runtime, "ours")
 
 
 def test_rights_to_themes_are_read_and_write_and_end(database: Database, ann: str) -> None:
     push(database.admin, "theirs")
     soon = datetime.now(UTC) + timedelta(hours=1)
-    dsn = redeem_invitation(invite_member(database.admin, ann, themes=["ours"], reads=["theirs"], until=soon))
+    dsn = redeem(invite_member(database.admin, ann, themes=["ours"], reads=["theirs"], until=soon))
     push(dsn, "ours")
     for theme in ("theirs", "another"):
         with pytest.raises(TeamError, match="may not write to this theme") as caught:
@@ -88,7 +144,7 @@ def test_rights_to_themes_are_read_and_write_and_end(database: Database, ann: st
 
 
 def test_who_is_let_go_may_nothing_and_what_he_brought_stays(database: Database, ann: str) -> None:
-    dsn = redeem_invitation(invite_member(database.admin, ann))
+    dsn = redeem(invite_member(database.admin, ann))
     push(dsn, "ours")
     assert revoke_member(database.admin, ann) == []
     with pytest.raises(TeamError):
@@ -115,7 +171,7 @@ def test_a_name_that_is_no_role_is_refused(database: Database, name: str) -> Non
 @pytest.mark.parametrize("code", ["hm1.", "hm1.AAAA", "hm1.e30", "hm1.bm8gSlNPTg", "hm1.é"])
 def test_half_a_code_is_said(code: str) -> None:
     with pytest.raises(ArgumentError, match="no whole code"):
-        redeem_invitation(code)
+        redeem(code)
 
 
 def test_rights_to_every_theme_may_end_too(database: Database) -> None:
@@ -143,3 +199,21 @@ def test_a_person_is_invited_by_the_command_line(database: Database, ann: str, t
         assert (
             here.command("team", "revoke", ann, given=database.admin).stdout.strip() == f"{ann} has no rights any more"
         )
+
+
+@pytest.mark.slow
+def test_a_new_machine_without_a_keyring_loses_no_code(
+    database: Database, ann: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+    monkeypatch.setattr(Machine, "environment", property(without_vault_file))
+    code = invite_member(database.admin, ann)
+    with team(tmp_path, None) as (here,):
+        refused = here.command("team", "connect", "-", given=code + "\n")
+        assert (refused.returncode, "secret allow-file" in refused.stderr) == (1, True)
+        allowed = here.command("secret", "allow-file")
+        assert allowed.returncode == 0, allowed.stderr
+        connected = here.command("team", "connect", "-", given=code + "\n")
+        assert connected.returncode == 0, connected.stderr
+        revoke_member(database.admin, ann)
+        assert "its owner revoked them" in here.command("team", "status").stderr

@@ -215,7 +215,7 @@ def test_without_the_extra_it_says_what_to_install(ask: Ask, memory: Path, monke
     answer = ask("--serve")
 
     assert answer.code == 1
-    assert "pip install 'hermes-memory-tui[serve]'" in answer.err
+    assert "install 'textual-serve>=1.1'" in answer.err
 
 
 @pytest.mark.parametrize(

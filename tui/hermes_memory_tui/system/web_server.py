@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade
+from hermes_memory_store.installation import to_install_command
 from hermes_memory_store.store import Store, is_store_missing
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def serve_inspector(path: Path, theme: str | None, read_only: bool, port: int) -
         from aiohttp import web
     except ImportError:
         raise ArgumentError(
-            "--serve needs textual-serve, which is not installed: pip install 'hermes-memory-tui[serve]'", "serve"
+            f"--serve needs textual-serve, which is not installed: {to_install_command('serve')}", "serve"
         ) from None
     check_store_opens(path, read_only)
     with bind_loopback(port) as place:

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.installation import to_install_command
 from hermes_memory_store.model import ThemeSummary, UndoResult, format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -368,7 +369,7 @@ def setup_lines(data: TeamData) -> Sequence[Line]:
             "changes in the background."
         ),
         Content(""),
-        labelled_value("1", Content.styled("pip install 'hermes-memory-tui[team]'", "bold"), 3),
+        labelled_value("1", Content.styled(to_install_command("team"), "bold"), 3),
         labelled_value("2", "set the database; the DSN is stored in the keyring:", 3),
         labelled_value("", Content.styled("hermes-memory-bridge team connect", "bold"), 3),
         labelled_value("", Content.styled("or, without a server: hermes-memory-bridge team dev", "$dim"), 3),

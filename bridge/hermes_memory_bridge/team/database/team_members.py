@@ -7,7 +7,7 @@ import binascii
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -32,6 +32,9 @@ MOST_CONNECTIONS = 20
 
 IDLE_IN_TRANSACTION = "60s"
 """After what time a member's transaction that does nothing is ended, unless his program says otherwise."""
+
+OUR_ROLE = "SELECT rolcanlogin AND NOT rolsuper AND rolconnlimit = %s FROM pg_roles WHERE rolname = %s"
+"""Whether a role looks as an invitation makes it; None where there is no such role."""
 
 END_SESSIONS = (
     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = %s AND pid <> pg_backend_pid()"
@@ -79,11 +82,14 @@ def invite_member(
 ) -> str:
     """Make a role for a person, and return the code by which one machine of his connects, as the owner.
 
+    For a role that an invitation made before, an earlier code, password or connection ends, and its rights stay unless
+    some are named; those of a revoked one begin anew.
+
     :param themes: themes that it may read and write; with the other two empty, too: every theme
     :param reads: themes that it may only read
     :param curates: themes in which it may also make facts hot and pinned for everybody
     :param reach: a DSN that says where members reach the database, when that is not where the owner does
-    :raises ArgumentError: a name that no role can have, or that one has
+    :raises ArgumentError: a name that no role can have, or that one has which no invitation made
     """
     if not ROLE_NAME.fullmatch(role):
         raise ArgumentError(
@@ -91,17 +97,21 @@ def invite_member(
         )
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
         verify_team_schema(conn)
-        if conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None:
+        there = conn.execute(OUR_ROLE, (MOST_CONNECTIONS, role)).fetchone()
+        if there == (False,):
             raise ArgumentError(
-                f"the database has a role {role!r} already: `team restrict` changes its rights, `team revoke` ends them",
+                f"the database has a role {role!r} that no invitation made: `team open` and `team restrict` change its"
+                " rights; choose another name to invite",
                 role,
             )
+        is_member = conn.execute(f"SELECT 1 FROM ({LET_IN}) l WHERE l.rolname = %s", (role,)).fetchone() is not None
         password = secrets.token_urlsafe(24)
         conn.execute(
             sql.SQL(
-                "CREATE ROLE {role} LOGIN CONNECTION LIMIT {most} PASSWORD {password};"
+                "{verb} ROLE {role} LOGIN CONNECTION LIMIT {most} PASSWORD {password};"
                 " ALTER ROLE {role} SET idle_in_transaction_session_timeout = {idle}"
             ).format(
+                verb=sql.SQL("CREATE" if there is None else "ALTER"),
                 role=sql.Identifier(role),
                 most=sql.Literal(MOST_CONNECTIONS),
                 password=to_password_hash(conn, role, password),
@@ -109,17 +119,21 @@ def invite_member(
             )
         )
         let_owner_end_sessions(conn, role)
+        if there is not None:
+            conn.execute(END_SESSIONS, (role,))
         grant_functions(conn, role)
-        set_member_rights(conn, role, themes, reads=reads, curates=curates, until=until)
+        if not is_member or themes or reads or curates or until:
+            set_member_rights(conn, role, themes, reads=reads, curates=curates, until=until)
     place = conninfo.conninfo_to_dict(reach or dsn)
     given = {name: value for name, value in place.items() if name not in OWNERS_ALONE}
     document = json.dumps({**given, "user": role, "password": password})
     return INVITATION + base64.urlsafe_b64encode(document.encode()).decode().rstrip("=")
 
 
-def redeem_invitation(code: str) -> str:
+def redeem_invitation(code: str, store_dsn: Callable[[str], None]) -> str:
     """Connect by a code, replace its password by one that nobody has seen, and return the DSN with it.
 
+    :param store_dsn: called with that DSN before the code's password ends: where it raises, the code stays good
     :raises ArgumentError: it is no code
     :raises psycopg.Error: the database cannot be reached, or the code was used already
     """
@@ -132,8 +146,10 @@ def redeem_invitation(code: str) -> str:
         raise ArgumentError("this is no whole code of an invitation: copy all of it", None) from None
     password = secrets.token_urlsafe(24)
     with psycopg.connect(dsn, prepare_threshold=None, connect_timeout=10) as conn:
+        lasting_dsn = conninfo.make_conninfo(dsn, password=password)
+        store_dsn(lasting_dsn)
         conn.execute(sql.SQL("ALTER ROLE CURRENT_USER PASSWORD {}").format(to_password_hash(conn, role, password)))
-    return conninfo.make_conninfo(dsn, password=password)
+    return lasting_dsn
 
 
 def to_password_hash(conn: psycopg.Connection[Any], role: str, password: str) -> sql.Literal:

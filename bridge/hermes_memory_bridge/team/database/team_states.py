@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.installation import to_install_command
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.sync.held_versions import format_time_span
 
@@ -39,7 +40,7 @@ EXCHANGING = TeamState("exchanging", "rows are on their way")
 PAUSED = TeamState("paused", "paused by a person; `hermes-memory-bridge sync resume` goes on")
 ELSEWHERE = TeamState("elsewhere", "another process exchanges for this store")
 NOT_NAMED = TeamState("not connected", "no team database is named; `hermes-memory-bridge team connect` names one")
-NO_DRIVER = TeamState("no driver", "psycopg is missing: pip install 'hermes-memory-tui[team]'")
+NO_DRIVER = TeamState("no driver", f"psycopg is missing: {to_install_command('team')}")
 
 DOWN = TeamState("unreachable", "the team database does not answer; what is written here waits")
 SLOW = TeamState("slow", "the team database took too long and was left; what is written here waits")
@@ -49,11 +50,11 @@ LOGIN = TeamState("refused", "the team database refused user or password; `team 
 NO_DATABASE = TeamState("no database", "the team's server has no database of that name; look at the DSN")
 TLS = TeamState("tls", "the TLS connection was not accepted: look at sslmode, the certificate and its authority")
 BAD_DSN = TeamState("bad dsn", "the DSN is not understood; `team connect DSN` names another")
-NOT_MIGRATED = TeamState(
-    "not migrated", "the team database has no tables of ours: run `team migrate --admin-dsn DSN` once, as its owner"
-)
+NOT_MIGRATED = TeamState("not migrated", "the team database has no tables of ours: its owner runs `team migrate` once")
 DENIED = TeamState(
-    "denied", "this role may not do that in the team database: run `team migrate` with --runtime-role ROLE"
+    "denied",
+    "this role has no rights in the team database: its owner revoked them, or has not let it in yet, which `team invite NAME`"
+    " or `team migrate --runtime-role ROLE` does; what is written here waits",
 )
 NOT_A_WRITER = TeamState(
     "denied",

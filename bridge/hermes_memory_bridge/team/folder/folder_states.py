@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 
 from hermes_memory_bridge.team.database.team_states import TeamError, TeamState
+from hermes_memory_store.installation import to_install_command
 
-NO_CRYPTOGRAPHY = TeamState("no cryptography", "cryptography is missing: pip install 'hermes-memory-tui[folder]'")
+NO_CRYPTOGRAPHY = TeamState("no cryptography", f"cryptography is missing: {to_install_command('folder')}")
 NO_FOLDER = TeamState(
     "not connected", "no shared folder is named; `hermes-memory-bridge folder share DIR THEME` names one"
 )
