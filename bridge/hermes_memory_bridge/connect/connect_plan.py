@@ -29,9 +29,10 @@ from hermes_memory_bridge.connect.host_entries import (
     to_changed_config,
     to_command_options,
     to_host_entry,
+    to_standing_request,
 )
 from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument
-from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment
+from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, to_merged_entry
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
     find_script_plugin,
@@ -108,6 +109,7 @@ def plan_connection(
 
     :raises StoreError: a file cannot be changed safely
     """
+    request = to_standing_request(host, place, request)
     store = find_store_path(request.db)
     keeps = find_consent(store, host.name) is True if answers.keeps is None else answers.keeps
     file = find_host_config(host, place, project=request.project)
@@ -119,7 +121,11 @@ def plan_connection(
     if sharing and not hooks:
         hooks_file = None  # another host reads the same file
     before = edits.read(file)
-    entry = None if request.remove else to_host_entry(host, request)
+    entry = None
+    if not request.remove:
+        with contextlib.suppress(ValueError):  # the edit says what is wrong
+            entry = host.find_entry(before)
+        entry = to_merged_entry(to_host_entry(host, request), entry)
     notes: list[str] = []
     if hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file):
         after = to_joint_config(host, file, before, entry, hooks)

@@ -32,6 +32,7 @@ from hermes_memory_bridge.connect.host_entries import (
     find_store_path,
     to_command_options,
     to_host_entry,
+    to_standing_request,
 )
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin, hears_events
@@ -67,6 +68,7 @@ def connect_host(request: ConnectRequest) -> int:
         raise ArgumentError("--profile and --all-profiles go with --provider", host.name)
     if request.plugin:
         return write_plugin_folder(host, place, request)
+    request = to_standing_request(host, place, request)
     if request.check:
         return check_connected_host(host, place, request)
     answers = ask_what_is_wanted(request, [host])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
-from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment
+from hermes_memory_bridge.connect.hosts import HOSTS, Entry, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import ArgumentError
@@ -70,6 +71,13 @@ def to_host_entry(host: Host, request: ConnectRequest) -> Entry:
     """Return the entry for the host's file: this installation's own command, by its absolute path."""
     words = [*require_lasting_command(find_own_command()), *to_command_options(request)]
     return host.entry(words[0], words[1:])
+
+
+def to_standing_request(host: Host, place: HostEnvironment, request: ConnectRequest) -> ConnectRequest:
+    """Return a request with the store and the theme that the host's entry names, where it names none itself."""
+    words = to_started_command(find_bridge_entry(host, find_host_config(host, place, project=request.project)) or {})
+    options = dict(itertools.pairwise(words))
+    return replace(request, db=request.db or options.get("--db"), theme=request.theme or options.get("--theme"))
 
 
 def to_command_options(request: ConnectRequest) -> list[str]:

@@ -16,6 +16,9 @@ NAME = "hermes-memory"
 
 Entry = dict[str, Any]
 
+COMMAND_KEYS = ("command", "cmd", "args")
+"""What an entry says of the program; the rest of it may be the person's."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostEnvironment:
@@ -138,7 +141,15 @@ class Host:
 
     def _with_entry(self, text: str, entry: Entry) -> str:
         if self.kind == "json":
-            return jsonc_edit.set_jsonc_member(text, (self.key, NAME), entry)
+            present = self.find_entry(text)
+            if present is None:
+                return jsonc_edit.set_jsonc_member(text, (self.key, NAME), entry)
+            for key in (key for key in present if key not in entry):
+                text = jsonc_edit.remove_jsonc_member(text, (self.key, NAME, key))
+            for key, value in entry.items():  # one by one, for the comments between them
+                if key not in present or present[key] != value:
+                    text = jsonc_edit.set_jsonc_member(text, (self.key, NAME, key), value)
+            return text
         if self.kind == "toml":
             return toml_yaml_edit.add_toml_table(text, self.key, NAME, entry)
         return toml_yaml_edit.add_yaml_entry(text, self.key, NAME, entry, listed=self.kind == "yaml-list")
@@ -179,6 +190,16 @@ def to_droid_entry(command: str, args: list[str]) -> Entry:
 def to_opencode_entry(command: str, args: list[str]) -> Entry:
     """Return an entry in opencode's form; its usual 5 seconds may be short while the bridge starts on a busy machine."""
     return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000}
+
+
+def to_merged_entry(entry: Entry, present: Entry | None) -> Entry:
+    """Return our entry with what stands there besides the program, as its person left it.
+
+    :param present: the entry that stands there; one that starts no program is replaced
+    """
+    if not present or not to_started_command(present):
+        return entry
+    return {**entry, **present, **{key: entry[key] for key in COMMAND_KEYS if key in entry}}
 
 
 def to_started_command(entry: Entry) -> list[str]:

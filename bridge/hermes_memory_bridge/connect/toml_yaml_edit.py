@@ -43,17 +43,7 @@ def add_toml_table(text: str, table: str, name: str, entry: Document) -> str:
         flat = f"{toml_key(name)} = {toml_inline(entry)}"
         after = with_flat(text, *inline, flat)
     else:
-        lines = [
-            f"[{table}.{name}]",
-            *(f"{key} = {format_toml_value(value)}" for key, value in entry.items() if value != {}),
-        ]
-        for key, value in entry.items():
-            if isinstance(value, dict) and value:
-                lines += [
-                    f"[{table}.{name}.{key}]",
-                    *(f"{inner} = {format_toml_value(one)}" for inner, one in value.items()),
-                ]
-        lines = [line for line in lines if not line.endswith("= ")]
+        lines = format_toml_table([table, name], entry)
         after = append_lines(text, [""] * bool(text) + lines, find_newline_style(text))
     prove(
         parse_toml(text),
@@ -81,15 +71,16 @@ def remove_toml_table(text: str, table: str, name: str) -> str:
         after = toml_without_inline(text, inline, table, name)
         prove(document, parse_toml(after), table, lambda held: drop_entry(held, name), said)
         return after
-    kept, first = find_other_toml_lines(text, table, name)
+    kept, starts = find_other_toml_lines(text, table, name)
     body = "".join(kept)
     for original in (*to_trimmed_variants(body), body):
         if not toml_has(original, table, name) and is_result_of_addition(
             lambda one: add_toml_table(one, table, name, held[name]), original, text
         ):
             return original
-    if 0 < first <= len(kept) and not kept[first - 1].strip():
-        del kept[first - 1]  # the blank line above the block
+    for start in reversed(starts):
+        if 0 < start <= len(kept) and not kept[start - 1].strip():
+            del kept[start - 1]  # the blank line above the block
     after = toml_without_lines("".join(kept), table, name)
     prove(document, parse_toml(after), table, lambda held: drop_entry(held, name), said)
     return after
@@ -184,8 +175,10 @@ def toml_key(name: str) -> str:
 def toml_inline(value: Any) -> str:
     """Format a value as TOML on one line."""
     if isinstance(value, dict):
-        inner = ", ".join(f"{toml_key(key)} = {toml_inline(one)}" for key, one in value.items() if one != {})
+        inner = ", ".join(f"{toml_key(key)} = {toml_inline(one)}" for key, one in value.items())
         return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_inline, value))}]"
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -196,11 +189,11 @@ def with_flat(text: str, start: int, end: int, flat: str) -> str:
     return f"{text[:at]}, {flat}{text[at:]}" if inside.strip() else f"{text[: end - 1]} {flat} {text[end - 1 :]}"
 
 
-def find_other_toml_lines(text: str, table: str, name: str) -> tuple[list[str], int]:
-    """Return the lines outside `[table.name]`, and the index among them where it started."""
+def find_other_toml_lines(text: str, table: str, name: str) -> tuple[list[str], list[int]]:
+    """Return the lines outside `[table.name]`, and each index among them where it stood."""
     kept: list[str] = []
     ours: list[str] = []
-    first = 0
+    starts: list[int] = []
     inside = False
     read = ""
     for line in split_config_lines(text):
@@ -209,10 +202,11 @@ def find_other_toml_lines(text: str, table: str, name: str) -> tuple[list[str], 
             kept += find_trailing_lines(ours)
             ours = []
             inside = parts[:2] == [table, name]
-            first = first or (len(kept) if inside else 0)
+            if inside and starts[-1:] != [len(kept)]:
+                starts.append(len(kept))
         (ours if inside else kept).append(line)
         read += line
-    return kept + find_trailing_lines(ours), first
+    return kept + find_trailing_lines(ours), starts
 
 
 def parse_toml_header(line: str, before: str) -> list[str] | None:
@@ -246,9 +240,12 @@ def parse_toml(text: str) -> Document:
         raise UneditableConfig(str(error)) from error
 
 
-def format_toml_value(value: Any) -> str:
-    """Format a text, number or list as TOML; nothing for a table, which has a header of its own."""
-    return "" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)
+def format_toml_table(path: Sequence[str], entry: Document) -> list[str]:
+    """Format a table and the tables in it, each below its header."""
+    plain = [f"{toml_key(key)} = {toml_inline(value)}" for key, value in entry.items() if not isinstance(value, dict)]
+    lines = [f"[{'.'.join(map(toml_key, path))}]", *plain] if plain or not entry else []
+    inner = ((key, value) for key, value in entry.items() if isinstance(value, dict))
+    return lines + [line for key, value in inner for line in format_toml_table([*path, key], value)]
 
 
 def add_yaml_entry(text: str, key: str, name: str, entry: Document, *, listed: bool) -> str:
