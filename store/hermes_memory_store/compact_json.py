@@ -81,13 +81,14 @@ def parse_wire_message(line: bytes) -> dict[str, Any] | None:
     return message if end == len(text) and isinstance(message, dict) else None
 
 
-def parse_half_object(text: str, most_text: int) -> dict[str, Any]:
+def parse_half_object(text: str, most_text: int, mark: str = "") -> dict[str, Any]:
     """Parse the members of an object up to where it breaks off, and the beginning of the text that it breaks off in.
 
     >>> parse_half_object('{"session_id": "s1", "prompt": "Which data', 100)
     {'session_id': 's1', 'prompt': 'Which data'}
 
     :param most_text: characters of a text that breaks off
+    :param mark: what is written behind that text
     """
     scan, at = make_value_scanner(), skip_space(text, 0)
     found: dict[str, Any] = {}
@@ -109,7 +110,7 @@ def parse_half_object(text: str, most_text: int) -> dict[str, Any]:
                 return found
     except (*INVALID, IndexError):
         if isinstance(name, str) and text[at : at + 1] == '"':
-            found[name] = parse_half_text(text[at + 1 :])[:most_text]
+            found[name] = parse_half_text(text[at + 1 :])[:most_text] + mark
     return found
 
 

@@ -203,3 +203,10 @@ def test_undoing_an_import_of_facts_and_turns_takes_back_the_facts_alone(store: 
         other.undo.last()
         assert other.facts.count(FactFilter()) == 0
         assert [turn.content for turn in other.turns.list("default")] == ["the cache"]
+
+
+def test_what_follows_a_nul_is_kept_and_found(store: Store) -> None:
+    kept = store.turns.add("ops", "user", "the words before \0 and the zebra after it")
+    assert kept.content == "the words before  and the zebra after it"
+    assert store.db.value("SELECT substr(content, -8) FROM turns") == "after it"
+    assert [hit.turn.content for hit in store.turns.search("ops", "zebra")] == [kept.content]

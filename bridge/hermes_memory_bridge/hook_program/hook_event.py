@@ -21,7 +21,10 @@ START_SOURCES = ("startup", "resume", "clear", "compact", "fork")
 """Why a session starts; hosts have other words for the first."""
 
 MOST_TEXT = 1 << 18
-"""Characters of a message that are passed on; more is cut off at the end."""
+"""Characters of a message that are passed on; what is cut off a longer one is counted at its end."""
+
+MARK_ROOM = 100
+"""Characters of these for the line that says so."""
 
 MOST_NAME = 4_096
 """Characters of a name, a path or a reason."""
@@ -111,7 +114,7 @@ def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
     if event not in HOOK_EVENTS:
         raise ValueError(f"{str(event)[:40]!r} is no event of a hook; one of {', '.join(HOOK_EVENTS)}")
     texts = {
-        name: value[: MOST_TEXT if name == "text" else MOST_NAME]
+        name: cut_message(value) if name == "text" else value[:MOST_NAME]
         for name in TEXT_FIELDS[2:]
         if isinstance(value := said.get(name), str)
     }
@@ -127,6 +130,14 @@ def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
         capture=said.get("capture") is True,
         given=parse_given(given) if isinstance(given, dict) else None,
     )
+
+
+def cut_message(text: str) -> str:
+    """Return a message that is passed on; a longer one than `MOST_TEXT` says at its end how much is missing."""
+    if len(text) <= MOST_TEXT:
+        return text
+    most = MOST_TEXT - MARK_ROOM
+    return f"{text[:most]}\n[cut off: {len(text) - most:,} more characters were not captured]"
 
 
 def parse_given(said: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_bridge.hook_program.hook_event import MOST_PIDS, MOST_TEXT, HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.hook_event import MARK_ROOM, MOST_PIDS, MOST_TEXT, HookEvent, parse_hook_event
 from hermes_memory_bridge.hook_program.host_dialects import (
     DIALECTS,
     EVENT_NAME_KEYS,
@@ -53,7 +53,8 @@ class HostInput:
                         return whole
         except OSError:
             pass  # what was read until then
-        return parse_half_object(to_characters(self.said), MOST_TEXT)
+        mark = f"\n[cut off: {len(self.said):,} bytes of the host's input were read]"
+        return parse_half_object(to_characters(self.said), MOST_TEXT - MARK_ROOM, mark)
 
     def drain(self) -> None:
         """Read the rest of a long input and forget it, so that the host's write ends well."""
@@ -105,9 +106,12 @@ def find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
         value: Any = payload
         for name in key.split("."):
             value = value.get(name) if isinstance(value, dict) else None
-        text = to_text(value, "\n" if key not in FIELDS["folder"] else "\0")
+        if key in FIELDS["folder"]:
+            text = to_text(value, "\0").partition("\0")[0]
+        else:
+            text = to_text(value, "\n").replace("\0", "")
         if text:
-            return text.partition("\0")[0]
+            return text
     return ""
 
 
@@ -116,7 +120,7 @@ def to_text(value: Any, between: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in value[:1_000])
+        parts = (part.get("text") if isinstance(part, dict) else part for part in value)
         return between.join(part for part in parts if isinstance(part, str))
     return ""
 

@@ -168,13 +168,14 @@ class Turns:
         ['Which port does the database use?']
 
         :param role: user, assistant, system or tool
-        :param content: at most `MAX_TURN` characters; line breaks are kept
+        :param content: at most `MAX_TURN` characters; line breaks are kept, U+0000 is dropped
         :param at: when it was said, UTC milliseconds; now unless given
         :param origin: where it comes from, completed by what the session adds; the one the capture is attributed to
             unless given
         :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused; nothing was captured then
         """
         whose, who = to_theme_name(theme), Actor("session", session.name) if session else PERSON
+        content = content.replace("\0", "")  # SQLite's functions see nothing of what follows one
         said = validate_turn(PortableTurn(b"", None, role, content, 0))
         with self._intake.hold_secrets():
             admitted = self._intake.admit_turn(whose, content)

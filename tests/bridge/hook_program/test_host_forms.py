@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.hook_program.hook_event import HOOK_HOSTS, MOST_TEXT, HookEvent, parse_hook_event
+from hermes_memory_bridge.hook_program.hook_event import HOOK_HOSTS, MARK_ROOM, MOST_TEXT, HookEvent, parse_hook_event
 from hermes_memory_bridge.hook_program.host_answer import format_host_answer
 from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host
-from hermes_memory_bridge.hook_program.host_payload import HostInput, find_event_name, to_hook_event
+from hermes_memory_bridge.hook_program.host_payload import MOST_INPUT, HostInput, find_event_name, to_hook_event
 from hermes_memory_store.compact_json import parse_half_object, parse_whole_object, parse_wire_message, to_json
 from tests.bridge.hook_program.host_payloads import CASES, Case, case_id
 
@@ -115,8 +115,29 @@ def test_values_of_other_types_are_taken_as_not_said(payload: dict[str, object])
     assert event.transcript == ""
 
 
-def test_a_message_is_cut_to_its_most() -> None:
-    assert len(to_event("codex", "prompt", {"prompt": "x" * (MOST_TEXT + 9)}).text) == MOST_TEXT
+def test_a_message_that_is_too_long_says_how_much_of_it_is_missing() -> None:
+    assert to_event("codex", "prompt", {"prompt": "x" * MOST_TEXT}).text == "x" * MOST_TEXT
+    event = to_event("codex", "prompt", {"prompt": "x" * (MOST_TEXT + 9)})
+    kept, _, mark = event.text.partition("\n")
+    assert mark == f"[cut off: {MOST_TEXT + 9 - len(kept)} more characters were not captured]"
+    assert len(event.text) <= MOST_TEXT
+    assert len(kept) >= MOST_TEXT - MARK_ROOM
+    assert parse_hook_event(event.to_wire()).text == event.text
+
+
+@pytest.mark.parametrize("event", ["prompt", "turn", "compacted"])
+def test_what_follows_a_nul_is_part_of_the_message(event: str) -> None:
+    keys = {"prompt": "prompt", "turn": "last_assistant_message", "compacted": "compact_summary"}
+    said = "\0the words before\0 and\0all after\0"
+    found = to_event("claude-code", event, {"cwd": "/w", keys[event]: said})
+    assert (found.text, found.folder) == ("the words before andall after", "/w")
+    parts = to_event("claude-code", event, {keys[event]: [{"text": "one\0"}, *["more"] * 1_200, "last"]})
+    assert parts.text == "\n".join(["one", *["more"] * 1_200, "last"])
+
+
+def read_mark(size: int) -> str:
+    """What stands behind a text that breaks off."""
+    return f"\n[cut off: {size:,} bytes of the host's input were read]"
 
 
 @pytest.mark.parametrize(
@@ -132,8 +153,8 @@ def test_a_message_is_cut_to_its_most() -> None:
         (b"\xff\xfe\x00", {}),
         (b"\xef\xbb\xbf" + b'{"session_id": "s"}', {"session_id": "s"}),
         (b'{"session_id": "s"} trailing', {"session_id": "s"}),
-        (b'{"session_id": "s", "prompt": "half a mess', {"session_id": "s", "prompt": "half a mess"}),
-        (b'{"session_id": "s", "prompt": "half \\u00', {"session_id": "s", "prompt": "half "}),
+        (b'{"session_id": "s", "prompt": "half a mess', {"session_id": "s", "prompt": f"half a mess{read_mark(42)}"}),
+        (b'{"session_id": "s", "prompt": "half \\u00', {"session_id": "s", "prompt": f"half {read_mark(40)}"}),
         (b'{"session_id": "s", "list": [1, 2', {"session_id": "s"}),
         (b'{"session_id": "s", "prompt"', {"session_id": "s"}),
         (b'{"session_id": "s"; "prompt": 1}', {"session_id": "s"}),
@@ -150,7 +171,7 @@ def test_whatever_comes_in_what_is_whole_is_read(said: bytes, found: dict[str, o
 def test_of_fifty_megabytes_the_beginning_is_read() -> None:
     found = read_bytes(b'{"session_id": "s", "prompt": "' + b"x" * 50_000_000 + b'"}')
     assert found["session_id"] == "s"
-    assert found["prompt"] == "x" * MOST_TEXT
+    assert found["prompt"] == "x" * (MOST_TEXT - MARK_ROOM) + read_mark(MOST_INPUT)
 
 
 def test_a_pipe_that_stays_open_is_not_waited_for() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
+from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.model import Turn, Way
@@ -226,3 +228,18 @@ def test_links_and_devices_are_no_transcripts(allowed: Path, tmp_path: Path) -> 
             tell(places, "turn", f"a {number}", session=f"x{number}", transcript=str(path), at=round(now * 1000) + 10)
         tell(places, "end", "")
     assert not any("through a link" in text for _, text in said(allowed))
+
+
+def test_a_message_of_more_than_a_megabyte_is_read_whole_and_half_a_line_is_waited_for(tmp_path: Path) -> None:
+    path, now = tmp_path / "session.jsonl", round(time.time() * 1000)
+    text = "all of this was said; " * 60_000 + "the end\0 and what follows"
+    line = claude_line("user", text, now / 1000 - 1).encode()
+    path.write_bytes(line[:-20])
+    assert read_transcript(str(path), "claude-code", 0, now) == TranscriptPiece((), 0, True)
+    path.write_bytes(line + claude_line("assistant", "read", now / 1000 - 1).encode())
+    first = read_transcript(str(path), "claude-code", 0, now)
+    assert [message.text for message in first.messages] == [text]
+    assert "".join(split_message(to_spoken_text(text))) == text.replace("\0", "")
+    second = read_transcript(str(path), "claude-code", first.offset, now)
+    assert [message.text for message in second.messages] == ["read"]
+    assert second.is_last

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import stat
 from typing import Any
@@ -10,8 +11,13 @@ from typing import Any
 from hermes_memory_bridge.hook_service.transcripts.transcript_formats import PARSERS, TranscriptMessage
 from hermes_memory_store.frozen import dataclass
 
+log = logging.getLogger(__name__)
+
 MOST_BYTES = 1 << 20
 """Read at a time: beside other work, a longer pause of this process would be felt."""
+
+MOST_LINE_BYTES = 1 << 24
+"""Of one line, whatever is read at a time."""
 
 
 class TranscriptRefused(OSError):
@@ -30,7 +36,7 @@ class TranscriptPiece:
 
 
 def read_transcript(path: str, host: str, offset: int, until: int) -> TranscriptPiece:
-    """Read at most `MOST_BYTES` of a transcript. A line that is longer than that is passed over.
+    """Read at most `MOST_BYTES` of a transcript, or one line. One above `MOST_LINE_BYTES` is passed over, which is logged.
 
     :param offset: bytes that were read; a shorter file is read from its beginning
     :param until: UTC milliseconds; the piece ends before the first message that is newer
@@ -45,8 +51,11 @@ def read_transcript(path: str, host: str, offset: int, until: int) -> Transcript
         start = offset if offset <= found.st_size else 0
         file.seek(start)
         data = file.read(MOST_BYTES)
+        if len(data) == MOST_BYTES and b"\n" not in data:
+            data += file.readline(MOST_LINE_BYTES - MOST_BYTES)
     end = data.rfind(b"\n") + 1
-    if not end and len(data) == MOST_BYTES:
+    if not end and len(data) == MOST_LINE_BYTES:
+        log.warning("%d bytes of a line of %s were not read: it is longer than any message", len(data), path)
         return TranscriptPiece((), start + len(data), False)
     messages: list[TranscriptMessage] = []
     at = start
@@ -56,7 +65,7 @@ def read_transcript(path: str, host: str, offset: int, until: int) -> Transcript
             return TranscriptPiece(tuple(join_messages(messages)), at, True)
         at += len(line)
         messages += [message] if message is not None else []
-    return TranscriptPiece(tuple(join_messages(messages)), at, len(data) < MOST_BYTES)
+    return TranscriptPiece(tuple(join_messages(messages)), at, not end or len(data) < MOST_BYTES)
 
 
 def parse_line(host: str, line: bytes) -> TranscriptMessage | None:
