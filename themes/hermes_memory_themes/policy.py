@@ -101,6 +101,9 @@ RANGES = {
 }
 """Least and greatest value of each number."""
 
+MOST_GIVEN_TOKENS = 2_300
+"""`injection_tokens` above it count as so many: Codex shows the beginning and the end of what takes more than 2,500."""
+
 CHOICES = {
     "secrets": ("mask", "refuse", "allow"),
     "turns": ("all", "filtered", "none"),
@@ -152,7 +155,8 @@ class Policies:
             if theme == PERSONAL:  # what holds for all themes is not meant for the person's own facts
                 named = document.get("themes", {}).get(theme, {})
                 policy = replace(policy, sync=named.get("sync", False), sync_turns=named.get("sync_turns", False))
-            policy = replace(policy, languages=tuple(policy.languages))
+            tokens = min(policy.injection_tokens, MOST_GIVEN_TOKENS)
+            policy = replace(policy, languages=tuple(policy.languages), injection_tokens=tokens)
             if kind in (ThemeKind.DEFAULT, ThemeKind.THEME) or "kinds" not in document:
                 self._known[theme] = policy  # another may become the theme of a project
         return policy

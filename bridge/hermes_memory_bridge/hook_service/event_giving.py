@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_memory_bridge.hook_service.giving import Giving
+from hermes_memory_bridge.hook_service.giving import Giving, fit_givings
 from hermes_memory_bridge.hook_service.hook_moment import (
     HookMoment,
     begins_window,
@@ -34,7 +34,7 @@ for longer without them after a compression that left no trace."""
 def choose_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> list[Giving]:
     """Return what an event is answered with; nothing for events that take no answer."""
     with store.attribute(moment.find_origin(store)):  # facts of other branches are marked for who is here
-        return choose_event_givings(store, sessions, moment)
+        return fit_givings(choose_event_givings(store, sessions, moment))
 
 
 def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> list[Giving]:
@@ -76,7 +76,7 @@ def choose_prompt(store: Store, sessions: HookSessions, moment: HookMoment, know
     prompts, spent = (0, 0) if known is None else (known.prompts, known.prompt_tokens)
     left = AVERAGE_TOKENS * (prompts + 1) - spent
     touched = make_prompt_giving(store, moment.theme, moment.event.text, before, left)
-    return [giving for giving in (opening, touched) if giving is not None and giving.lines]
+    return [giving for giving in (opening, touched) if giving is not None and giving.all_lines]
 
 
 def choose_opening(

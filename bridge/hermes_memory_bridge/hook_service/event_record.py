@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hermes_memory_bridge.hook_service.giving import Giving
+from hermes_memory_bridge.hook_service.giving import Giving, fit_givings, join_givings
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment, begins_window
 from hermes_memory_bridge.hook_service.hook_sessions import HookSessions
 from hermes_memory_bridge.hook_service.host_habits import SILENT_COMPACTIONS
@@ -63,7 +63,7 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
                 event.event,
                 event.folder,
                 theme,
-                lambda: make_start_giving(store, theme, situation).text,
+                lambda: join_givings(fit_givings([make_start_giving(store, theme, situation)])),
             )
 
 
@@ -124,7 +124,7 @@ def record_givings(
     if late:
         return
     said: dict[str, Any] = {}
-    given = [giving for giving in givings if giving.lines]
+    given = [giving for giving in givings if giving.all_lines]
     if event.event == "prompt" and event.text.strip():
         spent = sum(giving.tokens for giving in given if giving.kind == "prompt" or event.host in SILENT_COMPACTIONS)
         begun = any(giving.kind == "compaction" for giving in given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_store.content_checks.intake import is_admitted
@@ -12,6 +13,8 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Uid
 from hermes_memory_store.places.place_reading import PERSONAL_TOKENS
 from hermes_memory_store.projects.branch_labels import MarkedFact
+from hermes_memory_store.quick.fact_packing import MOST_GIVEN_BYTES
+from hermes_memory_store.quick.hot_context import format_left_out
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import PERSONAL
 
@@ -24,21 +27,22 @@ class Giving:
     """`start`, `prompt`, `compaction` or `resume`."""
     facts: tuple[Fact, ...] = ()
     lines: tuple[str, ...] = ()
-    """What is told, without the fence."""
+    """What is told, those of `facts` first, without the fence and the line that counts what is left out."""
     gone: tuple[Uid, ...] = ()
     """Facts given before of which the session is told now that they do not hold."""
     reasons: GivenReasons | None = None
     """Why these facts, and why not others, where they were valued."""
+    left_out: int = 0
 
     @property
-    def text(self) -> str:
-        """The fenced text; empty when there is nothing to tell."""
-        return format_fenced_text("\n".join(self.lines)) if self.lines else ""
+    def all_lines(self) -> tuple[str, ...]:
+        """Everything told below the fence."""
+        return (*self.lines, format_left_out(self.left_out)) if self.left_out else self.lines
 
     @property
     def tokens(self) -> int:
         """What the fenced text costs."""
-        return fence_tokens() + sum(map(count_fenced_line, self.lines)) if self.lines else 0
+        return fence_tokens() + sum(map(count_fenced_line, self.all_lines)) if self.all_lines else 0
 
 
 def pack_lines(ranked: Iterable[MarkedFact], budget: int, *, reserve: int = 0) -> list[MarkedFact]:
@@ -94,5 +98,18 @@ def is_clean_verdict(verdict: str | None) -> bool:
 
 def join_givings(givings: Sequence[Giving]) -> str:
     """Return the text of several givings below one fence."""
-    lines = [line for giving in givings for line in giving.lines]
+    lines = [line for giving in givings for line in giving.all_lines]
     return format_fenced_text("\n".join(lines)) if lines else ""
+
+
+def fit_givings(givings: Sequence[Giving]) -> list[Giving]:
+    """Return givings that every host shows whole together: facts are left out from the end of the first, then of the next."""
+    fitting = list(givings)
+    for place, giving in enumerate(fitting):
+        while giving.facts and len(join_givings(fitting).encode()) > MOST_GIVEN_BYTES:
+            last = len(giving.facts) - 1
+            facts, lines = giving.facts[:last], giving.lines[:last] + giving.lines[last + 1 :]
+            reasons = giving.reasons and giving.reasons.limited_to(facts)
+            giving = replace(giving, facts=facts, lines=lines, reasons=reasons, left_out=giving.left_out + 1)
+            fitting[place] = giving
+    return fitting

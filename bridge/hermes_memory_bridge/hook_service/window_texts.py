@@ -18,10 +18,10 @@ from hermes_memory_store.context.given_reasons import FactReasons, GivenReasons
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
-from hermes_memory_store.quick.hot_context import format_left_out
 from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.store import Store
+from hermes_memory_themes.policy import MOST_GIVEN_TOKENS
 from hermes_memory_themes.theme_identity import PERSONAL
 
 COMPACTION_SHARE = 3
@@ -64,8 +64,8 @@ def list_marked_facts(store: Store, choice: StartChoice, candidates: list[StartC
 def make_start_giving(store: Store, theme: str, situation: Situation) -> Giving:
     """Return what a session is given at its start, fence and all within the theme's budget."""
     choice = choose_window_facts(store, theme, situation, store.policies.for_theme(theme).injection_tokens)
-    told = to_giving("start", list_marked_facts(store, choice, choice.given), store.injection.explain(choice))
-    return add_left_out(told, len(choice.left_out))
+    giving = to_giving("start", list_marked_facts(store, choice, choice.given), store.injection.explain(choice))
+    return replace(giving, left_out=len(choice.left_out))
 
 
 def make_compaction_giving(
@@ -76,7 +76,7 @@ def make_compaction_giving(
     :param sessions: names of the sessions that its facts were written by
     :param since: when it began, UTC milliseconds
     """
-    budget = COMPACTION_SHARE * store.policies.for_theme(theme).injection_tokens
+    budget = min(COMPACTION_SHARE * store.policies.for_theme(theme).injection_tokens, MOST_GIVEN_TOKENS)
     decided = find_session_facts(store, theme, sessions, since)
     known = {one.fact.uid for one in decided}
     choice = choose_window_facts(store, theme, situation, budget)
@@ -116,12 +116,14 @@ def make_resume_giving(store: Store, theme: str, situation: Situation, known: Ho
     since = known.given_at or known.window_at
     fresh = [fact for fact in started.facts if fact.uid not in given and fact.updated_at >= since]
     gone: list[Uid] = [uid for uid in given if uid not in standing]
-    told = pack_lines(mark_facts(store, [*changed, *fresh]), budget, reserve=count_left_out_tokens())
+    ranked = mark_facts(store, [*changed, *fresh])
+    told = pack_lines(ranked, budget, reserve=count_left_out_tokens())
     facts, lines = tuple(one.fact for one in told), [one.line for one in told]
     if gone:
         replaced = {fact.target.casefold() for fact in facts}
         lines += format_gone([now[uid] for uid in gone if uid in now], replaced, len(gone))
-    return Giving("resume", facts, tuple(lines), tuple(gone), started.reasons and started.reasons.limited_to(facts))
+    reasons = started.reasons and started.reasons.limited_to(facts)
+    return Giving("resume", facts, tuple(lines), tuple(gone), reasons, len(ranked) - len(told))
 
 
 def format_gone(former: list[Fact], replaced: Collection[str], count: int) -> list[str]:
@@ -152,10 +154,5 @@ def pack_giving(kind: str, ranked: list[MarkedFact], budget: int, reasons: Given
     told = pack_lines(ranked, budget)
     if len(told) < len(ranked):
         told = pack_lines(ranked, budget, reserve=count_left_out_tokens())
-    given = to_giving(kind, told, reasons.limited_to([one.fact for one in told]))
-    return add_left_out(given, len(ranked) - len(told))
-
-
-def add_left_out(giving: Giving, left_out: int) -> Giving:
-    """Return a giving with the line that counts what was left out."""
-    return replace(giving, lines=(*giving.lines, format_left_out(left_out))) if left_out else giving
+    giving = to_giving(kind, told, reasons.limited_to([one.fact for one in told]))
+    return replace(giving, left_out=len(ranked) - len(told))

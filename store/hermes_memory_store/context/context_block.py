@@ -18,7 +18,7 @@ from hermes_memory_store.model import ContextBlock, Fact, Session, notation_line
 from hermes_memory_store.notation import abbreviations
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import BranchLabels
-from hermes_memory_store.quick.fact_packing import LINE_TOKENS
+from hermes_memory_store.quick.fact_packing import LINE_TOKENS, MOST_GIVEN_BYTES
 from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.quick.hot_context import format_left_out
 from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice, choose_start_facts, to_given_order
@@ -113,8 +113,12 @@ class ContextBlocks:
         ]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
         spec = SPEC_REFERENCE if is_spec_known else SPEC
-        left_out = len(choice.left_out)
-        text = format_block([spec, gauge_line, ""], lines, left_out, choice.held, scopes)
+        head = [spec, gauge_line, ""]
+        text = format_block(head, lines, len(choice.left_out), choice.held, scopes)
+        while lines and len(text.encode()) > MOST_GIVEN_BYTES:
+            lines.pop()
+            choice.leave_out(chosen.pop().id)
+            text = format_block(head, lines, len(choice.left_out), choice.held, scopes)
         if record:
             self._reads.note(
                 "status",
@@ -125,7 +129,9 @@ class ContextBlocks:
                 reasons=self.explain(choice),
             )
         tokens = sum(map(count_block_part, text.split("\n\n")))
-        return ContextBlock(text, chosen, choice.tokens, tokens, left_out, gauge, scopes, marks, choice.held)
+        return ContextBlock(
+            text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held
+        )
 
     def present_situation(self, session: Session | None = None) -> Situation:
         """Return where the present call comes from, as far as it says so (`Store.attribute`)."""

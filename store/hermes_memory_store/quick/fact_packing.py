@@ -5,5 +5,9 @@ from __future__ import annotations
 LINE_TOKENS = 1
 """What the end of a line costs."""
 
+MOST_GIVEN_BYTES = 9_000
+"""What one text may take, whatever the policy says: Claude Code replaces a hook's context above 10,000 characters with a preview,
+and Codex counts four bytes a token."""
+
 BINDING = {kind: rank for rank, kind in enumerate("CDV?✓~")}
 """Rank of a fact's type, most binding first, as `FactType` lists them."""

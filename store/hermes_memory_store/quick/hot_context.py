@@ -10,6 +10,7 @@ from time import time
 
 from hermes_memory_store.places import known_folder, place_queries, place_reading
 from hermes_memory_store.quick import fenced_text, store_reading
+from hermes_memory_store.quick.fact_packing import MOST_GIVEN_BYTES
 from hermes_memory_store.quick.start_choice import USES, choose_start_facts
 from hermes_memory_store.quick.start_situation import find_situation
 
@@ -110,7 +111,8 @@ def read_hot_context(
         policy = to_quick_policy(policies, name)
         return read_theme_context(ask, name, policy.injection_tokens if budget is None else budget, folder, policy)
 
-    return store_reading.read_store(store_path, read)
+    found = store_reading.read_store(store_path, read)
+    return None if found is None else found.within_bytes(MOST_GIVEN_BYTES)
 
 
 def to_ask(conn: _sqlite3.Connection) -> Ask:

@@ -143,6 +143,13 @@ class StartChoice:
         self.tokens = tokens
         self.held = sum(place.is_held for place in places.values())
 
+    def leave_out(self, key: int) -> None:
+        """Leave out a fact that was to be given."""
+        left_out = next(one for one in self.given if one.key == key)
+        self.given.remove(left_out)
+        self.left_out.insert(0, left_out)
+        self.tokens -= left_out.cost
+
 
 def choose_start_facts(
     ask: Ask,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.hook_service.giving import Giving
+from hermes_memory_bridge.hook_service.giving import Giving, join_givings
 from hermes_memory_bridge.hook_service.prompt_matching import find_message_facts
 from hermes_memory_store.model import Tier
 from hermes_memory_store.notation.token_count import count_tokens
@@ -78,4 +78,4 @@ def test_what_is_quarantined_or_purged_is_not_given(shop: Store, db: Path) -> No
 def test_a_message_in_an_empty_memory_touches_nothing(db: Path) -> None:
     with Store.open(db) as store:
         assert find_message_facts(store, "default", "which db port?") == []
-    assert Giving("prompt").text == ""
+    assert join_givings([Giving("prompt")]) == ""
