@@ -482,7 +482,13 @@ def find_turn_rule(content: str) -> str | None:
 
 def is_held_by(verdict: str | None, rule: str) -> bool:
     """Check whether a text that this rule matches must wait: nobody has let it in before."""
-    return verdict is None or not is_admitted(verdict) or verdict.partition(":")[2] != rule
+    return verdict is None or not is_admitted(verdict) or not split_rule(rule) <= split_rule(verdict.partition(":")[2])
+
+
+def split_rule(rule: str) -> set[str]:
+    """Return the findings that a rule names: each of several orders; a score is one, whatever signals explain it."""
+    check, _, names = rule.partition(":")
+    return {check} if check == "score" else {f"{check}:{name}" for name in names.split("+")}
 
 
 def is_admitted(verdict: str) -> bool:

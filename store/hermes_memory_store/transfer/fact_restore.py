@@ -177,13 +177,15 @@ class Restorer:
         fact = replace(
             fact, said=admission.facts[0].said, actor=Actor(fact.actor.kind, to_listed_name(fact.actor.name))
         )
-        if fact.cooled_by is not None:
-            fact = replace(fact, cooled_by=to_listed_name(fact.cooled_by))
-        if admission.suspicion is None or fact.tier in (Tier.SUPERSEDED, Tier.QUARANTINED):
-            return fact
+        rule = admission.suspicion and admission.suspicion.rule
+        if fact.tier is Tier.QUARANTINED:
+            rule = rule or fact.verdict
+        elif fact.tier is Tier.SUPERSEDED:
+            rule = None
+        if rule is None:
+            return fact if fact.cooled_by is None else replace(fact, cooled_by=to_listed_name(fact.cooled_by))
         self.waiting += 1
-        why = f"{QUARANTINE_PREFIX}{admission.suspicion.rule}"
-        return replace(fact, tier=Tier.QUARANTINED, cooled_by=why, pinned=False)
+        return replace(fact, tier=Tier.QUARANTINED, cooled_by=f"{QUARANTINE_PREFIX}{rule}", pinned=False)
 
     def _take_turn(
         self, change: BatchMutation, theme_id: int, turn: PortableTurn, admitted: AdmittedTurn

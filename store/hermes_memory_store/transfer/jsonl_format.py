@@ -15,9 +15,10 @@ from typing import Any
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.content_checks.intake import APPROVED
 from hermes_memory_store.conversations.turn_rows import PortableTurn, validate_turn
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import IMPORT, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
+from hermes_memory_store.model import IMPORT, PERSON, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.rows.origin_rows import PortableOrigin, parse_portable_origin
 from hermes_memory_store.store import Store
@@ -99,8 +100,8 @@ class PortableFact:
     """What the content checks of its store found in it, and what was decided."""
 
 
-VERDICT = re.compile(r"(?:approved:|allowed:)?[a-z][a-z0-9_.-]{0,63}")
-"""A verdict names a rule and says nothing else."""
+VERDICT = re.compile(r"[a-z][a-z0-9_.:+-]{0,499}")
+"""A verdict names rules, with what was decided about them, and says nothing else: `approved:order:hide+pay`."""
 
 PortableItem = PortableScope | PortableFact | PortableTurn | None
 """What a line says; None for one that only describes the file."""
@@ -216,9 +217,19 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
             "cooled_by": cooled_by,
             "reads": times or 0,
             "read_at": None if read is None else format_iso_time(read),
-            **origins.words(*row[16:]),
+            **origins.words(
+                *row[16:18], row[18] or (find_own_verdict(target, content) if actor == PERSON.kind else None)
+            ),
         }
     )
+
+
+def find_own_verdict(target: str, content: str) -> str | None:
+    """Return the verdict on what a person wrote, of whom the check that scores asks nothing; other stores cannot know that."""
+    from hermes_memory_store.content_checks.scoring.score_check import find_scored_suspicion  # compiles patterns
+
+    suspicion = find_scored_suspicion(target, content)
+    return None if suspicion is None else APPROVED + suspicion.rule
 
 
 def turn_jsonl_lines(reader: Store, theme_id: int, words: OriginWords) -> Iterator[str]:
@@ -381,7 +392,7 @@ class LineReader:
         if self._words.get("verdict") is None:
             return None
         if VERDICT.fullmatch(self._text("verdict")) is None:
-            raise self._wrong("verdict", "the name of a rule, after `approved:` or `allowed:` where it was let in")
+            raise self._wrong("verdict", "names of rules, after `approved:` or `allowed:` where it was let in")
         return self._text("verdict")
 
     def _actor(self) -> Actor:
