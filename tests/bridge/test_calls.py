@@ -370,3 +370,17 @@ def test_many_threads_may_note_at_once() -> None:
         thread.join()
     assert [call.number for call in log.since(0)] == list(range(1, 4001))
     assert log.session_counts("default", "a").calls == 4000
+
+
+def test_a_purged_fact_is_told_no_more_by_the_calls_that_wrote_or_found_it(db: Path) -> None:
+    with bridge(db) as places, dial(places) as agent:
+        greeted(agent, theme="ours")
+        exchange(agent, message(1, "memory_write", {"content": "V[anna.kowalska]: has morbus crohn"}))
+        exchange(agent, message(2, "memory_search", {"query": "what has kowalska"}))
+        exchange(agent, message(3, "memory_write", {"content": "V[port]: 5432"}))
+        with Store.open(db) as store:  # another program purges it
+            (fact,) = store.search.find("ours", "kowalska").facts
+            store.purge.execute_facts(fact.uid)
+        written, found, other = calls_of(places)
+        assert (written["about"], found["about"]) == ("(purged)", "(purged)")
+        assert other["about"] == "V[port]: 5432"

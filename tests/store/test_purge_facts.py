@@ -330,3 +330,68 @@ def test_a_fact_that_another_program_purges_while_it_is_read_is_unknown(store: S
         store.db.conn.set_trace_callback(purge)
         with pytest.raises(errors.UnknownFact):
             store.facts.get(uid)
+
+
+TARGET = "anna.kowalska.diagnosis"
+
+
+def test_a_purge_takes_a_target_with_it_that_no_other_fact_has(store: Store, agent: Session, path: Path) -> None:
+    fact = store.facts.write(THEME, f"V[{TARGET}]: since 2024", session=agent).fact
+    other = store.facts.write(THEME, "V[port]: 5432", session=agent).fact
+    data = {"uid": fact.uid, "fact": {"target": TARGET, "content": "since 2024"}}
+    store.idempotency_keys.save_answer(THEME, "call-1", json.dumps({"text": "stored", "data": data}))
+    listed = f"2 facts\nV[{TARGET}]: since 2024\nV[port]: 5432"
+    store.idempotency_keys.save_answer(THEME, "call-2", json.dumps({"text": listed}))
+    store.reads.note("search", THEME, [fact, other], session=agent, why="what has kowalska")
+    store.reads.note("search", THEME, [other], session=agent, why=f"where is {TARGET} kept")
+    store.reads.note("search", THEME, [other], session=agent, why="which port")
+    store.reads.flush()
+    backup.create_backup(store, path.with_name("copy.bak"))
+    assert len(holders(path.parent, "kowalska")) >= 2
+
+    planned = store.purge.preview_facts(fact.uid)
+    plan = store.purge.execute_facts(fact.uid)
+
+    assert plan == planned
+    assert (plan.records, plan.lasting, plan.unreached) == (4, (), ())
+    assert holders(path.parent, "kowalska") == []
+    assert json.loads(store.idempotency_keys.find_answer(THEME, "call-2") or "") == {
+        "text": "2 facts\n(purged)\nV[port]: 5432"
+    }
+    assert store.db.rows("SELECT why FROM injections ORDER BY id") == [(None,), (None,), ("which port",)]
+
+
+def test_a_target_that_another_fact_has_stays(store: Store, agent: Session) -> None:
+    fact = store.facts.write(THEME, f"V[{TARGET}]: since 2024", session=agent).fact
+    store.facts.write(THEME, f"D[{TARGET}]: ask the ward", session=agent)
+    store.idempotency_keys.save_answer(THEME, "call-1", json.dumps({"text": f"stored {TARGET}"}))
+    store.purge.execute_facts(fact.uid)
+    assert TARGET in (store.idempotency_keys.find_answer(THEME, "call-1") or "")
+
+
+def test_a_name_that_holds_the_target_is_said_to_stay(store: Store) -> None:
+    fact = store.facts.write(THEME, f"V[{TARGET}]: since 2024", scope=TARGET).fact
+    store.facts.write(THEME, "V[port]: 5432", scope=TARGET)
+    assert store.purge.execute_facts(fact.uid).lasting == ("the label of a scope",)
+
+
+def test_a_question_that_is_noted_after_the_purge_of_what_it_found_is_not_kept(store: Store, path: Path) -> None:
+    fact = store.facts.write(THEME, f"V[{TARGET}]: since 2024").fact
+    with Store.open(path, clock=store.clock) as elsewhere:
+        elsewhere.reads.note("search", THEME, [fact], why="what has kowalska")
+        store.purge.execute_facts(fact.uid)
+        elsewhere.reads.flush()
+    assert store.db.rows("SELECT why FROM injections") == [(None,)]
+    assert holders(path.parent, "kowalska") == []
+
+
+def test_a_purge_by_a_teammate_reaches_answers_and_questions_too(store: Store, path: Path) -> None:
+    fact = store.facts.write(THEME, f"V[{TARGET}]: since 2024").fact
+    store.idempotency_keys.save_answer(THEME, "call-1", json.dumps({"uid": fact.uid, "target": TARGET}))
+    store.reads.note("search", THEME, [fact], why="what has kowalska")
+    store.reads.flush()
+    with store.db.write_transaction() as conn:
+        key = bytes.fromhex(fact.uid.replace("-", ""))
+        store.purge.erase_within(conn, store.names.theme(THEME), [key], Actor("sync"))
+    store.purge.finish([key])
+    assert holders(path.parent, "kowalska") == []

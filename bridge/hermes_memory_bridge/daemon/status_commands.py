@@ -74,8 +74,10 @@ class StatusCommands:
             session = await self._find_session_name(theme, session)
         found = self.worker.calls.since(since, theme=theme, session=session, limit=limit)
         last = self.worker.calls.last  # before anything is awaited: none is noted in between
+        named = [*{uid for call in found for uid in call.uids}]
+        erased = await self.worker.read(lambda store: store.facts.find_purged(named))
         # Beside the loop: each is looked through for secrets.
-        told = await asyncio.to_thread(lambda: [call.as_dict() for call in found])
+        told = await asyncio.to_thread(lambda: [call.as_dict(erased) for call in found])
         return {"calls": told, "last": last}
 
     async def _find_session_name(self, theme: str | None, session: str) -> str:

@@ -5,8 +5,10 @@ Logging a call takes microseconds. Its subject is checked for secrets when it is
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Set
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.content_checks.secrets import find_secrets
 from hermes_memory_store.content_checks.spans import replace_text_spans
+from hermes_memory_store.rows.origin_rows import ERASED
 from hermes_memory_store.safe_text import to_printable
 
 if TYPE_CHECKING:
@@ -42,6 +45,8 @@ MOST_NUMBER = 10**18
 HIDDEN = "‹secret›"
 
 MINUTE_S = 60
+
+UID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,17 @@ class CallRecord:
     hits: int | None
     """Number of facts or turns returned; None for a tool that returns none."""
     ms: float
+    uids: frozenset[str]
+    """Of all that its result names."""
 
-    def about(self) -> str | None:
-        """Return the query, notation or scope that was given; never a secret."""
-        return None if self.subject is None else self.subject.to_display_text()
+    def about(self, erased: Set[str] = frozenset()) -> str | None:
+        """Return the query, notation or scope that was given; never a secret, nor what belongs to an erased fact."""
+        if self.subject is None or self.uids & erased:
+            return None if self.subject is None else ERASED
+        return self.subject.to_display_text()
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the call as a JSON object."""
+    def as_dict(self, erased: Set[str] = frozenset()) -> dict[str, Any]:
+        """Return the call as a JSON object. :param erased: uids of facts that were erased since"""
         return {
             "number": self.number,
             "at": self.at,
@@ -98,7 +107,7 @@ class CallRecord:
             "title": self.title,
             "client": self.client,
             "tool": self.tool,
-            "about": self.about(),
+            "about": self.about(erased),
             "outcome": self.outcome,
             "hits": self.hits,
             "ms": self.ms,
@@ -196,6 +205,7 @@ class CallLog:
                     outcome,
                     count_hits(data),
                     round(seconds * 1000, 3),
+                    frozenset(UID.findall(str(data))),
                 )
             )
             tally = self._tallies.get((theme, session))

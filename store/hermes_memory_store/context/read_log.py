@@ -269,6 +269,9 @@ class ReadLog:
                 if theme_id is None:
                     continue
                 why = note.why and to_masked_name(note.why)
+                purged = f"SELECT 1 FROM tombstones WHERE uid IN ({', '.join('?' * len(note.fact_uids))})"
+                if why and conn.execute(purged, [uids.parse_uid(uid) for uid in note.fact_uids]).fetchone():
+                    why = None  # a fact that it found was purged since: the question goes with it
                 conn.execute(
                     "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts, reasons) VALUES (?1, ?2,"
                     " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7, ?8)",

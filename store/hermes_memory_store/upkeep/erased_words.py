@@ -34,7 +34,9 @@ VERSIONS = "SELECT before, after FROM journal WHERE uid = ? AND entity = 'fact' 
 
 PRESENT = "SELECT type, target, content FROM facts WHERE uid = ?"
 
-QUESTIONS = "SELECT id, why FROM injections WHERE why IS NOT NULL"
+TARGETS = "SELECT lower(hex(uid)), target FROM facts"
+
+QUESTIONS = "SELECT id, why, facts FROM injections WHERE why IS NOT NULL"
 
 ANSWERS = "SELECT key, answer FROM calls"
 
@@ -145,6 +147,7 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
 
     The records stay: a call that is repeated must still find that it was answered.
     """
+    words = add_lone_targets(conn, words)
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     found = 0
     for table, select, erase in RECORDS:
@@ -155,15 +158,32 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
 
 def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """Count what `erase_from_records` would change."""
+    words = add_lone_targets(conn, words)
     held = sum(any(text and words.phrases.is_in(text) for text in texts) for texts in conn.execute(ORIGINS))
-    asked = sum(words.phrases.is_in(why) for _, why in conn.execute(QUESTIONS))
+    asked = sum(is_question_erased(words, *row) for _, *row in conn.execute(QUESTIONS))
     answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
     return int(held + asked + answered)
 
 
-def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str]]) -> int:
-    """Take the question out of records that hold the words."""
-    held = [(key,) for key, why in rows if words.phrases.is_in(why)]
+def add_lone_targets(conn: sqlite3.Connection, words: ErasedWords) -> ErasedWords:
+    """Add the targets that go with the facts since no other fact has them; one ordinary word is looked for in their own alone."""
+    targets: dict[bool, set[str]] = {True: set(), False: set()}
+    names = {uid.replace("-", "") for uid in words.uids}
+    for uid, target in conn.execute(TARGETS):
+        targets[uid in names].add(fold_phrase(target))
+    lone = targets[True] - targets[False]
+    parted = [target for target in lone if is_distinctive(target) or not target.isalnum()]
+    return ErasedWords(words.uids, words.contents | PhraseSet(lone), words.phrases | PhraseSet(parted))
+
+
+def is_question_erased(words: ErasedWords, why: str, facts: str) -> bool:
+    """Check whether a question holds the words or has found the facts: a part of their words did."""
+    return not words.uids.isdisjoint(json.loads(facts)) or words.phrases.is_in(why)
+
+
+def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str, str]]) -> int:
+    """Take the question out of records that hold the words or have found the facts."""
+    held = [(key,) for key, *row in rows if is_question_erased(words, *row)]
     conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", held)
     return len(held)
 
@@ -191,6 +211,7 @@ def erase_branch_names(
 
 def find_lasting_names(conn: sqlite3.Connection, words: ErasedWords) -> list[str]:
     """Find which kinds of names hold the words, and keep them: a sentence says it, never the name."""
+    words = add_lone_targets(conn, words)
     return [
         what for what, sql in LASTING_NAMES.items() if any(words.phrases.is_in(name) for (name,) in conn.execute(sql))
     ]
@@ -216,7 +237,7 @@ def clean_answer(answer: str, words: ErasedWords) -> str:
 
 
 def clean_value(value: Any, holds: Callable[[str], bool], names: Collection[str]) -> Any:
-    """Return a JSON value with each text that holds the words replaced. JSON inside a text is looked into."""
+    """Return a JSON value with each line of a text that holds the words replaced. JSON inside a text is looked into."""
     if isinstance(value, dict):
         return {key: clean_value(one, holds, names) for key, one in value.items()}
     if isinstance(value, list):
@@ -226,7 +247,8 @@ def clean_value(value: Any, holds: Callable[[str], bool], names: Collection[str]
     try:
         inner = json.loads(value)
     except ValueError:
-        return ERASED
+        inner = None
     if not isinstance(inner, dict | list):
-        return ERASED
+        lines = "\n".join(ERASED if holds(line) else line for line in value.split("\n"))
+        return ERASED if holds(lines) else lines
     return json.dumps(clean_value(inner, holds, names), ensure_ascii=False)
