@@ -200,6 +200,7 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     _, uid, label, kind, target, content, tier, pinned, actor, name, created, updated, link, cooled_by, times, read = (
         row[:16]
     )
+    verdict = row[18] or (find_own_verdict(target, content) if actor == PERSON.kind else None)
     return to_compact_json(
         {
             "kind": "fact",
@@ -217,9 +218,7 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
             "cooled_by": cooled_by,
             "reads": times or 0,
             "read_at": None if read is None else format_iso_time(read),
-            **origins.words(
-                *row[16:18], row[18] or (find_own_verdict(target, content) if actor == PERSON.kind else None)
-            ),
+            **origins.words(row[16], row[17], verdict),
         }
     )
 
