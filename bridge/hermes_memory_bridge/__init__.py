@@ -5,6 +5,13 @@ package `protocol` imports the SDK. Each package says what it may import; pyproj
 `tools/__init__.py` first for what an agent can do, `toolkit/connection.py` for how a connection is bound to a theme.
 """
 
+import sys
+
+if sys.orig_argv[1:3] == ["-m", __name__] and not (
+    sys.flags.safe_path or __file__.startswith(f"{sys.path[0]}/{__name__}/")
+):
+    del sys.path[0]  # the working folder: an entry that an older version wrote puts it first
+
 from hermes_memory_bridge.version import __version__
 
 TYPE_CHECKING = False

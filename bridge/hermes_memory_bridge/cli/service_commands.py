@@ -110,7 +110,7 @@ def start_bridge(options: ServeOptions) -> int:
     if running is not None and not running["stopping"] and not is_older(running.get("version"), __version__):
         print(f"process {running['pid']} serves {paths.store} already")
         return 0
-    command = [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", paths.store]
+    command = [sys.executable, "-P", "-m", "hermes_memory_bridge", "serve", "--db", paths.store]
     for name in ("tcp", "heartbeat", "timeout", "log_level", "linger"):
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]

@@ -97,6 +97,7 @@ def run_daemon_process(options: ServeOptions) -> int:
     import gc
 
     gc.disable()  # importing makes much and drops little; collecting meanwhile costs a fifth of the start
+    import os
     from pathlib import Path
 
     from hermes_memory_bridge.access.gate import STRICT_LIMITS, ClientLimits
@@ -109,6 +110,9 @@ def run_daemon_process(options: ServeOptions) -> int:
     gc.enable()
     paths = BridgePaths.of(options.db)
     paths.make_folder()
+    if home := os.environ.get("HERMES_HOME", "").strip():
+        os.environ["HERMES_HOME"] = str(Path(home).expanduser().absolute())
+    os.chdir(paths.folder)  # the folder of whoever started it is no business of one that serves everybody
     options = inherit_options(options, find_older_options(paths))
     level = (options.log_level or "info").lower()
     if level not in LOG_LEVELS:

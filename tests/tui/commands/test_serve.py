@@ -185,7 +185,8 @@ def test_the_command_of_a_page_is_quoted() -> None:
     said = shlex.split(web_server.page_command(Path("/a b/'$(x)`y`\n;z.db"), "it-s", read_only=True))
 
     words = ["--db", "/a b/'$(x)`y`\n;z.db", "--theme", "it-s", "--read-only"]
-    assert said == ["exec", sys.executable, "-P", "-m", "hermes_memory_tui", *words]
+    assert said[:2] == ["export", "PYTHONPATH=;"]
+    assert said[2:] == ["exec", sys.executable, "-P", "-m", "hermes_memory_tui", *words]
 
 
 @installed

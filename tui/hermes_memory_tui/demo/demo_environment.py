@@ -26,6 +26,7 @@ from typing import Any, Self
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_tui.app import ENDING
 from hermes_memory_tui.demo import demo_home, demo_jobs
 from hermes_memory_tui.system import inspector_settings
@@ -174,6 +175,7 @@ class DemoEnvironment:
             "HERMES_MEMORY_SECRETS": "file",
             "HERMES_MEMORY_LINGER": LINGER_S,
             "PYTHONSAFEPATH": "1",
+            "PYTHONPATH": to_isolated_environment().get("PYTHONPATH", ""),
         }
 
     def _start_agent(self, theme: str, name: str) -> None:
@@ -186,6 +188,7 @@ class DemoEnvironment:
                     stdin=subprocess.PIPE,
                     stdout=self._pipe[1] if self.listening else subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
+                    cwd=self.home,
                     process_group=0,
                 )
             )
@@ -200,6 +203,7 @@ class DemoEnvironment:
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
+                    cwd=self.home,
                     process_group=0,
                 )
             )

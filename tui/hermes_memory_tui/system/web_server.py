@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade
 from hermes_memory_store.installation import to_install_command
+from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_store.store import Store, is_store_missing
 
 if TYPE_CHECKING:
@@ -77,14 +78,12 @@ def check_store_opens(path: Path, read_only: bool) -> None:
 
 
 def page_command(path: Path, theme: str | None, read_only: bool) -> str:
-    """Return the shell command of one page; it replaces the shell.
-
-    `-P`: nothing is imported from the current folder.
-    """
+    """Return the shell command of one page; it replaces the shell, and imports nothing from the current folder."""
+    path_entries = to_isolated_environment().get("PYTHONPATH", "")
     words = [sys.executable, "-P", "-m", "hermes_memory_tui", "--db", str(path.absolute())]
     words += ["--theme", theme] if theme is not None else []
     words += ["--read-only"] if read_only else []
-    return f"exec {shlex.join(words)}"
+    return f"export PYTHONPATH={shlex.quote(path_entries)}; exec {shlex.join(words)}"
 
 
 def bind_loopback(port: int) -> socket.socket:

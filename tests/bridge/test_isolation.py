@@ -1,0 +1,261 @@
+"""A repository never runs its code: whatever is started in it imports nothing that lies there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.provider.bridge_line import BridgeStarter
+from hermes_memory_bridge.provider.provider_settings import load_provider_settings
+from hermes_memory_store import own_process
+from hermes_memory_tui.system import web_server
+from tests.bridge.running import INITIALIZE, INITIALIZED, PATIENCE_S, until
+
+PACKAGES = ("hermes_memory_themes", "hermes_memory_store", "hermes_memory_bridge", "hermes_memory_tui")
+
+HOSTILE = """
+import os
+with open({mark!r}, "a") as file:
+    file.write(__name__ + os.linesep)
+raise ImportError("a repository was imported")
+"""
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_status", "arguments": {}}}
+
+CLIENT = """
+from hermes_memory_bridge import MemoryClient
+with MemoryClient() as client:
+    print(client.status())
+"""
+
+HOOK_INPUT = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
+
+
+def importable_names() -> set[str]:
+    """Every top-level name that a program of ours could import, our own packages with them."""
+    return {
+        *(name for name in sys.stdlib_module_names if name not in sys.builtin_module_names),
+        *(name for name in packages_distributions() if name.isidentifier()),
+        *PACKAGES,
+        "sitecustomize",
+        "usercustomize",
+    }
+
+
+class Repository:
+    """A repository that holds a module of every name, and a home of a person who works in it."""
+
+    def __init__(self, folder: Path, names: set[str]) -> None:
+        self.mark = folder / "ran"
+        self.home = folder / "home"
+        self.home.mkdir()
+        self.folder = folder / "repository"
+        self.folder.mkdir()
+        text = HOSTILE.format(mark=str(self.mark))
+        for name in names:
+            if name in PACKAGES:
+                (self.folder / name).mkdir()
+                (self.folder / name / "__init__.py").write_text(text)
+            else:
+                (self.folder / f"{name}.py").write_text(text)
+        self.store = self.home / "memory.db"
+
+    @property
+    def ran(self) -> list[str]:
+        """The modules that were executed."""
+        return self.mark.read_text().split() if self.mark.exists() else []
+
+    def environ(self, path: str | None = None) -> dict[str, str]:
+        """The environment of what is started there. :param path: its `PYTHONPATH`"""
+        named = {"HOME": self.home, "HERMES_HOME": self.home, "HERMES_MEMORY_DB": self.store, "PIP_NO_INDEX": "1"}
+        environ = os.environ | {name: str(value) for name, value in named.items()} | {"HERMES_MEMORY_LINGER": "0.1"}
+        environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+        environ.pop("PYTHONPATH", None)
+        return environ if path is None else environ | {"PYTHONPATH": path}
+
+    def run(self, *words: str, said: str = "", path: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command in the repository."""
+        return subprocess.run(
+            words,
+            input=said,
+            cwd=self.folder,
+            env=self.environ(path),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    def program(self, name: str, *words: str) -> list[str]:
+        """An installed program, isolated itself: what is tested is what it starts."""
+        return [sys.executable, "-EP", str(Path(sys.executable).with_name(name)), *words]
+
+    def ask_status(self, *command: str, path: str | None = None) -> str:
+        """What an agent is told by a shim that a host starts in the repository."""
+        with subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.folder,
+            env=self.environ(path),
+        ) as shim:
+            assert shim.stdin is not None
+            assert shim.stdout is not None
+            assert shim.stderr is not None
+            shim.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in (INITIALIZE, INITIALIZED, CALL)))
+            shim.stdin.flush()
+            for line in shim.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == CALL["id"]:
+                    shim.stdin.close()
+                    return str(answer["result"]["content"][0]["text"])
+            raise AssertionError(shim.stderr.read().decode())
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[Repository]:
+    made = Repository(tmp_path, importable_names())
+    yield made
+    subprocess.run(made.program("hermes-memory-bridge", "stop"), env=made.environ(), capture_output=True, check=False)
+
+
+PATHS = (None, ":", ".", "{folder}")
+"""What `PYTHONPATH` may be where a host was started: shells leave empty entries, editors name the folder."""
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_shim_in_a_repository_starts_a_bridge_that_imports_nothing_of_it(
+    repository: Repository, path: str | None
+) -> None:
+    path = path and path.format(folder=repository.folder)
+    assert "MEMORY" in repository.ask_status(*repository.program("hermes-memory-bridge"), path=path)
+    assert repository.ran == []
+
+
+def test_a_bridge_that_an_agent_started_does_not_stay_in_its_folder(repository: Repository) -> None:
+    repository.run(*repository.program("hermes-memory-bridge", "start"))
+    process = int(Path(BridgePaths.of(repository.store).pid).read_text())
+    assert os.path.samefile(f"/proc/{process}/cwd", BridgePaths.of(repository.store).folder)
+
+
+@pytest.mark.parametrize("path", [None, ":"])
+def test_commands_and_a_client_in_a_repository_import_nothing_of_it(
+    repository: Repository, tmp_path: Path, path: str | None
+) -> None:
+    for words in (["start"], ["restart"], ["stop"]):
+        ended = repository.run(*repository.program("hermes-memory-bridge", *words), path=path)
+        assert ended.returncode == 0, ended.stderr
+    script = tmp_path / "home" / "client.py"
+    script.write_text(CLIENT)
+    ended = repository.run(sys.executable, "-EP", str(script), path=path)
+    assert "MEMORY" in ended.stdout, ended.stderr
+    assert repository.ran == []
+
+
+def test_a_hook_in_a_repository_starts_a_bridge_that_imports_nothing_of_it(repository: Repository) -> None:
+    repository.run(*repository.program("hermes-memory-tui", "write", "V[port]: 5432"))
+    said = json.dumps(HOOK_INPUT | {"cwd": str(repository.folder)})
+    repository.run(*repository.program("hermes-memory-hook", "claude-code", "start"), said=said, path=":")
+    until(lambda: Path(BridgePaths.of(repository.store).pid).exists(), "the bridge")
+    assert "MEMORY" in repository.ask_status(*repository.program("hermes-memory-bridge"))
+    assert repository.ran == []
+
+
+def test_a_provider_in_a_repository_starts_a_bridge_that_imports_nothing_of_it(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in repository.environ(":").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(repository.folder)
+    starter = BridgeStarter(str(repository.store), load_provider_settings(str(repository.home)).command)
+    assert starter.start()
+    until(lambda: Path(BridgePaths.of(repository.store).pid).exists(), "the bridge")
+    assert starter.process is not None
+    starter.process.wait(PATIENCE_S)
+    assert repository.ran == []
+
+
+def test_pip_in_a_repository_imports_nothing_of_it(repository: Repository) -> None:
+    ended = repository.run(
+        *repository.program("hermes-memory-bridge", "embedding", "install", "all-MiniLM-L6-v2", "--yes"), path=":"
+    )
+    assert "could not be fetched (ERROR: Could not find a version" in ended.stdout + ended.stderr
+    assert repository.ran == []
+
+
+def test_a_page_of_the_inspector_in_a_repository_imports_nothing_of_it(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", ":")
+    page = web_server.page_command(repository.store, None, False)
+    ended = repository.run("sh", "-c", f"{page} write 'V[port]: 5432'", path=":")
+    assert ended.returncode == 0, ended.stderr
+    assert repository.ran == []
+
+
+def test_the_demo_in_a_repository_imports_nothing_of_it(repository: Repository) -> None:
+    words = ["demo", "--no-inspector", "--agents", "2", "--seconds", "1"]
+    ended = repository.run(*repository.program("hermes-memory-tui", *words), path=":")
+    assert "memory_" in ended.stdout, ended.stderr
+    assert "second machine" not in ended.stderr
+    assert repository.ran == []
+
+
+def test_torture_in_a_repository_imports_nothing_of_it_and_passes(repository: Repository, tmp_path: Path) -> None:
+    (tmp_path / "tried").mkdir()
+    words = ["doctor", "--torture", str(tmp_path / "tried"), "--seconds", "1", "--json"]
+    ended = repository.run(*repository.program("hermes-memory-tui", *words), path=":")
+    assert json.loads(ended.stdout)["ok"], ended.stdout
+    assert repository.ran == []
+
+
+def test_torture_whose_writers_cannot_run_fails_and_prints_its_document(tmp_path: Path) -> None:
+    (tmp_path / "libraries").mkdir()
+    (tmp_path / "libraries" / "resource.py").write_text("raise ImportError('shadowed')")  # the writers alone import it
+    (tmp_path / "tried").mkdir()
+    command = [sys.executable, "-m", "hermes_memory_tui", "doctor", "--torture", str(tmp_path / "tried"), "--json"]
+    environ = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path / "libraries")}
+    ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "shadowed" in ended.stderr
+    failed = [one["name"] for one in json.loads(ended.stdout)["tries"] if not one["ok"]]
+    assert failed == ["kill -9", "power cut", "full disk", "lock storm"]
+    assert list((tmp_path / "tried").iterdir()) == []
+
+
+def test_an_entry_of_an_older_version_imports_nothing_of_a_repository_once_our_code_runs(tmp_path: Path) -> None:
+    code = "import runpy, sys; print(*sys.modules)"
+    first = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    repository = Repository(tmp_path, importable_names() - {"hermes_memory_bridge", *first})
+    old = [sys.executable, "-m", "hermes_memory_bridge"]
+    assert "MEMORY" in repository.ask_status(*old)
+    assert repository.ran == []
+
+
+def test_absolute_entries_by_which_the_package_may_be_found_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repository" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "repository" / "deep")
+    own = Path(own_process.__file__).parent.parent
+    inside = [tmp_path / "repository", tmp_path / "repository" / "deep" / "lib"]
+    entries = ["", ".", "lib", *map(str, inside), str(tmp_path / "libraries"), str(own)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(entries))
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", "cache")
+    environ = own_process.to_isolated_environment()
+    assert environ["PYTHONPATH"].split(os.pathsep) == [str(tmp_path / "libraries"), str(own)]
+    assert "PYTHONPYCACHEPREFIX" not in environ
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert str(tmp_path / "libraries") in own_process.to_isolated_environment()["PYTHONPATH"]
