@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
+from hermes_memory_store.content_checks.required_words import WordIndex
 from hermes_memory_store.model import Suspicion
 
 if TYPE_CHECKING:
@@ -18,51 +18,38 @@ SEPARATORS = re.compile(r"[-_.]+")
 
 
 @cache
-def load_compiled_rules() -> tuple[tuple[InjectionRule, re.Pattern[str]], ...]:
-    """Return the rules, imported and compiled at the first write."""
+def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
+    """Return the hints of all rules, imported at the first write, and the places of the rules that have them."""
     from hermes_memory_store.content_checks.injection_rules import RULES
 
-    return tuple((rule, re.compile("|".join(f"(?:{p})" for p in rule.patterns))) for rule in RULES)
+    hints = {hint for rule in RULES for hint in rule.hints}
+    return WordIndex(hints), {
+        hint: frozenset(place for place, rule in enumerate(RULES) if hint in rule.hints) for hint in hints
+    }
 
 
 @cache
-def load_rule_hints() -> tuple[re.Pattern[str], dict[str, frozenset[int]]]:
-    """Return a pattern for the hints of all rules, and whose rules these are.
+def load_hinted_rule(place: int) -> tuple[InjectionRule, re.Pattern[str]]:
+    """Return a rule, compiled for the first text that has a hint of it."""
+    from hermes_memory_store.content_checks.injection_rules import RULES
 
-    Most texts have none, and one search finds that out; searching for some two hundred in turn took most of the check's
-    time.
-    """
-    rules = [rule for rule, _ in load_compiled_rules()]
-    hints = {hint for rule in rules for hint in rule.hints}
-    whose = {
-        met: frozenset(n for n, rule in enumerate(rules) if any(met.startswith(hint) for hint in rule.hints))
-        for met in hints
-    }
-    return re.compile(to_alternation_pattern(hints)), whose
-
-
-def to_alternation_pattern(words: Collection[str]) -> str:
-    """Return a pattern for the longest of these words that begins at a position, examining each letter once."""
-    heads = sorted({word[0] for word in words if word})
-    tails = [(head, [word[1:] for word in words if word.startswith(head)]) for head in heads]
-    said = "|".join(re.escape(head) + to_alternation_pattern(rest) for head, rest in tails)
-    return f"(?:{said}){'?' if '' in words else ''}" if said else ""
+    return RULES[place], re.compile("|".join(f"(?:{pattern})" for pattern in RULES[place].patterns))
 
 
 def find_hinted_rules(text: str) -> list[tuple[InjectionRule, re.Pattern[str]]]:
     """Return the rules whose hints occur in a text, in order."""
-    hint, whose = load_rule_hints()
-    met: set[int] = set()
-    found = hint.search(text)
-    while found is not None:
-        met |= whose[found[0]]
-        found = hint.search(text, found.start() + 1)  # hints overlap
-    if not met:
+    index, places = load_rule_hints()
+    hints = index.find(text)
+    if not hints:
         return []
+    from hermes_memory_store.content_checks.injection_rules import RULES
     from hermes_memory_store.content_checks.secret_names import has_hint
 
-    rules = [load_compiled_rules()[n] for n in sorted(met)]
-    return [(rule, known) for rule, known in rules if not rule.besides or has_hint(text, rule.besides)]
+    return [
+        load_hinted_rule(place)
+        for place in sorted(frozenset().union(*(places[hint] for hint in hints)))
+        if not RULES[place].besides or has_hint(text, RULES[place].besides)
+    ]
 
 
 @cache

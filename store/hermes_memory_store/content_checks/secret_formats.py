@@ -7,9 +7,10 @@ services' own documentation and from the rules of gitleaks, detect-secrets and c
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
+
+from hermes_memory_store.content_checks.required_words import WordIndex
 
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%3[DA])|(?<=%20))"
 """A token begins a word; in JSON on one line and in addresses an escape may stand before it."""
@@ -25,14 +26,6 @@ class SecretFormat:
     """Its group `secret` is the secret, or the whole match where there is no such group."""
     beside: str = ""
     """What stands elsewhere in the text; without it the form says too little."""
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledFormat:
-    """A compiled token format."""
-
-    pattern: re.Pattern[str]
-    beside: re.Pattern[str] | None
 
 
 FORMATS = (
@@ -171,19 +164,16 @@ FORMATS = (
 
 
 @cache
-def load_secret_formats() -> tuple[tuple[str, tuple[CompiledFormat, ...]], ...]:
-    """Return the formats by each of their hints, compiled for the first likely text."""
-    compiled = {
-        one: CompiledFormat(re.compile(one.pattern), re.compile(one.beside) if one.beside else None) for one in FORMATS
-    }
-    hints = dict.fromkeys(hint for one in FORMATS for hint in one.hints)
-    return tuple((hint, tuple(compiled[one] for one in FORMATS if hint in one.hints)) for hint in hints)
+def load_format_hints() -> tuple[WordIndex, dict[str, list[SecretFormat]]]:
+    """Return the hints of all formats, and the formats of each hint."""
+    formats: dict[str, list[SecretFormat]] = {}
+    for one in FORMATS:
+        for hint in one.hints:
+            formats.setdefault(hint, []).append(one)
+    return WordIndex(formats), formats
 
 
-def find_hinted_formats(text: str) -> list[CompiledFormat]:
-    """Return the formats whose hints occur in a text, each once."""
-    found: dict[CompiledFormat, None] = {}
-    for hint, forms in load_secret_formats():
-        if hint in text:
-            found.update(dict.fromkeys(forms))
-    return list(found)
+def find_hinted_formats(text: str) -> set[SecretFormat]:
+    """Return the formats whose hints occur in a text."""
+    index, formats = load_format_hints()
+    return {one for hint in index.find(text) for one in formats[hint]}

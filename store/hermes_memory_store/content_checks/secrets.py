@@ -27,6 +27,7 @@ from hermes_memory_store.content_checks.secret_phrases import (
 from hermes_memory_store.content_checks.secret_values import is_chosen_name
 from hermes_memory_store.content_checks.service_rules import find_service_secrets
 from hermes_memory_store.content_checks.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
+from hermes_memory_store.safe_text import load_pattern
 
 LONG = 15
 """Characters of the shortest word that holds a token of a known form."""
@@ -106,9 +107,9 @@ def find_secret_texts(target: str, content: str) -> list[str]:
 def find_secret_formats(text: str) -> Iterator[TextSpan]:
     """Find tokens recognised by their format."""
     for form in find_hinted_formats(text):
-        if form.beside is None or form.beside.search(text):
-            for match in form.pattern.finditer(text):
-                span = TextSpan(*match.span("secret" if "secret" in form.pattern.groupindex else 0))
+        if not form.beside or load_pattern(form.beside).search(text):
+            for match in load_pattern(form.pattern).finditer(text):
+                span = TextSpan(*match.span("secret" if "secret" in match.re.groupindex else 0))
                 if not is_example_token(text[span.start : span.end]):
                     yield span
 

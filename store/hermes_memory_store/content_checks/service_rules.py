@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_store.content_checks.required_words import WordIndex
 from hermes_memory_store.content_checks.secret_values import PLACEHOLDER, REFERENCE, is_chosen_name
 from hermes_memory_store.content_checks.spans import TextSpan
 
@@ -74,13 +75,16 @@ def read_service_rules(file: Path) -> tuple[ServiceRule, ...]:
 
 
 @cache
-def load_service_rules() -> tuple[ServiceRule, ...]:
-    """Return the rules of the package; none when their file cannot be read, which is logged as an error."""
+def load_service_rules() -> tuple[WordIndex, dict[str, list[ServiceRule]]]:
+    """Return the keywords of the package's rules, and the rules of each; none when their file cannot be read, which is logged."""
+    rules: dict[str, list[ServiceRule]] = {}
     try:
-        return read_service_rules(RULE_FILE)
+        for rule in read_service_rules(RULE_FILE):
+            for keyword in rule.keywords:
+                rules.setdefault(keyword, []).append(rule)
     except RuleFileError as error:
         log.error("%s; secrets are looked for without these rules, install the package again", error)
-        return ()
+    return WordIndex(rules), rules
 
 
 @cache
@@ -95,12 +99,9 @@ def compile_service_rule(rule: ServiceRule) -> re.Pattern[str] | None:
 
 def find_service_secrets(text: str) -> Iterator[TextSpan]:
     """Find the tokens of named services."""
-    lower = text.lower()
-    for rule in load_service_rules():
-        for keyword in rule.keywords:
-            if keyword in lower:
-                yield from find_rule_secrets(rule, text)
-                break
+    index, rules = load_service_rules()
+    for rule in {rule for keyword in index.find(text.lower()) for rule in rules[keyword]}:
+        yield from find_rule_secrets(rule, text)
 
 
 def find_rule_secrets(rule: ServiceRule, text: str) -> Iterator[TextSpan]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 
@@ -12,15 +11,18 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion, is_plain_fact
 from hermes_memory_store.content_checks.intake import find_secrets_behind
-from hermes_memory_store.content_checks.scoring.orders import find_order_words, load_order_patterns
-from hermes_memory_store.content_checks.scoring.required_words import find_required_words
+from hermes_memory_store.content_checks.required_words import REQUIRED_WORDS, WordIndex, load_required_words
+from hermes_memory_store.content_checks.scoring.orders import load_order_patterns
 from hermes_memory_store.content_checks.scoring.score_check import find_scored_suspicion
-from hermes_memory_store.content_checks.scoring.signals import replace_addresses
+from hermes_memory_store.content_checks.scoring.signal_words import SIGNAL_PATTERNS
+from hermes_memory_store.content_checks.scoring.signals import load_signal_patterns, replace_addresses
 from hermes_memory_store.content_checks.secrets import may_hold_secret
 from hermes_memory_store.content_checks.text_folding import find_readings
+from hermes_memory_store.safe_text import load_pattern
 from tests.bridge.trust.test_trust import ATTACKS, MEASURED, SECRETS
 from tests.content_corpus.corpus import load_attacks
 from tests.examples import example_count
+from tests.store.content_checks.read_required_words import PATTERNS, find_required_words, format_required_words
 
 ATTACK_FACTS = [(target, content) for sample in load_attacks() for target, content in sample.facts]
 
@@ -55,17 +57,42 @@ def test_where_there_may_be_no_secret_none_is_found(content: str, target: str) -
         assert find_secrets_behind(target, content) == find_secrets_behind("", target) == []
 
 
-def test_an_order_is_never_found_without_the_words_it_requires() -> None:
-    patterns = [(one, re.compile(one.pattern)) for _, several, _ in load_order_patterns() for one in several]
-    met = 0
+def find_by_trying_all(group: str, text: str) -> list[int]:
+    return [place for place, pattern in enumerate(PATTERNS[group]) if load_pattern(pattern).search(text)]
+
+
+def test_no_pattern_that_matches_is_spared() -> None:
+    orders, signals = load_order_patterns()[1], load_signal_patterns()[1]
+    matches = 0
     for _, content in ATTACK_FACTS[::3]:
-        text = replace_addresses(find_readings(content)[0])
-        words = find_order_words(text)
-        for pattern, compiled in patterns:
-            if compiled.search(text):
-                met += 1
-                assert pattern.search(text, words), (pattern.pattern, text)
-    assert met > 100
+        for reading in find_readings(content):
+            text = replace_addresses(reading)
+            assert [*orders.find_matching(text)] == find_by_trying_all("orders", text), text
+            assert [*signals.find_matching(reading)] == find_by_trying_all("signals", reading), reading
+            matches += len(find_by_trying_all("orders", text))
+    assert matches > 100
+
+
+REQUIRED = sorted({word for sets in load_required_words().values() for one in sets for words in one for word in words})
+
+
+@given(st.lists(st.sampled_from([*REQUIRED, *SIGNAL_PATTERNS, *" .:/@_-1"]), max_size=12).map(" ".join))
+@settings(max_examples=example_count(200), deadline=None)
+def test_no_pattern_is_spared_in_a_text_of_required_words(text: str) -> None:
+    assert [*load_order_patterns()[1].find_matching(text)] == find_by_trying_all("orders", text)
+    assert [*load_signal_patterns()[1].find_matching(text)] == find_by_trying_all("signals", text)
+
+
+@given(st.text(alphabet="abc", max_size=30), st.sets(st.text(alphabet="abc", min_size=1, max_size=6)))
+@settings(max_examples=example_count(300), deadline=None)
+def test_an_index_of_words_finds_those_that_a_text_contains(text: str, words: set[str]) -> None:
+    assert WordIndex(words).find(text) == {word for word in words if word in text}
+
+
+def test_the_required_words_are_those_of_the_patterns() -> None:
+    assert REQUIRED_WORDS.read_text(encoding="utf-8") == format_required_words(), (
+        "run python -m tests.store.content_checks.read_required_words"
+    )
 
 
 @pytest.mark.parametrize(

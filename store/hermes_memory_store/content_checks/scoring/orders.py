@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
+from hermes_memory_store.content_checks.required_words import SparedPatterns
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.disguises import is_disguised
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS, OrderKind
-from hermes_memory_store.content_checks.scoring.required_words import find_required_words
 from hermes_memory_store.content_checks.scoring.signals import HOST, MAIL, URL, replace_addresses
 from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
+from hermes_memory_store.safe_text import load_pattern
 
 CARRIED_SHARE = 0.6
 """Share of a fact's words that a person's turn must have, so that the fact is his: a summary changes some."""
@@ -47,43 +48,11 @@ class Order:
     """What the fact says, folded."""
 
 
-class OrderPattern:
-    """A pattern of one kind of order, compiled when a text first has the words without which it cannot match."""
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.required = find_required_words(pattern)
-
-    def search(self, text: str, words: frozenset[str]) -> bool:
-        """Check whether a folded text matches. :param words: those of `find_order_words`"""
-        if any(words.isdisjoint(required) for required in self.required):
-            return False
-        return self.compiled.search(text) is not None
-
-    @cached_property
-    def compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
-
-
 @cache
-def load_order_patterns() -> tuple[tuple[OrderKind, tuple[OrderPattern, ...], re.Pattern[str]], ...]:
-    """Return the orders and claims with their patterns."""
-    return tuple(
-        (kind, tuple(map(OrderPattern, kind.patterns)), re.compile(kind.unless))
-        for kind in (*ORDER_KINDS, *CLAIM_KINDS)
-    )
-
-
-@cache
-def load_order_words() -> tuple[str, ...]:
-    """Return every word that some order or claim requires."""
-    patterns = [one for _, several, _ in load_order_patterns() for one in several]
-    return tuple({word for one in patterns for words in one.required for word in words})
-
-
-def find_order_words(text: str) -> frozenset[str]:
-    """Return which words that orders and claims require are in a text: each is looked for once for all patterns."""
-    return frozenset([word for word in load_order_words() if word in text])
+def load_order_patterns() -> tuple[list[OrderKind], SparedPatterns]:
+    """Return the patterns of orders and claims, and whose each is."""
+    pairs = [(kind, pattern) for kind in (*ORDER_KINDS, *CLAIM_KINDS) for pattern in kind.patterns]
+    return [kind for kind, _ in pairs], SparedPatterns([pattern for _, pattern in pairs], "orders")
 
 
 ORDERS = frozenset(kind.name for kind in ORDER_KINDS)
@@ -99,13 +68,12 @@ def find_orders_and_claims(content: str) -> list[Order]:
     """Return the orders a fact gives and the claims it makes, one of each kind."""
     found: dict[str, Order] = {}
     readings = find_readings(content)
+    kinds, patterns = load_order_patterns()
     for reading in readings:
         text = replace_addresses(reading)
-        words = find_order_words(text)
-        for kind, patterns, unless in load_order_patterns():
-            if kind.name in found or not any(pattern.search(text, words) for pattern in patterns):
-                continue
-            if not unless.search(text):
+        for number in patterns.find_matching(text):
+            kind = kinds[number]
+            if kind.name not in found and not load_pattern(kind.unless).search(text):
                 found[kind.name] = Order(kind.name, kind.what, readings[0])
     if not found and is_disguised(content):
         found["disguise"] = Order("disguise", "", readings[0])

@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from hermes_memory_store.content_checks.required_words import SparedPatterns
 from hermes_memory_store.content_checks.scoring.signal_words import SIGNAL_PATTERNS, SIGNAL_WORDS, UNSPACED_SIGNALS
 
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
@@ -58,9 +59,9 @@ def load_signal_words() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
 
 
 @cache
-def load_signal_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the patterns of signals, compiled at first use."""
-    return tuple((name, re.compile(pattern)) for name, pattern in SIGNAL_PATTERNS.items())
+def load_signal_patterns() -> tuple[list[str], SparedPatterns]:
+    """Return the names of the signals that patterns find, and these patterns."""
+    return [*SIGNAL_PATTERNS], SparedPatterns([*SIGNAL_PATTERNS.values()], "signals")
 
 
 @cache

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
 
+from hermes_memory_store.content_checks.scoring.signal_words import SIGNAL_PATTERNS
 from hermes_memory_store.content_checks.scoring.signals import find_signals, load_signal_patterns, replace_addresses
 
 SIGNAL_PLACES = 1 << 13
@@ -40,7 +41,8 @@ def find_features(target: str, text: str) -> TextFeatures:
     shown = replace_addresses(text[:LONGEST])
     signals, words = find_signals(shown)
     names = {signal.name for signal in signals}
-    names.update(name for name, pattern in load_signal_patterns() if pattern.search(text[:LONGEST]))
+    signal_names, patterns = load_signal_patterns()
+    names.update(signal_names[number] for number in patterns.find_matching(text[:LONGEST]))
     pairs = set(names)
     for place, first in enumerate(signals):
         for second in signals[place + 1 :]:
@@ -48,17 +50,14 @@ def find_features(target: str, text: str) -> TextFeatures:
                 break
             if second.name != first.name:
                 pairs.add(f"{first.name}>{second.name}")
-    patterns = [name for name in names if name in PATTERN_NAMES]
-    pairs.update(f"{name}&{other}" for name in patterns for other in names if name != other)
+    of_patterns = [name for name in names if name in SIGNAL_PATTERNS]
+    pairs.update(f"{name}&{other}" for name in of_patterns for other in names if name != other)
     return TextFeatures(
         frozenset(to_signal_place(name) for name in pairs),
         frozenset(to_word_places(target, words)),
         frozenset(to_piece_places(words)),
         frozenset(names),
     )
-
-
-PATTERN_NAMES = frozenset(name for name, _ in load_signal_patterns())
 
 
 @lru_cache(maxsize=8192)

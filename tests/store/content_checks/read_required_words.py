@@ -1,15 +1,25 @@
-"""Words without which a pattern cannot match, read from the pattern itself.
+"""Read the words that patterns require from the patterns: `python -m tests.store.content_checks.read_required_words`.
 
-Looking for a word in a text takes a fiftieth of the time of matching a pattern with alternatives and gaps, and most
-facts lack a word that each pattern needs. The `re` module parses the pattern; what it does not parse into something
-known here is simply not required.
+The `re` module parses a pattern; what it does not parse into something known here is simply not required.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
+
+from hermes_memory_store.content_checks.required_words import REQUIRED_WORDS
+from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
+from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
+from hermes_memory_store.content_checks.scoring.signal_words import SIGNAL_PATTERNS
+
+PATTERNS = {
+    "orders": [pattern for kind in (*ORDER_KINDS, *CLAIM_KINDS) for pattern in kind.patterns],
+    "signals": [*SIGNAL_PATTERNS.values()],
+}
+"""The patterns of each group, in the order in which the checks have them."""
 
 SHORTEST = 2
 """Characters of a word that is worth looking for."""
@@ -27,8 +37,8 @@ def find_required_words(pattern: str) -> tuple[tuple[str, ...], ...]:
     :param pattern: case-sensitive, with no flags of its own
     """
     parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]  # typeshed leaves the parser out
-    found = sorted(find_sequence_words(parsed), key=get_commonness)
-    return tuple(tuple(sorted(words, key=len)) for words in found[:MOST_SETS])
+    found = sorted(find_sequence_words(parsed), key=lambda words: (get_commonness(words), sorted(words)))
+    return tuple(tuple(sorted(words, key=lambda word: (len(word), word))) for words in found[:MOST_SETS])
 
 
 def find_sequence_words(tokens: Iterable[tuple[Any, Any]]) -> list[Words]:
@@ -65,3 +75,18 @@ def find_token_words(kind: str, value: Any) -> list[Words]:
 def get_commonness(words: Words) -> float:
     """Return how often one of these words may be met in a text: short words are common."""
     return sum(8.0 ** -len(word) for word in words)
+
+
+def format_required_words() -> str:
+    """Return the text of the data file, a line for each pattern."""
+    groups = [
+        f'"{group}": [\n'
+        + ",\n".join(json.dumps(find_required_words(one), ensure_ascii=False) for one in patterns)
+        + "]"
+        for group, patterns in PATTERNS.items()
+    ]
+    return "{" + ",\n".join(groups) + "}\n"
+
+
+if __name__ == "__main__":
+    REQUIRED_WORDS.write_text(format_required_words(), encoding="utf-8")
