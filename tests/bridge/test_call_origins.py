@@ -26,6 +26,7 @@ from hermes_memory_bridge.toolkit.declared_folder import (
     parse_root_folders,
 )
 from hermes_memory_store.model import Fact, FactFilter, Origin, Rights, Way
+from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, dial, free_port, until
 
@@ -151,7 +152,9 @@ def test_a_fork_is_a_project_of_its_own(served: Path, tmp_path: Path) -> None:
     assert [fact_named(served, f"from.{number}").origin.project for number in (0, 1)] == ["shop", "shop-2"]
 
 
-def test_a_first_commit_joins_the_projects_of_clones_without_a_remote(served: Path, tmp_path: Path) -> None:
+def test_of_two_clones_without_a_remote_each_is_a_project_and_a_moved_one_stays_itself(
+    served: Path, tmp_path: Path
+) -> None:
     shop = repository(tmp_path / "shop", remote=None)
     copy = tmp_path / "other" / "copy"
     git(tmp_path, "clone", "-q", str(shop), str(copy))
@@ -164,10 +167,20 @@ def test_a_first_commit_joins_the_projects_of_clones_without_a_remote(served: Pa
             until(lambda: store.projects.get("shop").roots == (root,), "the first commit")
             two.open("claude-code")
             two.call("memory_write", content="V[two]: x")
-            until(lambda: store.projects.get("copy").name == "shop", "the two to be one")
-        until(lambda: fact_named(served, "two").origin.project == "shop", "the fact to be of that project")
-        found = data(two.call("memory_search", query="in:shop"))["facts"]
-        assert {fact["target"] for fact in found} == {"one", "two"}
+            until(lambda: not store.projects.lacks_root(str(copy / ".git")), "the first commit of the copy")
+            assert store.projects.get("copy").name == "copy"
+        assert {fact["target"] for fact in data(two.call("memory_search", query="in:copy"))["facts"]} == {"two"}
+    shutil.copytree(copy, tmp_path / "moved")
+    shutil.rmtree(shop)
+    shop.symlink_to(tmp_path / "moved")
+    copy.rename(tmp_path / "again")
+    with ThemedShim(served, cwd=tmp_path / "again") as three, ThemedShim(served, cwd=tmp_path / "moved") as four:
+        for shim in (three, four):
+            shim.open("claude-code")
+            shim.call("memory_write", content="V[three]: x")
+        with Store.open(served, read_only=True) as store:
+            names = [store.projects.recognise(read_project(tmp_path / name)) for name in ("again", "moved")]
+        assert names == ["copy", "moved"]
 
 
 def test_a_folder_that_is_gone(served: Path, tmp_path: Path) -> None:

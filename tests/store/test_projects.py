@@ -214,13 +214,13 @@ def test_two_known_projects_that_turn_out_to_be_one_are_merged(store: Store, tmp
 def test_the_first_commit_is_found_in_the_background(store: Store, tmp_path: Path) -> None:
     shop = make_repository(tmp_path / "shop")
     assert name_of(store, shop) == "shop"
-    assert store.projects.find_root_commits() == 1
+    store.projects.note_first_commit(read_project(shop))
     assert store.projects.get("shop").roots == (git(shop, "rev-list", "--max-parents=0", "HEAD"),)
     subprocess.run(["cp", "-r", str(shop), str(tmp_path / "copy")], check=True)
     assert name_of(store, tmp_path / "copy") == "copy"
-    assert store.projects.find_root_commits() == 1
-    assert name_of(store, tmp_path / "copy") == "shop"
-    assert store.projects.find_root_commits() == 0
+    store.projects.note_first_commit(read_project(tmp_path / "copy"))
+    assert name_of(store, tmp_path / "copy") == "copy", "both are there"
+    assert not store.projects.lacks_root(str(tmp_path / "copy" / ".git"))
 
 
 def test_nothing_that_a_repository_configures_is_run(store: Store, tmp_path: Path) -> None:
@@ -241,7 +241,13 @@ def test_nothing_that_a_repository_configures_is_run(store: Store, tmp_path: Pat
     git(shop, "config", "extensions.partialClone", "origin")
     ran.unlink(missing_ok=True)
     assert name_of(store, shop) == "shop"
-    assert store.projects.find_root_commits() == 1
+    store.projects.note_first_commit(read_project(shop))
+    assert store.projects.get("shop").roots
+    shop.rename(tmp_path / "moved")
+    assert store.projects.trace(read_project(tmp_path / "moved")).root == str(tmp_path / "moved")
+    subprocess.run(["cp", "-r", str(tmp_path / "moved"), str(shop)], check=True)
+    (tmp_path / "moved").rename(tmp_path / "gone.tmp")
+    assert store.projects.trace(read_project(shop)).first_commit
     assert not ran.exists()
 
 
@@ -251,7 +257,8 @@ def test_a_shallow_clone_has_no_known_root(store: Store, tmp_path: Path) -> None
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{shop}", "shallow")
     git(tmp_path / "shallow", "remote", "remove", "origin")
     name_of(store, tmp_path / "shallow")
-    assert store.projects.find_root_commits() == 0
+    store.projects.note_first_commit(read_project(tmp_path / "shallow"))
+    assert store.projects.lacks_root(str(tmp_path / "shallow" / ".git"))
 
 
 def test_odd_folders_are_projects_by_their_path(store: Store, tmp_path: Path) -> None:
@@ -297,7 +304,7 @@ def test_a_submodule_and_a_bare_repository_are_projects_of_their_own(store: Stor
     names = [
         name_of(store, folder) for folder in (whole, whole / "lib", tmp_path / "bare.git", whole / ".git" / "hooks")
     ]
-    assert names == ["whole", "part", "whole-2", "whole"]
+    assert names == ["whole", "lib", "bare", "whole"]
 
 
 def test_a_read_only_store_knows_a_new_worktree_by_its_repository(path: Path, store: Store, tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ async def find_sighting_theme(worker: StoreWorker, seen: ProjectSighting | None)
         return DEFAULT
     known: ThemeName | None = await worker.read(lambda store: store.place_themes.find_known(seen))
     if known is None:
-        known = await worker.write(lambda store: store.place_themes.theme_of(seen))
+        traced = await worker.read(lambda store: store.projects.trace(seen))
+        known = await worker.write(lambda store: store.place_themes.theme_of(traced))
     return known
 
 

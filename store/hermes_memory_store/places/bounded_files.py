@@ -45,3 +45,15 @@ def read_pointer(path: str, base: str, prefix: bytes) -> str | None:
         return None
     target = os.fsdecode(text[len(prefix) :].strip(b" \r\n"))
     return os.path.normpath(os.path.join(base, target)) if target and "\0" not in target else None
+
+
+def read_mark(common: str) -> str | None:
+    """Return what a repository's directory keeps where it is moved, and no copy has: device, number, and when it was made.
+
+    None where Git wrote no `description` into it, the one file that it never writes again.
+    """
+    try:
+        folder, made = os.stat(common), os.stat(os.path.join(common, "description"))
+    except (OSError, ValueError):
+        return None
+    return f"{folder.st_dev}:{folder.st_ino}:{made.st_mtime_ns}"

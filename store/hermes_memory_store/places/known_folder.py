@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_store.places.bounded_files import MAX_SMALL, read_bounded, read_pointer
+from hermes_memory_store.places.bounded_files import MAX_SMALL, read_bounded, read_mark, read_pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 KNOWN = """
     SELECT coalesce(p.joined_id, p.id), a.seen_at FROM project_aliases a JOIN projects p ON p.id = a.project_id
     WHERE a.kind = ? AND a.value = ?
+"""
+
+PLAIN = """
+    SELECT coalesce(p.joined_id, p.id) FROM project_aliases a JOIN projects p ON p.id = a.project_id
+    WHERE a.kind = 'path' AND a.value IN ({}) AND (a.value = ? OR EXISTS (
+      SELECT 1 FROM place_themes WHERE project_id = p.id AND NOT EXISTS (
+        SELECT 1 FROM project_aliases WHERE project_id = p.id AND kind = 'dir')))
+    ORDER BY length(a.value) DESC LIMIT 1
 """
 
 MOST_PARENTS = 100
@@ -51,8 +59,16 @@ def find_known_folder(ask: Ask, folder: str) -> KnownFolder:
         at, below = os.path.dirname(at), at
         if at == below:
             break
-    rows = ask(KNOWN, ("path", place))
-    return KnownFolder(rows[0][0] if rows else None, is_plain=True)
+    return KnownFolder(find_plain_project(ask, place), is_plain=True)
+
+
+def find_plain_project(ask: Ask, place: str) -> int | None:
+    """Find the project of a folder in no repository: its own, else that of the nearest folder above which has a theme."""
+    above = [place]
+    while len(above) <= MOST_PARENTS and os.path.dirname(above[-1]) != above[-1]:
+        above.append(os.path.dirname(above[-1]))
+    rows = ask(PLAIN.format(", ".join("?" * len(above))), (*above, place))
+    return rows[0][0] if rows else None
 
 
 def find_known_repository(ask: Ask, git_dir: str) -> KnownFolder:
@@ -66,7 +82,8 @@ def find_known_repository(ask: Ask, git_dir: str) -> KnownFolder:
     text = read_bounded(head, MAX_SMALL)
     try:
         changed_at = os.stat(os.path.join(common, "config")).st_mtime_ns // 1_000_000
-        rows = ask(KNOWN, ("dir", common))
+        mark = read_mark(common)  # a path says less: another repository may lie there by now
+        rows = ask(KNOWN, ("dir", common) if mark is None else ("mark", mark))
     except (OSError, ValueError):
         return KnownFolder()
     if text is None or not rows or changed_at > rows[0][1]:

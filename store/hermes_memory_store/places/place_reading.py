@@ -33,6 +33,9 @@ written there or in no known place, or the person's."""
 
 PROJECT_BY_IDENTITY = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
 
+HAS_OTHER_REPOSITORY = """
+    SELECT 1 FROM project_aliases WHERE project_id = ? AND (kind = 'mark' OR (kind = 'dir' AND value <> ?)) LIMIT 1
+"""
 
 ANY_PLACE_THEME = "SELECT 1 FROM place_themes LIMIT 1"
 
@@ -90,8 +93,12 @@ def find_folder_theme(ask: Ask, identities: Sequence[tuple[str, str]] | None) ->
     """
     if identities is None or ask(PLACE_CHOICE, ()) != [("projects",)]:
         return DEFAULT
-    keys = [key for identity in identities for (key,) in ask(PROJECT_BY_IDENTITY, identity)]
-    themes = ask(THEME_OF_PROJECT, (keys[0],)) if keys else []
+    known = {kind: key for kind, value in identities for (key,) in ask(PROJECT_BY_IDENTITY, (kind, value))}
+    key = next((known[kind] for kind in ("remote", "mark", "dir", "path") if kind in known), None)
+    if key is not None and "mark" in dict(identities) and not known.keys() & {"mark", "remote"}:
+        words = key, dict(identities)["dir"]
+        key = None if ask(HAS_OTHER_REPOSITORY, words) else key  # whose it is takes a look at those: `choose_project`
+    themes = [] if key is None else ask(THEME_OF_PROJECT, (key,))
     return str(themes[0][0]) if themes else NEW_PROJECT
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.places.git_files import find_repository, read_head, read_remote_url
+from hermes_memory_store.places.bounded_files import read_mark
+from hermes_memory_store.places.git_files import Repository, find_repository, read_head, read_remote_url
 from hermes_memory_store.places.remote_urls import normalise_remote, remote_label
 
 
@@ -21,8 +22,14 @@ class ProjectSighting:
     """The directory that all working trees of the repository share; None: there is no repository."""
     remote: str | None = None
     """The remote's normalised URL."""
+    source: str | None = None
+    """The folder of this machine that it was cloned from: no identity, since many repositories are made from one template."""
+    mark: str | None = None
+    """What stays the same where the repository is moved; see `read_mark`."""
     branch: str | None = None
     commit: str | None = None
+    first_commit: str | None = None
+    """The first commit, where it was looked for: see `choose_project`."""
 
     @property
     def label(self) -> str:
@@ -34,7 +41,7 @@ class ProjectSighting:
     @property
     def identities(self) -> tuple[tuple[str, str], ...]:
         """Kinds and values by which it is recognised here."""
-        found = (("remote", self.remote), ("dir", self.common), ("path", self.root))
+        found = (("remote", self.remote), ("mark", self.mark), ("dir", self.common), ("path", self.root))
         return tuple((kind, value) for kind, value in found if value is not None)
 
 
@@ -51,15 +58,24 @@ def read_project(folder: str | os.PathLike[str]) -> ProjectSighting:
     repository = find_repository(place)
     if repository is None:
         return ProjectSighting(root=place)
-    url, head = read_remote_url(repository), read_head(repository)
+    (remote, source), head = read_remote(repository), read_head(repository)
     return ProjectSighting(
         root=repository.root,
         folder=os.path.relpath(place, repository.root),
         common=repository.common,
-        remote=None if url is None else normalise_remote(url),
+        remote=remote,
+        source=source,
+        mark=read_mark(repository.common),
         branch=head.branch,
         commit=head.commit,
     )
+
+
+def read_remote(repository: Repository) -> tuple[str | None, str | None]:
+    """Return the remote's normalised URL, or else the folder of this machine that it is."""
+    url = read_remote_url(repository)
+    remote = None if url is None else normalise_remote(url)
+    return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
 
 
 def to_project(seen: ProjectSighting) -> ProjectSighting | None:

@@ -48,6 +48,11 @@ WRITTEN_IN = """
     WHERE f.theme_id = ? AND f.tier <> 'withdrawn' GROUP BY 1 ORDER BY 2 DESC
 """
 
+STANDING_ELSEWHERE = """
+    SELECT t.name, count(*) FROM facts f JOIN themes t ON t.id = f.theme_id
+    WHERE f.tier IN ('hot', 'cold', 'archived') AND t.name NOT IN (?, 'personal') GROUP BY 1 ORDER BY 2 DESC, 1
+"""
+
 COUNT_OF_THEME = "SELECT count(*) FROM facts WHERE theme_id = ? AND tier <> 'withdrawn'"
 
 
@@ -223,6 +228,10 @@ class PlaceThemes:
         if personal and reads_personal(self._db.rows, own):
             found.append(ReadableTheme(PERSONAL, Relation.PERSONAL, own))
         return tuple(found)
+
+    def count_elsewhere(self, theme: str) -> dict[str, int]:
+        """Return how many facts stand in other themes, the most first: for a person, and none of an agent's business."""
+        return dict(self._db.rows(STANDING_ELSEWHERE, (theme,)))
 
     def list_identities(self, theme: str) -> list[str] | None:
         """Return what the project of a theme is recognised by on every machine, each as its kind and value.

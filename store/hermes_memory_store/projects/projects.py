@@ -1,7 +1,8 @@
 """Projects: recognise the project of a folder by what it was seen as before, and give each a name.
 
 An identity that appears later, such as a first remote, joins the project that is known by its path or its common
-directory. Another remote is another project, even with the same history: forks are not their origin.
+directory. Another remote is another project, even with the same history: forks are not their origin. Without a remote,
+`repository_choice.py` tells.
 """
 
 from __future__ import annotations
@@ -17,9 +18,18 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import AdmittedText, to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
-from hermes_memory_store.places.git_files import Repository, read_head, read_remote_url
-from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
-from hermes_memory_store.places.remote_urls import normalise_remote
+from hermes_memory_store.places.git_files import Repository
+from hermes_memory_store.places.known_folder import find_plain_project
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, read_remote
+from hermes_memory_store.projects.repository_choice import (
+    HAS_REMOTE,
+    LOOK_S,
+    TWIN,
+    choose_project,
+    find_gone_projects,
+    find_mixed_repositories,
+    part_repositories,
+)
 from hermes_memory_store.projects.root_commits import find_root_commit
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.project_rows import (
@@ -38,19 +48,20 @@ PUT_ALIAS = """
     WHERE project_id <> excluded.project_id
 """
 
-SEEN_BEFORE = "SELECT seen_at < ?2 FROM project_aliases WHERE kind = 'dir' AND value = ?1"
+SEEN_BEFORE = "SELECT seen_at < ?3 FROM project_aliases WHERE kind = ?1 AND value = ?2"
 
-PUT_SEEN_AT = "UPDATE project_aliases SET seen_at = ?2 WHERE kind = 'dir' AND value = ?1 AND seen_at < ?2"
-
-HAS_ALIAS = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = ?"
+PUT_SEEN_AT = "UPDATE project_aliases SET seen_at = ?3 WHERE kind = ?1 AND value = ?2 AND seen_at < ?3"
 
 WITHOUT_ROOT = """
     SELECT value FROM project_aliases a
     WHERE kind = 'dir' AND (?1 IS NULL OR value = ?1) AND NOT EXISTS (
-      SELECT 1 FROM project_aliases WHERE project_id = a.project_id AND kind IN ('remote', 'root')
+      SELECT 1 FROM project_aliases
+      WHERE project_id = a.project_id AND kind IN ('remote', 'root', 'twin') AND value NOT LIKE 'file:%'
     )
     ORDER BY seen_at DESC LIMIT ?2
 """
+
+PROJECT_NAME = "SELECT name FROM projects WHERE id = ?"
 
 PROJECT_BY_NAME = """
     SELECT id, uid, name FROM projects
@@ -83,6 +94,8 @@ class Projects:
         self._names = names
         self._clock = clock
         self._known: dict[tuple[tuple[str, str], ...], str] = {}
+        self._searched: set[str] = set()
+        """Common directories of which the first commit was looked for."""
         db.on_rollback(self._known.clear)
 
     def locate(self, origin: Origin, folder: str | os.PathLike[str]) -> Origin:
@@ -114,13 +127,13 @@ class Projects:
         identities = storable_identities(seen)
         name = self._known.get(identities)
         if name is None:
-            name = self._find(identities)
+            name = self._find(identities, is_plain=seen.common is None)
             if name is None:
                 if self._db.read_only:
-                    return self._find_joined(identities)
+                    return self._find_joined(seen, identities)
                 with self._db.write_transaction() as conn:
-                    key = join_project(conn, seen.label, identities, self._clock())
-                    name = str(conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()[0])
+                    key = join_project(conn, seen, identities, self._clock())
+                    name = str(conn.execute(PROJECT_NAME, (key,)).fetchone()[0])
                 self._names.origins.forget()
             else:
                 self._note_same_remote(seen)
@@ -130,7 +143,15 @@ class Projects:
     def find(self, seen: ProjectSighting) -> str | None:
         """Return the name of the project that was seen; None where it, or an identity of it, is new. Nothing is written."""
         identities = storable_identities(seen)
-        return self._known.get(identities) or self._find(identities)
+        return self._known.get(identities) or self._find(identities, is_plain=seen.common is None)
+
+    def trace(self, seen: ProjectSighting) -> ProjectSighting:
+        """Return the sighting with its first commit where that decides whose it is. Git may run, for `LOOK_S` at most."""
+        if self.find(seen) is not None:
+            return seen
+        with self._db.snapshot() as conn:
+            choice = choose_project(conn, seen, find_known_keys(conn, storable_identities(seen)))
+        return replace(seen, first_commit=choice.first_commit)
 
     def get(self, name: str) -> Project:
         """Return a project by its name, or by that of one which has joined it. :raises QueryError: there is none"""
@@ -178,21 +199,14 @@ class Projects:
             paths=tuple(found.get("path", ())),
         )
 
-    def find_root_commits(self, most: int = 10) -> int:
-        """Find the root commits of repositories without a remote; return how many were found.
-
-        Runs Git, each time for as long as a minute: call it in the background, never before a write.
-
-        :param most: repositories looked at, those seen last first
-        """
-        count = 0
-        for (common,) in self._db.rows(WITHOUT_ROOT, (None, most)):
-            commit = read_head(Repository(common, common, common)).commit
-            root = None if commit is None else find_root_commit(common, commit)
-            if root is not None:
-                self.note_root(common, root)
-                count += 1
-        return count
+    def note_first_commit(self, seen: ProjectSighting, seconds: float = LOOK_S) -> None:
+        """Find and note the first commit of a repository whose project is known by nothing but paths, once in a process."""
+        if seen.common is None or seen.common in self._searched or not self.lacks_root(seen.common):
+            return
+        self._searched.add(seen.common)
+        first = seen.commit and find_root_commit(seen.common, seen.commit, seconds)
+        if first:
+            self.note_root(seen.common, first)
 
     def lacks_root(self, common: str) -> bool:
         """Check whether the project of a common directory is known by nothing but paths."""
@@ -203,7 +217,7 @@ class Projects:
         with self._db.write_transaction() as conn:
             row = conn.execute(FIND_ALIAS, ("dir", safe_text.to_printable(common))).fetchone()
             if row is not None:
-                note_root_commit(conn, row[0], root, self._clock())
+                note_root_commit(conn, row[0], root, common, self._clock())
         self._known.clear()
         self._names.origins.forget()
 
@@ -215,27 +229,31 @@ class Projects:
             changed_at = os.stat(os.path.join(seen.common, "config")).st_mtime_ns // 1_000_000
         except (OSError, ValueError):
             return
-        words = to_storable_identity(seen.common), changed_at
+        identity = ("dir", seen.common) if seen.mark is None else ("mark", seen.mark)
+        words = identity[0], to_storable_identity(identity[1]), changed_at
         if not self._db.value(SEEN_BEFORE, words):
             return
-        url = read_remote_url(Repository(seen.root, seen.common, seen.common))
-        if (None if url is None else normalise_remote(url)) == seen.remote:
+        if read_remote(Repository(seen.root, seen.common, seen.common)) == (seen.remote, seen.source):
             with self._db.write_transaction() as conn:
                 conn.execute(PUT_SEEN_AT, words)
 
-    def _find(self, identities: tuple[tuple[str, str], ...]) -> str | None:
-        """Find the project whose identities these all are."""
+    def _find(self, identities: tuple[tuple[str, str], ...], *, is_plain: bool) -> str | None:
+        """Find the project whose identities these all are, or that of a folder above one in no repository."""
         keys = {self._db.value(FIND_ALIAS, identity) for identity in identities}
+        if is_plain:
+            keys = {find_plain_project(self._db.rows, identities[0][1])}
         if len(keys) != 1 or None in keys:
             return None
-        return str(self._db.value("SELECT name FROM projects WHERE id = ?", (keys.pop(),)))
+        return str(self._db.value(PROJECT_NAME, (keys.pop(),)))
 
-    def _find_joined(self, identities: tuple[tuple[str, str], ...]) -> str | None:
+    def _find_joined(self, seen: ProjectSighting, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project that a sighting would join, as `join_project` chooses it."""
         with self._db.snapshot() as conn:
             known = find_known_keys(conn, identities)
-        key = next((known[kind] for kind in ("remote", "dir", "path") if kind in known), None)
-        return None if key is None else str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
+            key = choose_project(conn, replace(seen, first_commit=seen.first_commit or ""), known).key
+            if key is None or ("mark" not in known and seen.common in find_mixed_repositories(conn, key)):
+                return None
+            return str(conn.execute(PROJECT_NAME, (key,)).fetchone()[0])
 
 
 def storable_identities(seen: ProjectSighting) -> tuple[tuple[str, str], ...]:
@@ -249,16 +267,23 @@ def to_storable_identity(value: str) -> AdmittedText:
     return to_masked_name(safe_text.to_printable(value))
 
 
-def join_project(conn: sqlite3.Connection, label: str, identities: tuple[tuple[str, str], ...], now: int) -> int:
-    """Return the key of the project with these identities, all of which are its own from now on."""
+def join_project(
+    conn: sqlite3.Connection, seen: ProjectSighting, identities: tuple[tuple[str, str], ...], now: int
+) -> int:
+    """Return the key of the project of a sighting; all its identities are that project's own from now on."""
     known = find_known_keys(conn, identities)
-    here = known.get("dir", known.get("path"))
-    key = known.get("remote", here)
+    if seen.mark is not None and "mark" not in known:
+        for one in set(known.values()):
+            part_repositories(conn, one, now)
+        known = find_known_keys(conn, identities)
+    key, here, first_commit = choose_project(conn, seen, known)
     if key is None:
-        key = insert_project(conn, label, now)
-    elif here is not None and here != key and conn.execute(HAS_ALIAS, (here, "remote")).fetchone() is None:
+        key = insert_project(conn, seen.label, now)
+    elif here is not None and here != key and conn.execute(HAS_REMOTE, (here,)).fetchone() is None:
         merge_projects(conn, here, key)
     conn.executemany(PUT_ALIAS, [(kind, value, key, now) for kind, value in identities])
+    if first_commit and seen.common is not None:
+        note_root_commit(conn, key, first_commit, seen.common, now)
     return key
 
 
@@ -268,10 +293,15 @@ def find_known_keys(conn: sqlite3.Connection, identities: tuple[tuple[str, str],
     return {kind: int(row[0]) for kind, row in rows if row is not None}
 
 
-def note_root_commit(conn: sqlite3.Connection, key: int, root: str, now: int) -> None:
-    """Note a project's root commit; it joins the project that is known by it."""
+def note_root_commit(conn: sqlite3.Connection, key: int, root: str, common: str, now: int) -> None:
+    """Note a project's first commit; it joins the one other project that is known by it and lies nowhere any more."""
     row = conn.execute(FIND_ALIAS, ("root", root)).fetchone()
     if row is None:
         conn.execute(PUT_ALIAS, ("root", root, key, now))
-    elif row[0] != key and conn.execute(HAS_ALIAS, (key, "remote")).fetchone() is None:
-        merge_projects(conn, key, row[0])
+    elif row[0] != key and conn.execute(HAS_REMOTE, (key,)).fetchone() is None:
+        source = read_remote(Repository(common, common, common))[1]
+        gone = None if source is not None and os.path.exists(source) else find_gone_projects(conn).get(root)
+        if gone is None:
+            conn.execute(PUT_ALIAS, (TWIN, f"{root} {safe_text.to_printable(common)}", key, now))
+        else:
+            merge_projects(conn, key, gone)

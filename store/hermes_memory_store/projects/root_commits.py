@@ -11,17 +11,18 @@ TIMEOUT_S = 60.0
 """The history of the Linux kernel, a million commits, takes 12 s without a commit graph."""
 
 
-def find_root_commit(common: str, commit: str) -> str | None:
+def find_root_commit(common: str, commit: str, seconds: float = TIMEOUT_S) -> str | None:
     """Return the commit without parents that is first in line before `commit`; None where that cannot be found.
 
     :param common: the repository's common directory
+    :param seconds: how long Git may take
     """
     if read_shallow_ends(common):
         return None
     try:
         with borrow_objects(common, sha256=len(commit) == 64) as git:
             words = ("rev-list", "--first-parent", "--max-parents=0", commit, "--")
-            found = git.run(*words, seconds=TIMEOUT_S).decode("ascii", "replace").split()
+            found = git.run(*words, seconds=seconds).decode("ascii", "replace").split()
     except GitFailed:
         return None
     return found[-1] if found else None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import builtins
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from hermes_memory_store import errors
 from hermes_memory_store.content_checks.intake import repeat_fact, repeat_text
@@ -55,10 +56,12 @@ class ThemeMoves:
         op: str,
         actor: Actor = PERSON,
         progress: Progress | None = None,
+        projects: Mapping[ThemeName, str | None] | None = None,
     ) -> ChangeResult:
         """Move facts, each to a theme of its own, as one change; one that is there already stays.
 
         :param wanted: uids and themes
+        :param projects: in which facts were written that go to a theme, where that is found out only now
         :raises UnknownFact: FactConflict; nothing was changed then
         """
         with self._db.write_transaction() as conn:
@@ -69,7 +72,7 @@ class ThemeMoves:
                 if row is None:
                     raise errors.UnknownFact(uid.hex())
                 if row.theme_id != keys[theme]:
-                    move_row(change, row, keys[theme], op)
+                    move_row(change, row, keys[theme], op, (projects or {}).get(theme))
                 if progress is not None and number % 500 == 0:
                     progress(number, len(wanted))
             return record_change(change)
@@ -92,7 +95,7 @@ COPY_READS = (
 """How often it was read and used decides what an agent is given first."""
 
 
-def move_row(change: Mutation, row: FactRow, theme_id: int, op: str) -> None:
+def move_row(change: Mutation, row: FactRow, theme_id: int, op: str, project: str | None) -> None:
     """Write a fact to another theme, unless one stands in its place there, and supersede the one it was."""
     if row.tier not in STANDING_TIERS:
         raise errors.FactConflict(
@@ -106,13 +109,14 @@ def move_row(change: Mutation, row: FactRow, theme_id: int, op: str) -> None:
     change.update_fact(row, op, tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0, keep_time=True)
     if standing is not None:
         return
+    origin = names.origins.by_key(row.origin_id, row.origin_detail)
     moved = change.insert_fact(
         theme_id,
         scope,
         repeat_fact(Notation(FactType(row.type), row.target, row.content), row.verdict),
         uid=uid,
         by=names.actor_by_key(row.actor_id),
-        origin=names.origins.by_key(row.origin_id, row.origin_detail),
+        origin=replace(origin, project=project) if project and origin.project else origin,
         tier=row.tier,
         pinned=row.pinned,
         created_at=row.created_at,

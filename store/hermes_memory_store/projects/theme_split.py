@@ -32,8 +32,13 @@ MIN_WORD = 3
 """Characters of a word that counts."""
 
 ORIGIN_PROJECTS = """
-    SELECT o.id, coalesce(p.joined_id, p.id) FROM origins o JOIN projects p ON p.id = o.project_id WHERE o.theme_id = ?
+    SELECT o.id, coalesce(q.joined_id, q.id, p.joined_id, p.id) FROM origins o
+      LEFT JOIN project_aliases a ON a.kind = 'path' AND a.value = o.root
+        AND a.seen_at <= (SELECT min(created_at) FROM facts WHERE origin_id = o.id)
+      LEFT JOIN projects q ON q.id = a.project_id LEFT JOIN projects p ON p.id = o.project_id
+    WHERE o.theme_id = ? AND coalesce(q.id, p.id) IS NOT NULL
 """
+"""The project whose path it was written at, if that was seen by then, says more than what the two were taken for."""
 
 ORIGIN_SESSIONS = "SELECT id, session FROM origins WHERE theme_id = ? AND session IS NOT NULL"
 
@@ -145,11 +150,13 @@ class ThemeSplit:
         """
         self._refuse_unplaced()
         wanted: list[tuple[bytes, ThemeName]] = []
+        projects: dict[ThemeName, str | None] = {}
         with self._db.write_transaction():
             for group in plan.groups:
                 theme = group.theme if group.project is None else self._places.theme_of_project(group.project)
+                projects[theme] = group.project
                 wanted += [(uids.parse_uid(move.uid), theme) for move in group.moves]
-            return self._moves.move_rows(wanted, op="split", actor=actor, progress=progress)
+            return self._moves.move_rows(wanted, op="split", actor=actor, progress=progress, projects=projects)
 
     def _refuse_unplaced(self) -> None:
         if not self._places.is_by_project:

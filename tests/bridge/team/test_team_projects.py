@@ -62,7 +62,7 @@ class Project:
             check=True,
             env=os.environ | named,
         )
-        self.store.projects.find_root_commits()
+        self.store.projects.note_first_commit(read_project(self.folder))
 
     def change_remote(self, remote: str) -> None:
         subprocess.run(["git", "-C", str(self.folder), "remote", "remove", "origin"], capture_output=True)

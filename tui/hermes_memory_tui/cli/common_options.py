@@ -24,7 +24,7 @@ from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_themes import resolve_theme
 from hermes_memory_themes.theme_identity import PERSONAL
-from hermes_memory_tui.model.working_folder import attribute_to_working_folder, see_working_folder
+from hermes_memory_tui.model.working_folder import attribute_to_working_folder, find_working_theme
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -109,7 +109,7 @@ class CommandSettings:
 
     def _find_place_theme(self, store: Store) -> str:
         """Return the theme of the working folder, and say which project it took."""
-        theme = store.place_themes.theme_of(see_working_folder())
+        theme = find_working_theme(store)
         project = store.place_themes.project_of(theme)
         if project is not None and not self.as_json:
             click.echo(f"project {to_printable(project)}", err=True)

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -218,6 +218,13 @@ def print_pairs(rows: Iterable[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in known)
     for name, what in known:
         print_hanging(f"{name:<{width}}  ", to_printable(what))
+
+
+def format_other_themes(counts: Mapping[str, int]) -> str:
+    """Format which themes have facts, for one that has none; empty where no other has."""
+    named = [f"{theme} ({count:,})" for theme, count in counts.items()]
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    return f"other themes have facts: {', '.join(named[:5])}{more}" if named else ""
 
 
 def format_quantity(number: int, noun: str) -> str:

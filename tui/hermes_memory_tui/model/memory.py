@@ -54,7 +54,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction, Preview
-from hermes_memory_tui.model.working_folder import attribute_to_working_folder
+from hermes_memory_tui.model.working_folder import attribute_to_working_folder, find_working_theme
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
@@ -609,6 +609,11 @@ class Memory:
             samples=facts.page(all_of_it, limit=bulk_actions.MAX_SAMPLES).facts,
             purge=plan.erasure,
         )
+
+    def find_folder_theme(self) -> str:
+        """Return the theme to which the command line writes here."""
+        with self._person_store() as store:
+            return find_working_theme(store)
 
     def run_action(self, act: BulkAction, facts: Sequence[Fact]) -> ActionResult:
         """Run an action as one change.

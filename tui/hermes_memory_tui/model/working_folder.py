@@ -10,6 +10,7 @@ from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
     from hermes_memory_store.places.project_sighting import ProjectSighting
+    from hermes_memory_themes import ThemeName
 
 
 def attribute_to_working_folder(store: Store, way: Way) -> None:
@@ -18,12 +19,22 @@ def attribute_to_working_folder(store: Store, way: Way) -> None:
 
 
 def locate_working_folder(store: Store, way: Way) -> Origin:
-    """Return an origin with the project of the working folder, without one where the folder is gone."""
-    try:
-        folder = os.getcwd()  # noqa: PTH109 - a path that is gone is no error of pathlib's
-    except OSError:
+    """Return an origin with the project of the working folder, without one where the folder is gone or none of a project."""
+    from hermes_memory_store.places.project_sighting import to_project
+
+    folder = see_working_folder()
+    seen = None if folder is None else to_project(folder)
+    if seen is None:
         return Origin(way=way)
-    return store.projects.locate(Origin(way=way), folder)
+    origin = store.projects.place(Origin(way=way), store.projects.trace(seen))
+    store.projects.note_first_commit(seen)
+    return origin
+
+
+def find_working_theme(store: Store) -> ThemeName:
+    """Return the theme of the working folder, which a new project gets where the store may be written."""
+    seen = see_working_folder()
+    return store.place_themes.theme_of(None if seen is None else store.projects.trace(seen))
 
 
 def see_working_folder() -> ProjectSighting | None:
@@ -31,6 +42,6 @@ def see_working_folder() -> ProjectSighting | None:
     from hermes_memory_store.places.project_sighting import read_project
 
     try:
-        return read_project(os.getcwd())  # noqa: PTH109 - as above
+        return read_project(os.getcwd())  # noqa: PTH109 - a path that is gone is no error of pathlib's
     except OSError:
         return None

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 MOST_COPIED = 500
 """Facts that are copied at once: terminals take some tens of thousands of characters."""
 
-DEFAULT_THEME = "default"
-
 
 class MainScreen(ListingScreen):
     """The first screen, with the facts."""
@@ -438,7 +436,7 @@ class MainScreen(ListingScreen):
         elif len(names) > 1:
             self._ask_theme(names)
         else:
-            self._write_new(*names or (self._theme or DEFAULT_THEME,))
+            self._write_new(*names or (self._theme or self.memory.find_folder_theme(),))
 
     def _ask_theme(self, names: Sequence[str]) -> None:
         from hermes_memory_tui.dialogs.picker import Picker

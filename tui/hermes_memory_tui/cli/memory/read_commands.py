@@ -27,7 +27,13 @@ from hermes_memory_tui.cli.table_output import (
     print_cursor,
     print_rows,
 )
-from hermes_memory_tui.cli.terminal_output import format_quantity, print_facts, print_hanging, print_pairs
+from hermes_memory_tui.cli.terminal_output import (
+    format_other_themes,
+    format_quantity,
+    print_facts,
+    print_hanging,
+    print_pairs,
+)
 from hermes_memory_tui.text.origin_text import origin_values
 
 LIMIT = click.IntRange(1, 1000)
@@ -61,6 +67,7 @@ def search_command(
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
         found = search_facts(store, theme, join_query(query), scope=scope, limit=limit, also=also)
+        found = note_other_themes(store, theme, found)
     print_found_facts(settings, found, with_theme=all_themes)
 
 
@@ -121,7 +128,14 @@ def facts_command(
                 and store.facts.page(wanted, sort=order, descending=not ascending, after=page.next, limit=1).facts
             )
             cursor = to_cursor(order, page.facts[-1]) if follows else None
+        found = note_other_themes(store, theme, found)
     print_found_facts(settings, found, with_theme=all_themes, cursor=cursor)
+
+
+def note_other_themes(store: Store, theme: str | None, found: RankedListing) -> RankedListing:
+    """Return a listing that is empty with a note of where there are facts."""
+    told = "" if theme is None or found.facts else format_other_themes(store.place_themes.count_elsewhere(theme))
+    return replace(found, note=f"{told}; --all-themes looks there, too") if told and found.note is None else found
 
 
 def to_cursor(order: Sort, fact: Fact) -> str:

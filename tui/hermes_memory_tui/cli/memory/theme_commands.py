@@ -19,7 +19,7 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import gauge_json, print_document
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
-from hermes_memory_tui.cli.terminal_output import cell_width, format_quantity, print_gauge
+from hermes_memory_tui.cli.terminal_output import cell_width, format_other_themes, format_quantity, print_gauge
 from hermes_memory_tui.text.reason_lines import format_reason_lines
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         reasons = list_start_reasons(store, theme, situation) if why else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
+        elsewhere = {} if told.facts or told.left_out else store.place_themes.count_elsewhere(theme)
         hosts = [] if settings.past is not None else list_host_states(store, store.sessions.list())
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
     if settings.as_json:
@@ -67,6 +68,7 @@ def status_command(settings: CommandSettings, why: bool) -> None:
                 "scopes": told.scopes,
                 "capture_stopped": stopped or None,
                 "hosts": [host_state_json(state) for state in hosts],
+                **({"other_themes": elsewhere} if elsewhere else {}),
                 **({"why": [reason_json(one) for one in reasons]} if why else {}),
             }
         )
@@ -78,6 +80,8 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
     for state in hosts:
         click.echo(f"{state.host}: {state.describe(system_clock())}")
+    if elsewhere:
+        click.echo(f"{format_other_themes(elsewhere)}; `hermes-memory-tui themes` lists them")
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
     click.echo(f"context: {cost}, {told.left_out:,} omitted; {format_quantity(told.tokens, 'token')} in total:\n")
     click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))

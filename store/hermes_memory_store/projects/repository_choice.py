@@ -1,0 +1,126 @@
+"""Whose a repository is that shows an identity for the first time: moved, one of several with one beginning, or new.
+
+Without a remote it is the project that has its first commit, if that is one alone and lies nowhere any more. As long as
+both are there they are two, and so is a clone of a folder of this machine, until a person says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import defaultdict
+from typing import NamedTuple
+
+from hermes_memory_store import safe_text
+from hermes_memory_store.places.bounded_files import read_mark
+from hermes_memory_store.places.git_files import Repository, repository_at
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_remote
+from hermes_memory_store.projects.root_commits import find_root_commit
+from hermes_memory_store.rows.project_rows import insert_project
+
+LOOK_S = 0.6
+"""How long Git may look for a first commit while somebody waits: a hook has one second in all."""
+
+TWIN = "twin"
+"""Kind of an alias: first commit and common directory of a project, where the alias `root` is that of another one."""
+
+SAME = "same"
+"""Kind of an alias: a common directory of which a person said that it is its project's as much as the others are."""
+
+FIRST_COMMITS = """
+    SELECT substr(value, 1, instr(value || ' ', ' ') - 1), project_id FROM project_aliases WHERE kind IN ('root', 'twin')
+"""
+
+HAS_REMOTE = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = 'remote' AND value NOT LIKE 'file:%'"
+
+OF_PROJECT = "SELECT value FROM project_aliases WHERE project_id = ? AND kind = ? ORDER BY seen_at"
+
+FORMER_PROJECT = """
+    SELECT p.id FROM projects p JOIN origins o ON o.project_id = p.id WHERE p.joined_id = ? AND o.root IN ({})
+    GROUP BY p.id ORDER BY count(*) DESC LIMIT 1
+"""
+
+
+class ProjectChoice(NamedTuple):
+    """What is known of a sighting."""
+
+    key: int | None
+    """Of the project that it belongs to; None for a new one."""
+    here: int | None
+    """Of the project that is known by the repository itself or its path: it joins another one that has its remote."""
+    first_commit: str | None
+    """Empty where it was looked for in vain, None where it did not matter."""
+
+
+def choose_project(conn: sqlite3.Connection, seen: ProjectSighting, known: dict[str, int]) -> ProjectChoice:
+    """Choose the project that a sighting belongs to.
+
+    :param known: keys of projects by the kind of identity that they are known by
+    """
+    here = next((known[kind] for kind in ("mark", "dir", "path") if kind in known), None)
+    first = seen.first_commit
+    if here is not None and "mark" not in known and seen.mark is not None and list_aliases(conn, here, "mark"):
+        # another repository lies there now, unless it came back from a copy
+        roots = {value for value, key in conn.execute(FIRST_COMMITS) if key == here}
+        first = find_first_commit(seen) if roots else first
+        has_other_remote = seen.remote is not None and conn.execute(HAS_REMOTE, (here,)).fetchone() is not None
+        if has_other_remote or (roots and first not in {*roots, ""}) or (roots and seen.commit is None):
+            here = None
+    key = known.get("remote", here)
+    if key is None and seen.remote is None and seen.commit is not None and "path" not in known:
+        gone = find_gone_projects(conn) if seen.source is None or not os.path.exists(seen.source) else {}
+        first = find_first_commit(seen) if gone else first
+        key = gone.get(first or "")
+    return ProjectChoice(key, here, first)
+
+
+def find_first_commit(seen: ProjectSighting) -> str:
+    """Return the first commit of a repository; empty where it has none, or it cannot be found so soon."""
+    if seen.first_commit is None and seen.common is not None and seen.commit is not None:
+        return find_root_commit(seen.common, seen.commit, LOOK_S) or ""
+    return seen.first_commit or ""
+
+
+def find_gone_projects(conn: sqlite3.Connection) -> dict[str, int]:
+    """Return the projects that alone have a first commit and lie nowhere on this machine, by that commit."""
+    owners: dict[str, set[int]] = defaultdict(set)
+    for first, key in conn.execute(FIRST_COMMITS):
+        owners[first].add(key)
+    single = {first: next(iter(keys)) for first, keys in owners.items() if len(keys) == 1}
+    return {first: key for first, key in single.items() if not any(map(os.path.exists, list_aliases(conn, key, "dir")))}
+
+
+def list_aliases(conn: sqlite3.Connection, key: int, kind: str) -> list[str]:
+    """Return what a project is known by of one kind, the oldest first."""
+    return [value for (value,) in conn.execute(OF_PROJECT, (key, kind))]
+
+
+def find_mixed_repositories(conn: sqlite3.Connection, key: int) -> dict[str, list[str]]:
+    """Return common directories of repositories that a project has besides its first one without a remote in common, with paths.
+
+    Stores of 0.4.0 took those with one first commit, or with one folder as their remote, for one project.
+    """
+    living = [path for path in list_aliases(conn, key, "dir") if os.path.isdir(path)]
+    if len(living) < 2:
+        return {}
+    marks, said = set(list_aliases(conn, key, "mark")), set(list_aliases(conn, key, SAME))
+    alone = [path for path in living if read_remote(Repository(path, path, path))[0] is None and path not in said]
+    first = min(living, key=lambda path: (path in alone and read_mark(path) not in marks, living.index(path)))
+    paths: dict[str, list[str]] = {path: [] for path in alone if not os.path.samefile(path, first)}
+    for path in list_aliases(conn, key, "path"):
+        repository = repository_at(path)
+        if repository is not None and safe_text.to_printable(repository.common) in paths:
+            paths[repository.common].append(path)
+    return paths
+
+
+def part_repositories(conn: sqlite3.Connection, key: int, now: int) -> None:
+    """Give each of a project's mixed repositories one of its own: what it had before, else a new one. No fact is moved."""
+    for common, paths in find_mixed_repositories(conn, key).items():
+        row = conn.execute(FORMER_PROJECT.format(", ".join("?" * len(paths))), (key, *paths)).fetchone()
+        if row is None:
+            label = os.path.basename(paths[0] if paths else common.removesuffix("/.git")).removesuffix(".git")
+            row = (insert_project(conn, label, now),)
+        conn.execute("UPDATE projects SET joined_id = NULL WHERE id = ?", row)
+        for kind, value in (("dir", common), *(("path", path) for path in paths)):
+            conn.execute("UPDATE project_aliases SET project_id = ? WHERE kind = ? AND value = ?", (*row, kind, value))
