@@ -25,6 +25,7 @@ from hermes_memory_store.projects.repository_choice import (
     HAS_REMOTE,
     LOOK_S,
     TWIN,
+    TWINS,
     choose_project,
     find_gone_projects,
     find_mixed_repositories,
@@ -51,6 +52,11 @@ PUT_ALIAS = """
 SEEN_BEFORE = "SELECT seen_at < ?3 FROM project_aliases WHERE kind = ?1 AND value = ?2"
 
 PUT_SEEN_AT = "UPDATE project_aliases SET seen_at = ?3 WHERE kind = ?1 AND value = ?2 AND seen_at < ?3"
+
+PUT_SAME = """
+    INSERT OR IGNORE INTO project_aliases SELECT 'same', value, project_id, seen_at FROM project_aliases
+    WHERE project_id = ? AND kind = 'dir'
+"""
 
 WITHOUT_ROOT = """
     SELECT value FROM project_aliases a
@@ -150,8 +156,8 @@ class Projects:
         if self.find(seen) is not None:
             return seen
         with self._db.snapshot() as conn:
-            choice = choose_project(conn, seen, find_known_keys(conn, storable_identities(seen)))
-        return replace(seen, first_commit=choice.first_commit)
+            first_commit = choose_project(conn, seen, find_known_keys(conn, storable_identities(seen)))[2]
+        return replace(seen, first_commit=first_commit)
 
     def get(self, name: str) -> Project:
         """Return a project by its name, or by that of one which has joined it. :raises QueryError: there is none"""
@@ -169,6 +175,24 @@ class Projects:
             ProjectSummary(self._describe(key, uid, name), facts, sessions, Millis(seen_at))
             for key, uid, name, seen_at, facts, sessions in self._db.rows(PROJECT_TOTALS, (theme_id,))
         ]
+
+    def find_twins(self, name: str) -> builtins.list[str]:
+        """Return the names of other projects with the same first commit: copies, and what was made from one template."""
+        return [twin for (twin,) in self._db.rows(TWINS, (name,))]
+
+    def join(self, name: str, into: str) -> Project:
+        """Let a project be one with another, since a person says so; return that. :raises QueryError: there is no such project"""
+        self.get(name)
+        self.get(into)
+        with self._db.write_transaction() as conn:
+            key = project_key(conn, into)
+            if key == project_key(conn, name):
+                raise errors.ArgumentError(f"{name!r} and {into!r} are one project already", name)
+            merge_projects(conn, project_key(conn, name), key)
+            conn.execute(PUT_SAME, (key,))
+        self._known.clear()
+        self._names.origins.forget()
+        return self.get(into)
 
     def rename(self, name: str, to: str) -> Project:
         """Give a project another name. Its old one still finds it, and is never that of another project.
@@ -250,7 +274,7 @@ class Projects:
         """Find the project that a sighting would join, as `join_project` chooses it."""
         with self._db.snapshot() as conn:
             known = find_known_keys(conn, identities)
-            key = choose_project(conn, replace(seen, first_commit=seen.first_commit or ""), known).key
+            key = choose_project(conn, replace(seen, first_commit=seen.first_commit or ""), known)[0]
             if key is None or ("mark" not in known and seen.common in find_mixed_repositories(conn, key)):
                 return None
             return str(conn.execute(PROJECT_NAME, (key,)).fetchone()[0])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import defaultdict
-from typing import NamedTuple
 
 from hermes_memory_store import safe_text
 from hermes_memory_store.places.bounded_files import read_mark
@@ -31,6 +30,14 @@ FIRST_COMMITS = """
     SELECT substr(value, 1, instr(value || ' ', ' ') - 1), project_id FROM project_aliases WHERE kind IN ('root', 'twin')
 """
 
+TWINS = """
+    SELECT DISTINCT p.name FROM projects p JOIN project_aliases a ON a.project_id = p.id AND a.kind IN ('root', 'twin')
+    WHERE p.name <> ?1 AND substr(a.value, 1, instr(a.value || ' ', ' ') - 1) IN (
+      SELECT substr(value, 1, instr(value || ' ', ' ') - 1) FROM project_aliases
+      WHERE kind IN ('root', 'twin') AND project_id = (SELECT id FROM projects WHERE name = ?1))
+    ORDER BY 1
+"""
+
 HAS_REMOTE = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = 'remote' AND value NOT LIKE 'file:%'"
 
 OF_PROJECT = "SELECT value FROM project_aliases WHERE project_id = ? AND kind = ? ORDER BY seen_at"
@@ -41,19 +48,12 @@ FORMER_PROJECT = """
 """
 
 
-class ProjectChoice(NamedTuple):
-    """What is known of a sighting."""
+def choose_project(
+    conn: sqlite3.Connection, seen: ProjectSighting, known: dict[str, int]
+) -> tuple[int | None, int | None, str | None]:
+    """Return the key of the project that a sighting belongs to, that which is known here, and the first commit if it mattered.
 
-    key: int | None
-    """Of the project that it belongs to; None for a new one."""
-    here: int | None
-    """Of the project that is known by the repository itself or its path: it joins another one that has its remote."""
-    first_commit: str | None
-    """Empty where it was looked for in vain, None where it did not matter."""
-
-
-def choose_project(conn: sqlite3.Connection, seen: ProjectSighting, known: dict[str, int]) -> ProjectChoice:
-    """Choose the project that a sighting belongs to.
+    Without the first it is a new project; where the two differ, what is known here joins the project that has its remote.
 
     :param known: keys of projects by the kind of identity that they are known by
     """
@@ -71,7 +71,7 @@ def choose_project(conn: sqlite3.Connection, seen: ProjectSighting, known: dict[
         gone = find_gone_projects(conn) if seen.source is None or not os.path.exists(seen.source) else {}
         first = find_first_commit(seen) if gone else first
         key = gone.get(first or "")
-    return ProjectChoice(key, here, first)
+    return key, here, first
 
 
 def find_first_commit(seen: ProjectSighting) -> str:

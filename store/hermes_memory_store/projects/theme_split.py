@@ -40,6 +40,14 @@ ORIGIN_PROJECTS = """
 """
 """The project whose path it was written at, if that was seen by then, says more than what the two were taken for."""
 
+STRAYS = """
+    SELECT count(*) FROM place_themes t JOIN projects own ON own.id = t.project_id JOIN themes n ON n.name = t.theme
+      JOIN origins o ON o.theme_id = n.id JOIN project_aliases a ON a.kind = 'path' AND a.value = o.root
+      JOIN projects q ON q.id = a.project_id JOIN facts f ON f.origin_id = o.id
+    WHERE t.theme = ? AND f.tier IN ('hot', 'cold', 'archived') AND a.seen_at <= f.created_at
+      AND coalesce(q.joined_id, q.id) <> coalesce(own.joined_id, own.id)
+"""
+
 ORIGIN_SESSIONS = "SELECT id, session FROM origins WHERE theme_id = ? AND session IS NOT NULL"
 
 SESSION_PROJECTS = """
@@ -142,6 +150,10 @@ class ThemeSplit:
                     )
         made = (SplitGroup(theme, project, tuple(moves)) for theme, (project, moves) in groups.items())
         return SplitPlan(own, tuple(sorted(made, key=lambda one: (-len(one.moves), one.theme))), tuple(left))
+
+    def count_strays(self, theme: str) -> int:
+        """Return how many facts of a project's theme were written at the paths of other projects."""
+        return int(self._db.value(STRAYS, (theme,)))
 
     def split(self, plan: SplitPlan, *, actor: Actor = PERSON, progress: Progress | None = None) -> ChangeResult:
         """Move the facts of a plan as one change, which one undo takes back.

@@ -27,22 +27,37 @@ PROJECTS = Listing(
     ("projects", "where facts came from"),
     ("projects -o csv --fields all", "everything known of them"),
 )
-@click.command("projects", short_help="List projects, or rename one.")
+@click.command("projects", short_help="List projects, rename one, or join two.")
 @click.option("--rename", nargs=2, metavar="OLD NEW", help="Give a project another name; its old one still finds it.")
+@click.option(
+    "--join", nargs=2, metavar="COPY NAME", help="Let a copy or a clone be one project with what it was made from."
+)
 @click.option("--all-themes", is_flag=True, help="Include all themes, even with --theme.")
 @add_list_options(PROJECTS)
 @add_common_options
 @pass_settings
-def projects_command(settings: CommandSettings, rename: tuple[str, str] | None, all_themes: bool) -> None:
+def projects_command(
+    settings: CommandSettings, rename: tuple[str, str] | None, join: tuple[str, str] | None, all_themes: bool
+) -> None:
     """List the projects that facts and sessions came from, and what each is recognised by.
 
-    A project is recognised by its remote URL, else its first commit, else its path; its name is only a label, and is
-    never given to another project. All themes unless --theme names one.
+    A project is recognised by its remote URL, else by where it lies and its first commit; its name is only a label, and
+    is never given to another project. All themes unless --theme names one.
     """
     if rename is not None:
         if all_themes:
             raise ArgumentError("--rename renames one project in all themes; leave --all-themes out", "--all-themes")
         rename_listed_project(settings, *rename)
+        return
+    if join is not None:
+        with settings.store(writing=True) as store:
+            project = store.projects.join(*join)
+        if settings.as_json:
+            print_document({"joined": join[0], "name": project.name, "uid": project.uid})
+        else:
+            click.echo(
+                f"{to_printable(join[0])} and {to_printable(project.name)} are one project, whose facts are one memory"
+            )
         return
     with settings.store() as store:
         found = store.projects.list(None if all_themes else settings.confining_theme(store))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -48,6 +49,8 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         reasons = list_start_reasons(store, theme, situation) if why else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
+        twins = store.projects.find_twins(project) if project else []
+        strays = store.theme_split.count_strays(theme)
         elsewhere = {} if told.facts or told.left_out else store.place_themes.count_elsewhere(theme)
         hosts = [] if settings.past is not None else list_host_states(store, store.sessions.list())
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
@@ -68,6 +71,8 @@ def status_command(settings: CommandSettings, why: bool) -> None:
                 "scopes": told.scopes,
                 "capture_stopped": stopped or None,
                 "hosts": [host_state_json(state) for state in hosts],
+                "twins": twins,
+                "strays": strays,
                 **({"other_themes": elsewhere} if elsewhere else {}),
                 **({"why": [reason_json(one) for one in reasons]} if why else {}),
             }
@@ -80,6 +85,14 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
     for state in hosts:
         click.echo(f"{state.host}: {state.describe(system_clock())}")
+    for twin in twins:
+        names = to_printable(shlex.join((str(project), twin)))
+        click.echo(
+            f"{to_printable(twin)} has the same first commit; if it is the same project: hermes-memory-tui projects --join {names}"
+        )
+    if strays:
+        where = f"hermes-memory-tui theme split {theme}"
+        click.echo(f"{format_quantity(strays, 'fact')} written in other projects: `{where}` shows and moves them")
     if elsewhere:
         click.echo(f"{format_other_themes(elsewhere)}; `hermes-memory-tui themes` lists them")
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
