@@ -86,10 +86,8 @@ def status_command(settings: CommandSettings, why: bool) -> None:
     for state in hosts:
         click.echo(f"{state.host}: {state.describe(system_clock())}")
     for twin in twins:
-        names = to_printable(shlex.join((str(project), twin)))
-        click.echo(
-            f"{to_printable(twin)} has the same first commit; if it is the same project: hermes-memory-tui projects --join {names}"
-        )
+        way = to_printable(f"hermes-memory-tui projects --join {shlex.join((str(project), twin))}")
+        click.echo(f"{to_printable(twin)} has the same first commit; if it is the same project: {way}")
     if strays:
         where = f"hermes-memory-tui theme split {theme}"
         click.echo(f"{format_quantity(strays, 'fact')} written in other projects: `{where}` shows and moves them")
