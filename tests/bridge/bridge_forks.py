@@ -13,7 +13,11 @@ import resource
 from collections.abc import Mapping
 from multiprocessing.process import BaseProcess
 
-PRELOADED = ["hermes_memory_bridge.daemon.daemon_start", "hermes_memory_bridge.daemon.daemon", "uvicorn"]
+PRELOADED = [
+    "hermes_memory_bridge.daemon.daemon_start",
+    "hermes_memory_bridge.daemon.daemon",
+    "hermes_memory_bridge.protocol.mcp_front",
+]
 
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(PRELOADED)

@@ -29,6 +29,12 @@ from tests.bridge.running import environment, until
 
 RECORD: dict[str, Any] = json.loads(Path(__file__).with_name("command_line.json").read_text(encoding="utf-8"))
 
+LATE = (
+    "mcp", "mcp_types", "pydantic", "uvicorn", "starlette", "h11", "httpx", "httpx2", "httpcore", "keyring", "cryptography",
+    "sqlite_utils", "numpy", "psycopg", "tiktoken", "opentelemetry", "prometheus_client", "click",
+    "hermes_memory_bridge.team.database", "hermes_memory_bridge.embedding.vector_service",
+)  # fmt: skip
+
 RENAMED = {"json": "as_json", "dir": "folder"}
 """Parameters that have another name in the code than their option."""
 
@@ -222,6 +228,11 @@ def test_neither_the_shim_nor_the_bridge_that_it_starts_loads_the_command_line(d
         for name in ("bridge_cli", "bridge_options", "click_support", "service_commands"):
             assert list(importers(trace, f"hermes_memory_bridge.{name}")) == []
     assert list(importers(daemon_trace, "uvicorn"))
+    listening = daemon_trace.partition('"message": "serving ')[0]
+    for late in LATE:
+        assert list(importers(listening, late)) == [], (
+            f"no first call needs {late}, so it is loaded once the bridge listens"
+        )
     for importing in importers(daemon_trace, "click"):
         assert "uvicorn" in importing, "the HTTP server brings click along; nothing else may"
 

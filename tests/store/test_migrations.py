@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.database.migrations import migrate_store
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import StoreNeedsUpgrade
@@ -154,6 +155,28 @@ def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None
     names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
     conn.close()
     assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules", "sync_rows", "sync_masked"} <= names
+
+
+def test_a_new_store_is_the_same_as_one_that_every_migration_was_applied_to(tmp_path: Path) -> None:
+    kinds = []
+    for conn in (sqlite3.connect(":memory:", isolation_level=None), sqlite3.connect(":memory:", isolation_level=None)):
+        if kinds:  # a file with a table in it is an older store, whose record lacks everything
+            conn.execute("CREATE TABLE a_table (x)")
+        migrate_store(conn)
+        conn.execute("DROP TABLE IF EXISTS a_table")
+        objects = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        kinds.append((objects, conn.execute("SELECT id, migration_set, name FROM _sqlite_migrations").fetchall()))
+        conn.close()
+
+    assert kinds[0] == kinds[1]
+
+
+def test_making_a_store_imports_nothing_that_only_an_older_one_needs(tmp_path: Path) -> None:
+    program = (
+        "import sys; from hermes_memory_store.store import Store\n"
+        "Store.open(sys.argv[1], create=True).close(); assert not {'sqlite_utils', 'numpy', 'click'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "memory.db")], check=True, timeout=60)
 
 
 @pytest.mark.crash

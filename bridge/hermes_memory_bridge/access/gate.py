@@ -9,7 +9,6 @@ import json
 import re
 import time
 from collections import Counter
-from dataclasses import dataclass
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -28,7 +27,7 @@ from hermes_memory_bridge.access.http_refusal import (
 )
 from hermes_memory_bridge.access.http_sessions import HttpSessions
 from hermes_memory_bridge.access.peer_connections import HttpConnection, PeerConnections
-from hermes_memory_bridge.access.rate_limits import TokenBuckets
+from hermes_memory_bridge.access.rate_limits import ClientLimits, TokenBuckets
 from hermes_memory_bridge.access.request_body import BodyMemory, RequestBody, send_http_refusal, to_too_large_refusal
 from hermes_memory_bridge.access.request_identity import Identity
 from hermes_memory_bridge.access.wrong_tokens import WrongTokens
@@ -54,28 +53,6 @@ SINGLE_HEADERS = frozenset(
     {b"authorization", b"origin", b"mcp-session-id", b"mcp-protocol-version", b"x-hermes-session-key"}
 )
 """Headers that decide who asks for what. Given twice, two readers could take different ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClientLimits:
-    """Limits on what one client may request from the bridge."""
-
-    head_s: float = 10.0
-    """A request's head must be whole this long after its connection was opened, or after its first byte on one that was
-    open."""
-    body_bytes: int = 4 * 1024 * 1024
-    body_s: float = 30.0
-    """A request must be whole within this time."""
-    stall_s: float = 30.0
-    """A client that has not read what was written to it after this long is gone."""
-    per_second: float = 500.0
-    burst: float = 1_000.0
-
-
-STRICT_LIMITS = ClientLimits(
-    head_s=4.0, body_bytes=1024 * 1024, body_s=10.0, stall_s=10.0, per_second=100.0, burst=200.0
-)
-"""Limits of `--hardening-profile`."""
 
 
 class Gate:

@@ -1,10 +1,32 @@
-"""Rate limits: one token bucket per client, kept only while it is in use."""
+"""Limits on what one client may request, and rate limits: one token bucket per client, kept only while it is in use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MOST_BUCKETS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """Limits on what one client may request from the bridge."""
+
+    head_s: float = 10.0
+    """A request's head must be whole this long after its connection was opened, or after its first byte on one that was
+    open."""
+    body_bytes: int = 4 * 1024 * 1024
+    body_s: float = 30.0
+    """A request must be whole within this time."""
+    stall_s: float = 30.0
+    """A client that has not read what was written to it after this long is gone."""
+    per_second: float = 500.0
+    burst: float = 1_000.0
+
+
+STRICT_LIMITS = ClientLimits(
+    head_s=4.0, body_bytes=1024 * 1024, body_s=10.0, stall_s=10.0, per_second=100.0, burst=200.0
+)
+"""Limits of `--hardening-profile`."""
 
 
 @dataclass(slots=True)

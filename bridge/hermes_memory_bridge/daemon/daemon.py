@@ -9,56 +9,50 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import gc
 import logging
 import math
 import os
 import signal
 import socket
+import sys
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hermes_memory_bridge.access.gate import ClientLimits, Gate
-from hermes_memory_bridge.access.http_refusal import Asgi
-from hermes_memory_bridge.access.http_sessions import HttpSessions
-from hermes_memory_bridge.access.peer_connections import PeerConnections
-from hermes_memory_bridge.access.token_watch import TokenWatch
+from hermes_memory_bridge.access.rate_limits import ClientLimits
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.status_commands import StatusCommands, check_status_arguments
-from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.hook_service.hook_service import HookService
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.version_order import is_older
-from hermes_memory_bridge.protocol import sdk_internals
 from hermes_memory_bridge.protocol.descriptors import (
     ACCEPT_BURST,
+    BACKLOG,
     DescriptorShares,
     raise_descriptor_limit,
     to_descriptor_shares,
 )
 from hermes_memory_bridge.protocol.framing import MAX_LINE
-from hermes_memory_bridge.protocol.http_server import (
-    BACKLOG,
-    HttpFront,
-    build_http_app,
-    build_http_server,
-    open_loopback_socket,
-)
 from hermes_memory_bridge.protocol.line_server import LineServer
-from hermes_memory_bridge.protocol.mcp_server import build_mcp_server
-from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.runtime.branch_watch import BranchWatch
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.runtime.root_commit_search import find_wanted_root_commits
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.team.sync_control import TeamSync
-from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
+from hermes_memory_bridge.toolkit.connection import LeaseTimes
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.database.store_version import UPGRADE_HINT, find_installed_version
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.notation.token_count import find_counter
+
+if TYPE_CHECKING:
+    from hermes_memory_bridge.embedding.vector_service import VectorService
+    from hermes_memory_bridge.protocol.mcp_front import McpFront
+    from hermes_memory_bridge.team.sync_control import TeamSync
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +62,17 @@ TAKEOVER_TIMEOUT_S = 10.0
 IDLE_POLL_S = 0.1
 """How long to wait at least before looking again whether anybody is there."""
 
+
+LATE_MODULES = (
+    "hermes_memory_bridge.runtime.metrics",
+    "hermes_memory_bridge.embedding.vector_service",
+    "hermes_memory_bridge.team.sync_control",
+    "hermes_memory_bridge.protocol.mcp_front",
+)
+"""Imported once the bridge listens: no first call needs them, and the SDK takes longer than all else of a start."""
+
+LOADING_SWITCH_S = 0.0005
+"""How long the import may hold Python's lock while a call wants it: SQLite gives the lock away at every row."""
 
 OUTDATED_POLL_S = 1.0
 """How often to look whether the store was raised above this program's version."""
@@ -105,36 +110,34 @@ class Daemon:
         self.settings = settings
         self.started = time.time()
         self.stopping = asyncio.Event()
-        vault = open_store_vault(paths.store)
-        self.worker = StoreWorker(paths.store, vault=vault)
+        self.worker = StoreWorker(paths.store, vault=open_store_vault(paths.store))
         self.agents = ConnectionRegistry(self.worker, settings.lease)
-        self.http_front = HttpFront(self.agents)
-        self.notices = ChangeNotices(self.worker)
         self.inspection = StatusCommands(self.worker, self.agents)
-        self.vectors = self.worker.vectors = VectorService(
-            self.worker.read, self.worker.path, self.worker.embedding_settings, vault
-        )
-        self.team = TeamSync(paths, lambda: self.vectors.model)
-        self.team_search = self.worker.team_search = self.team.open_search(self.worker)
         self.hooks = HookService(self.worker, lambda: self.agents.connections)
         self.agents.find_host_session = self.hooks.sessions.find_host_session
-        self.server = build_mcp_server(self.worker, self.find_request_connection, self.notices)
-        self.lines = LineServer(self.server, self.agents, self.command, os.getuid(), settings.shares.line)
-        self.peers = PeerConnections(settings.shares.http)
-        self.sessions = HttpSessions(
-            partial(sdk_internals.is_http_session_open, self.server),
-            partial(sdk_internals.end_http_session, self.server),
-        )
-        self.tokens = TokenWatch(self.worker, self.agents, self.sessions)
+        self.lines = LineServer(self.agents, self.command, os.getuid(), settings.shares.line)
 
-    def find_request_connection(self, context: Any) -> Connection:
-        """Return the connection a request belongs to."""
-        state = context.lifespan_context
-        return state if isinstance(state, Connection) else self.http_front.find_request_connection(context)
+    @cached_property
+    def vectors(self) -> VectorService:
+        """The vectors of the store, loaded on first access."""
+        from hermes_memory_bridge.embedding.vector_service import VectorService
 
-    def guard(self, app: Asgi) -> Asgi:
-        """Wrap the HTTP application in the access gate."""
-        return Gate(self.http_front.count_requests(app), self.worker, self.settings.limits, self.peers, self.sessions)
+        worker = self.worker
+        return VectorService(worker.read, worker.path, worker.embedding_settings, worker.vault)
+
+    @cached_property
+    def team(self) -> TeamSync:
+        """The sync of the store, loaded on first access."""
+        from hermes_memory_bridge.team.sync_control import TeamSync
+
+        return TeamSync(self.paths, lambda: self.vectors.model)
+
+    @cached_property
+    def mcp(self) -> McpFront:
+        """What speaks MCP through the SDK, loaded on first access."""
+        from hermes_memory_bridge.protocol.mcp_front import McpFront
+
+        return McpFront(self.agents, self.settings.limits, self.settings.shares.http)
 
     async def command(self, name: str, arguments: Any) -> dict[str, Any]:
         """Execute a control command sent by another process of this user.
@@ -178,22 +181,23 @@ class Daemon:
             self.lines.serve_connection, sock=line_socket, limit=MAX_LINE, backlog=ACCEPT_BURST
         )
         line_socket.listen(BACKLOG)
-        web = build_http_server(build_http_app(self.server, self.guard), self.peers, self.settings.limits)
         sockets = [listen_on_socket(self.paths.http)]
         if self.settings.tcp is not None:
             sockets.append(open_loopback_socket(self.settings.tcp))
             log.info("listening on http://127.0.0.1:%d/mcp", sockets[-1].getsockname()[1])
-        serving = asyncio.create_task(web.serve(sockets=sockets))
+        log.info("serving %s, process %d", self.paths.store, os.getpid())
+        await self.load_sdk()
+        serving = asyncio.create_task(self.mcp.web.serve(sockets=sockets))
         agents = self.agents
         work = (
             self.team.begin,
             agents.leases.keep,
             self.hooks.keep,
-            self.tokens.watch,
+            self.mcp.tokens.watch,
             agents.purge_hourly,
             self.note_reads,
-            self.http_front.forget_quiet,
-            self.notices.watch,
+            self.mcp.http.forget_quiet,
+            self.mcp.notices.watch,
             self.vectors.fill_forever,
             self.linger,
             self.give_way,
@@ -202,7 +206,6 @@ class Daemon:
         )
         keepers = [asyncio.create_task(keeper()) for keeper in work]
         self.worker.metrics.connections.set_function(lambda: len(self.agents.connections))
-        log.info("serving %s, process %d", self.paths.store, os.getpid())
         try:
             await self.stopping.wait()
         finally:
@@ -211,19 +214,38 @@ class Daemon:
             for path in (self.paths.line, self.paths.http):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
-            self.notices.close()
+            self.mcp.notices.close()
             for keeper in keepers:
                 keeper.cancel()
             await asyncio.gather(*keepers, return_exceptions=True)
-            web.handle_exit(signal.SIGTERM, None)
+            self.mcp.web.handle_exit(signal.SIGTERM, None)
             await self.lines.close()
             await serving
-            self.http_front.close()
+            self.mcp.http.close()
             self.team_search.close()
             await asyncio.to_thread(self.team.stop)
             await self.agents.remove_all()
             await self.vectors.close()
             await asyncio.to_thread(self.worker.close)
+
+    async def load_sdk(self) -> None:
+        """Load what no first call needs while calls are answered already, and the vocabulary of tokens."""
+        interval_s = sys.getswitchinterval()
+        sys.setswitchinterval(LOADING_SWITCH_S)
+        try:
+            await asyncio.to_thread(lambda: (find_counter(), *map(import_module, LATE_MODULES)))
+            self.lines.open(self.mcp.serve_lines)
+        except Exception as error:
+            for connection in self.agents.connections:
+                connection.end_reason = f"the memory bridge cannot go on: {type(error).__name__}: {error}"
+                connection.hang_up()
+            raise
+        finally:
+            sys.setswitchinterval(interval_s)
+        self.worker.vectors = self.vectors
+        self.team_search = self.worker.team_search = self.team.open_search(self.worker)
+        gc.freeze()
+        gc.enable()
 
     async def note_reads(self) -> None:
         """Record at intervals which facts agents were shown, so that a person can follow it; run until cancelled."""
@@ -265,10 +287,10 @@ class Daemon:
             lapse_ms = await self.worker.read(lambda store: store.sessions.ms_until_lapse())
         except StoreError as error:
             log.error("leases could not be looked at: %s", error.message)
-        if self.lines.tasks or self.http_front.in_use():
+        if self.lines.tasks or self.mcp.http.in_use():
             return math.inf
         leased = [] if lapse_ms is None else [time.monotonic() + lapse_ms / 1000]
-        return max(self.agents.last_departure, self.http_front.last_departure, *leased)
+        return max(self.agents.last_departure, self.mcp.http.last_departure, *leased)
 
 
 def serve_store(paths: BridgePaths, settings: DaemonSettings) -> None:
@@ -340,6 +362,19 @@ def listen_on_socket(path: str) -> socket.socket:
         made.bind(path)
     finally:
         os.umask(before)
+    made.listen(BACKLOG)
+    made.setblocking(False)
+    return made
+
+
+def open_loopback_socket(port: int) -> socket.socket:
+    """Listen on the loopback interface.
+
+    :raises OSError: the port is taken
+    """
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("127.0.0.1", port))
     made.listen(BACKLOG)
     made.setblocking(False)
     return made

@@ -96,18 +96,14 @@ def run_daemon_process(options: ServeOptions) -> int:
     """Run the bridge until it is stopped."""
     import gc
 
-    gc.disable()  # importing makes much and drops little; collecting meanwhile costs a fifth of the start
+    gc.disable()  # until all is loaded: importing makes much and drops little, and collecting meanwhile costs a fifth
     import os
     from pathlib import Path
 
-    from hermes_memory_bridge.access.gate import STRICT_LIMITS, ClientLimits
+    from hermes_memory_bridge.access.rate_limits import STRICT_LIMITS, ClientLimits
     from hermes_memory_bridge.daemon import daemon, logs
     from hermes_memory_bridge.toolkit.connection import LeaseTimes
-    from hermes_memory_store.notation.token_count import find_counter
 
-    find_counter()  # loads cl100k's vocabulary, if it is there: a tenth of a second, for which no hook should wait
-    gc.freeze()
-    gc.enable()
     paths = BridgePaths.of(options.db)
     paths.make_folder()
     if home := os.environ.get("HERMES_HOME", "").strip():

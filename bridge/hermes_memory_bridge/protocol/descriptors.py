@@ -18,6 +18,9 @@ ACCEPT_BURST = 16
 """Connections a listener accepts before anything else runs. asyncio decides on a connection only after it has accepted it,
 so each listener may exceed its share by what it accepts until the first surplus connection is closed."""
 
+BACKLOG = 1024
+"""Connections that may wait in the kernel to be accepted."""
+
 BURST_RESERVE = 3 * 4 * ACCEPT_BURST
 """Reserve for that: three listeners, and four turns of the event loop from accepting a connection to closing it."""
 

@@ -7,9 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import mcp.types as types
-from mcp.shared.message import SessionMessage
-
 from hermes_memory_store.errors import ArgumentError
 
 MAX_LINE = 32 * 1024 * 1024
@@ -85,17 +82,6 @@ async def read_client_lines(reader: asyncio.StreamReader, writer: asyncio.Stream
         if not said.endswith(b"\n"):
             return
         yield said
-
-
-def parse_session_message(said: bytes) -> SessionMessage:
-    """Parse a line as a message.
-
-    :raises ValueError: it is none
-    """
-    message = types.jsonrpc_message_adapter.validate_json(said, by_name=False)
-    if isinstance(message, types.JSONRPCNotification) and b'"id"' in said and "id" in json.loads(said):
-        raise ValueError("a request whose id is neither a text nor a whole number")
-    return SessionMessage(message)
 
 
 def to_parse_error_line(said: bytes, why: str | None = None) -> bytes:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
-
-from mcp.server import ServerRequestContext
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.launcher.instructions import WORDS, read_facts, to_instructions
 from hermes_memory_bridge.launcher.shim_messages import OWN_CLIENTS, OWN_REQUEST
@@ -21,9 +19,12 @@ from hermes_memory_bridge.toolkit.connection import GIVEN_WITH_HANDSHAKE, Connec
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from mcp.server import ServerRequestContext
 
-Context = ServerRequestContext[Any, Any]
+    Context = ServerRequestContext[Any, Any]
+
+log = logging.getLogger(__name__)
 
 HANDSHAKES = ("initialize", "server/discover")
 

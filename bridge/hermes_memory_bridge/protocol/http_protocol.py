@@ -17,11 +17,11 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hermes_memory_bridge.access.gate import ClientLimits
 from hermes_memory_bridge.access.http_refusal import CLOSE, HttpRefused, to_busy_refusal
+from hermes_memory_bridge.access.loopback_peers import find_loopback_user
 from hermes_memory_bridge.access.peer_connections import HttpConnection, PeerConnections
+from hermes_memory_bridge.access.rate_limits import ClientLimits
 from hermes_memory_bridge.launcher.peers import find_peer
-from hermes_memory_bridge.protocol.loopback_peers import find_loopback_user
 
 log = logging.getLogger(__name__)
 

@@ -21,13 +21,13 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
-from hermes_memory_bridge.access.gate import ClientLimits
 from hermes_memory_bridge.access.http_refusal import Asgi, Receive, Scope, Send
 from hermes_memory_bridge.access.http_sessions import MOST_SESSIONS
 from hermes_memory_bridge.access.peer_connections import PeerConnections
+from hermes_memory_bridge.access.rate_limits import ClientLimits
 from hermes_memory_bridge.access.request_identity import Identity
 from hermes_memory_bridge.protocol import sdk_internals
-from hermes_memory_bridge.protocol.descriptors import ACCEPT_BURST
+from hermes_memory_bridge.protocol.descriptors import ACCEPT_BURST, BACKLOG
 from hermes_memory_bridge.protocol.http_protocol import to_protocol_factory
 from hermes_memory_bridge.runtime.connection_registry import ConnectionRegistry
 from hermes_memory_bridge.toolkit.connection import Connection
@@ -41,9 +41,6 @@ IDLE_S = 1800.0
 
 FOLDER_HEADER = "x-hermes-folder"
 """Names the folder a client works in, as UTF-8 with percent signs."""
-
-BACKLOG = 1024
-"""Connections that may wait in the kernel to be accepted."""
 
 STOP_S = 2
 """How long streams may take to end when the bridge stops."""
@@ -206,15 +203,3 @@ def build_http_server(app: Asgi, connections: PeerConnections, limits: ClientLim
         timeout_graceful_shutdown=STOP_S,
     )
     return HttpServer(config)
-
-
-def open_loopback_socket(port: int) -> socket.socket:
-    """Open a socket on the loopback interface.
-
-    :raises OSError: the port is taken
-    """
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind(("127.0.0.1", port))
-    made.setblocking(False)
-    return made

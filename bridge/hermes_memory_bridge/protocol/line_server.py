@@ -17,10 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp.server import Server
-from mcp.server.lowlevel import NotificationOptions
-from mcp.server.runner import serve_dual_era_loop
-from mcp.shared.message import SessionMessage
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from hermes_memory_bridge.launcher.peers import Peer, find_peer
 from hermes_memory_bridge.protocol import framing
@@ -42,24 +39,35 @@ log = logging.getLogger(__name__)
 CLOSE_S = 1.0
 """How long a client may take to read the last words of a connection that this side ends."""
 
+MOST_AHEAD = 64
+"""Lines of a connection that wait for the SDK before the next one is read."""
+
 Command = Callable[[str, Any], Awaitable[dict[str, Any]]]
+
+SdkLines = Callable[[Connection, MemoryObjectReceiveStream[bytes], asyncio.StreamWriter], Awaitable[None]]
 
 
 class LineServer:
     """Serve the connections of one line socket."""
 
-    def __init__(self, server: Server[Any], agents: ConnectionRegistry, command: Command, uid: int, most: int) -> None:
+    def __init__(self, agents: ConnectionRegistry, command: Command, uid: int, most: int) -> None:
         """:param command: answers a control command and its arguments, sent instead of the protocol
         :param uid: the user whose processes may connect
         :param most: maximum number of simultaneous connections
         """
         self.most = most
-        self.server = server
         self.agents = agents
         self.command = command
         self.uid = uid
         self.tasks: set[asyncio.Task[None]] = set()
-        self.options = server.create_initialization_options(NotificationOptions(True, True, True))
+        self.is_loaded = asyncio.Event()
+        self.serve_sdk_lines: SdkLines | None = None
+        """Answers what the fast path leaves, once the SDK is loaded."""
+
+    def open(self, serve_sdk_lines: SdkLines) -> None:
+        """Answer through the SDK, too, from now on."""
+        self.serve_sdk_lines = serve_sdk_lines
+        self.is_loaded.set()
 
     async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until either side closes it."""
@@ -174,22 +182,21 @@ class LineServer:
         farewell: ConnectionClose,
         pulse: Pulse | None,
     ) -> None:
-        to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        to_sdk, lines = anyio.create_memory_object_stream[bytes](MOST_AHEAD)
         fast = FastPath(self.agents.worker, connection)
         roots = RootQuestion(connection, writer)
 
         async def answer(said: bytes, call: dict[str, Any]) -> None:
             answered = await fast.answer(call)
             if answered is None:
-                await to_server.send(framing.parse_session_message(said))
+                await to_sdk.send(said)
                 return
             writer.write(answered)
             with contextlib.suppress(ConnectionError):  # the reader learns of it too, and ends the connection
                 await writer.drain()
 
         async def receive() -> None:
-            async with to_server, anyio.create_task_group() as calls:
+            async with to_sdk, anyio.create_task_group() as calls:
                 async for said in framing.read_client_lines(reader, writer):
                     if said.startswith(framing.GOODBYE):
                         farewell.is_closing = True
@@ -203,26 +210,14 @@ class LineServer:
                     if plain is not None:
                         calls.start_soon(answer, said, plain)
                         continue
-                    try:
-                        message = framing.parse_session_message(said)
-                    except ValueError:
-                        writer.write(framing.to_parse_error_line(said))
-                    else:
-                        await to_server.send(message)
-
-        async def send() -> None:
-            async with from_server:
-                async for sent in from_server:
-                    writer.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-                    await writer.drain()
+                    await to_sdk.send(said)
 
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
-                tasks.start_soon(send)
-                await serve_dual_era_loop(
-                    self.server, from_client, to_client, lifespan_state=connection, init_options=self.options
-                )
+                await self.is_loaded.wait()
+                assert self.serve_sdk_lines is not None
+                await self.serve_sdk_lines(connection, lines, writer)
                 tasks.cancel_scope.cancel()
         except* (ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             log.info("a connection broke off")

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermes_memory_bridge.runtime.branch_notices import BranchNotices
 from hermes_memory_bridge.runtime.call_log import CallLog
-from hermes_memory_bridge.runtime.metrics import BridgeMetrics
 from hermes_memory_bridge.runtime.project_reader import ProjectReader
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.trust import Vault
@@ -34,6 +33,7 @@ from hermes_memory_themes import EmbeddingSettings
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.vector_service import VectorService
+    from hermes_memory_bridge.runtime.metrics import BridgeMetrics
     from hermes_memory_bridge.toolkit.team_request import TeamSearcher
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,8 @@ class StoreWorker:
         self.store = open_current_store(self.path, clock=clock, vault=vault)
         self._set_up_store()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.metrics = BridgeMetrics()
+        self._metrics: BridgeMetrics | None = None
+        self._metrics_lock = threading.Lock()
         self.calls = CallLog()
         self.projects = ProjectReader()
         self.branches = BranchNotices()
@@ -113,6 +114,15 @@ class StoreWorker:
         self._pool = ThreadPoolExecutor(readers, thread_name_prefix="reader")
         self._writer = threading.Thread(target=self._write_on, name="writer", daemon=True)
         self._writer.start()
+
+    @property
+    def metrics(self) -> BridgeMetrics:
+        """The bridge's metrics, made when something is counted first: the writer counts, and the event loop."""
+        from hermes_memory_bridge.runtime.metrics import BridgeMetrics
+
+        with self._metrics_lock:
+            self._metrics = self._metrics or BridgeMetrics()
+            return self._metrics
 
     def embedding_settings(self) -> EmbeddingSettings:
         """Return the embedding settings as they are now: the file that holds them may have changed."""

@@ -766,16 +766,16 @@ TENTH_SCHEMA = (
     "ALTER TABLE sync_themes ADD COLUMN team_name TEXT",
 )
 
-SCHEMAS = (
-    FIRST_SCHEMA,
-    SECOND_SCHEMA,
-    THIRD_SCHEMA,
-    FOURTH_SCHEMA,
-    FIFTH_SCHEMA,
-    SIXTH_SCHEMA,
-    SEVENTH_SCHEMA,
-    EIGHTH_SCHEMA,
-    NINTH_SCHEMA,
-    TENTH_SCHEMA,
-)
-"""Statements of every version, by which the doctor knows a whole store."""
+SCHEMAS = {
+    "m001_memory": FIRST_SCHEMA,  # themes, scopes, facts, sessions, the journal, and the triggers that keep gauges and tallies
+    "m002_bridge": SECOND_SCHEMA,  # tokens, answers by idempotency key, captured turns
+    "m003_sources": THIRD_SCHEMA,  # a person's rules for sources of suspicious facts
+    "m004_sync": FOURTH_SCHEMA,  # the versions exchanged with a team, and the triggers that note every change of them
+    "m005_shared_turns": FIFTH_SCHEMA,  # which captured turns a team knows
+    "m006_sync_whole": SIXTH_SCHEMA,  # texts that masks hide from a team's facts, and which themes are held completely
+    "m007_origins": SEVENTH_SCHEMA,  # projects, origins of facts, turns and changes, verdicts, numbers of sessions
+    "m008_hosts": EIGHTH_SCHEMA,  # the sessions of hosts, the themes of places, what is known of branches
+    "m009_recall": NINTH_SCHEMA,  # what sessions did with the facts they were given, what search knows of words
+    "m010_team_names": TENTH_SCHEMA,  # the name that a theme has in the team's database
+}
+"""The migrations in their order, by name; the doctor knows a whole store by their statements."""

@@ -122,7 +122,7 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
 def check_schema(store: Store, repair: bool) -> Check:
     """Check the tables, indexes and triggers that this version needs."""
     with closing(sqlite3.connect(":memory:")) as conn:
-        for statement in chain.from_iterable(SCHEMAS):
+        for statement in chain.from_iterable(SCHEMAS.values()):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}

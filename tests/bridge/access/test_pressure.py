@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.access.http_sessions import MOST_OF_A_TOKEN
+from hermes_memory_bridge.access.loopback_peers import find_loopback_user
 from hermes_memory_bridge.access.peer_connections import HttpConnection, PeerConnections
 from hermes_memory_bridge.access.wrong_tokens import FREE_ATTEMPTS, LONGEST_S, compute_refusal_delay
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.protocol.descriptors import RESERVED_DESCRIPTORS, WANTED_LIMIT, to_descriptor_shares
-from hermes_memory_bridge.protocol.loopback_peers import find_loopback_user
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import Door, answer_of, bearer, call, door

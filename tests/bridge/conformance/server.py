@@ -21,9 +21,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from hermes_memory_bridge.daemon.daemon import Daemon, DaemonSettings
+from hermes_memory_bridge.daemon.daemon import Daemon, DaemonSettings, open_loopback_socket
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.protocol.http_server import open_loopback_socket
 from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.toolkit.arguments import Arguments
 from hermes_memory_bridge.toolkit.connection import Connection
@@ -292,8 +291,8 @@ async def run_servers(port: int, db: Path, door: str) -> None:
     with closing(open_loopback_socket(0)) as probe:
         inner = probe.getsockname()[1]
     bridge = Daemon(paths, DaemonSettings(tcp=inner))
-    merge(bridge.server, bridge.notices)
-    bridge.lines.options = bridge.server.create_initialization_options(NotificationOptions(resources_changed=True))
+    merge(bridge.mcp.server, bridge.mcp.notices)
+    bridge.mcp.options = bridge.mcp.server.create_initialization_options(NotificationOptions(resources_changed=True))
     app = TokenDoor(f"http://127.0.0.1:{inner}", token) if door == "http" else LineDoor(paths.line, token)
     config = uvicorn.Config(app, port=port, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
     serving = asyncio.create_task(uvicorn.Server(config).serve())

@@ -197,7 +197,7 @@ def test_a_store_of_a_newer_version_gives_none(path: Path) -> None:
 @pytest.mark.parametrize("version", range(1, STORE_VERSION))
 def test_a_store_of_an_older_version_is_read_as_it_is(path: Path, version: int) -> None:
     conn = sqlite3.connect(path)
-    for statements in SCHEMAS[:version]:
+    for statements in list(SCHEMAS.values())[:version]:
         for statement in statements:
             conn.execute(statement)
     conn.execute("INSERT INTO themes (id, name, created_at) VALUES (1, 'default', 0)")
