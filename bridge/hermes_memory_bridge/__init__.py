@@ -5,12 +5,17 @@ package `protocol` imports the SDK. Each package says what it may import; pyproj
 `tools/__init__.py` first for what an agent can do, `toolkit/connection.py` for how a connection is bound to a theme.
 """
 
+import os
 import sys
 
-if sys.orig_argv[1:3] == ["-m", __name__] and not (
-    sys.flags.safe_path or __file__.startswith(f"{sys.path[0]}/{__name__}/")
-):
-    del sys.path[0]  # the working folder: an entry that an older version wrote puts it first
+if sys.orig_argv[1:3] == ["-m", __name__] or sys.argv[0].endswith(("/hermes-memory-bridge", "/hermes-memory-hook")):
+    # `-m`, as older versions wrote into hosts, and empty entries of PYTHONPATH put the working folder on the path.
+    _entries = (os.environ.get("PYTHONPATH") or os.sep).split(os.pathsep) + [""] * (sys.argv[0] == "-m")
+    try:
+        _unsafe = [os.path.abspath(entry) for entry in _entries if not os.path.isabs(entry)]
+    except OSError:  # the folder is gone, and what lay in it
+        _unsafe = []
+    sys.path[:] = [place for place in sys.path if place not in _unsafe or __file__.startswith(f"{place}/{__name__}/")]
 
 from hermes_memory_bridge.version import __version__
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.connect.hooks.hook_edit import split_hook_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider.bridge_line import BridgeStarter
 from hermes_memory_bridge.provider.provider_settings import load_provider_settings
@@ -259,3 +260,82 @@ def test_absolute_entries_by_which_the_package_may_be_found_stay(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert str(tmp_path / "libraries") in own_process.to_isolated_environment()["PYTHONPATH"]
+
+
+def to_old_entry(*command: str) -> str:
+    return json.dumps(
+        {"mcpServers": {"hermes-memory": {"command": command[0], "args": command[1:], "alwaysLoad": True}}}
+    )
+
+
+def test_an_old_entry_that_runs_a_repository_is_named_until_connect_mends_it(tmp_path: Path) -> None:
+    repository = Repository(tmp_path, importable_names())
+    file = repository.home / ".claude.json"
+    file.write_text(to_old_entry(sys.executable, "-m", "hermes_memory_bridge", "--theme", "mine"))
+    repository.ask_status(*repository.program("hermes-memory-bridge"))  # an agent was there, so `status` looks at hosts
+    for words in (["status"], ["doctor"]):
+        ended = repository.run(*repository.program("hermes-memory-tui", *words))
+        assert f"the entry in {file} runs files of the folder" in " ".join(ended.stdout.split()), ended.stdout
+        assert "`hermes-memory-bridge connect --all` mends it" in " ".join(ended.stdout.split())
+    ended = repository.run(*repository.program("hermes-memory-bridge", "connect", "claude-code", "--check"))
+    assert "does not work" not in ended.stdout.splitlines()[0], ended.stdout
+    assert repository.ran == []
+    repository.run(*repository.program("hermes-memory-bridge", "connect", "--all", "--yes"))
+    entry = json.loads(file.read_text())["mcpServers"]["hermes-memory"]
+    assert entry["args"][-2:] == ["--theme", "mine"]
+    for path in (None, ":"):
+        assert "MEMORY" in repository.ask_status(entry["command"], *entry["args"], path=path)
+    ended = repository.run(*repository.program("hermes-memory-tui", "status", "--json"))
+    assert json.loads(ended.stdout)["exposed_entries"] == []
+    assert repository.ran == []
+
+
+def test_an_old_entry_is_named_where_pythonpath_has_an_empty_entry(tmp_path: Path) -> None:
+    repository = Repository(tmp_path, set())
+    script = str(Path(sys.executable).with_name("hermes-memory-bridge"))
+    (repository.home / ".claude.json").write_text(to_old_entry(script))
+    repository.ask_status(script)
+    for path, is_named in ((None, False), ("/usr/lib:", True)):
+        ended = repository.run(sys.executable, "-m", "hermes_memory_tui", "status", "--json", path=path)
+        assert bool(json.loads(ended.stdout)["exposed_entries"]) is is_named
+
+
+def test_every_command_that_connect_writes_imports_nothing_of_a_repository(repository: Repository) -> None:
+    for name in (".codex", ".gemini", ".qwen", ".copilot", ".cursor", ".factory", ".config/opencode"):
+        (repository.home / name).mkdir(parents=True)
+    ended = repository.run(*repository.program("hermes-memory-bridge", "connect", "--all", "--yes"))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    unit = repository.run(*repository.program("hermes-memory-bridge", "install-service", "--print"))
+    assert "-EP" in unit.stdout
+    documents = [json.loads(file.read_text()) for file in sorted(repository.home.rglob("*.json"))]
+    handlers = {tuple(split_hook_command(handler)) for document in documents for handler in find_handlers(document)}
+    assert len({words[0] for words in handlers}) == 1
+    assert len(handlers) > 10
+    for words in sorted(handlers):
+        said = json.dumps({"session_id": "s", "cwd": str(repository.folder), "prompt": "which port?"})
+        assert repository.run(*words, said=said).returncode == 0
+    assert repository.ran == []
+
+
+def test_a_hook_imports_nothing_of_a_repository_that_pythonpath_names_once_our_code_runs(tmp_path: Path) -> None:
+    code = "import runpy, re, sys; print(*sys.modules)"
+    first = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    before = {"hermes_memory_bridge", "sitecustomize", "usercustomize", *first}
+    repository = Repository(tmp_path, importable_names() - before)
+    program = str(Path(sys.executable).with_name("hermes-memory-hook"))
+    said = json.dumps(HOOK_INPUT | {"cwd": str(repository.folder)})
+    for path in (":", "."):
+        assert repository.run(program, "claude-code", "start", said=said, path=path).returncode == 0
+    assert repository.ran == []
+
+
+def find_handlers(document: object) -> Iterator[dict[str, object]]:
+    """Every hook that a document of a host names."""
+    if isinstance(document, dict):
+        if any("hermes-memory-hook" in str(document.get(key)) for key in ("command", "bash")):
+            yield document
+        document = list(document.values())
+    for one in document if isinstance(document, list) else []:
+        yield from find_handlers(one)

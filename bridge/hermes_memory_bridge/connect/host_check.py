@@ -26,7 +26,7 @@ class HostCheckResult:
 
 def check_configured_command(command: list[str], env: dict[str, str]) -> HostCheckResult:
     """Start the command, perform the handshake, list the tools and call `memory_status`."""
-    minimal = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    minimal = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ} | {"PYTHONSAFEPATH": "1"}
     begun = time.monotonic()
     try:
         process = subprocess.Popen(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
+import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,9 +94,31 @@ def find_store_path(db: str | None) -> Path:
 
 
 def find_own_command() -> list[str]:
-    """Return the command of this installation, by its path: hosts know no virtual environment."""
+    """Return the command of this installation, by its path: hosts know no virtual environment.
+
+    `-EP`: nothing is imported from the folder that a host works in, whatever `PYTHONPATH` says.
+    """
     script = Path(sys.executable).with_name("hermes-memory-bridge")
-    return [str(script)] if script.exists() else [sys.executable, "-m", "hermes_memory_bridge"]
+    return [sys.executable, "-EP", *([str(script)] if script.exists() else ["-m", "hermes_memory_bridge"])]
+
+
+def find_exposed_entries() -> list[str]:
+    """Return a sentence for each entry by which a host runs files of its working folder before our code can prevent it."""
+    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    path = (place.environ.get("PYTHONPATH") or os.sep).split(os.pathsep)
+    exposed = ["-m"] if all(map(os.path.isabs, path)) else ["-m", "--db", "--theme", None]
+    found = []
+    for host in HOSTS.values():
+        with contextlib.suppress(ArgumentError, OSError):  # a variable that names no whole path, or no file
+            file = host.file(place)
+            if exposed[1:] or b"hermes_memory_bridge" in file.read_bytes():  # parsing them all would take long
+                words = [*to_started_command(find_bridge_entry(host, file) or {}), None]
+                if words[0] and words[1] in exposed:
+                    found.append(
+                        f"{host.title}: the entry in {file} runs files of the folder that it is started in;"
+                        " `hermes-memory-bridge connect --all` mends it"
+                    )
+    return found
 
 
 def to_changed_config(host: Host, file: Path, text: str, entry: Entry | None) -> str:

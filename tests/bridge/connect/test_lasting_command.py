@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import site
 import subprocess
@@ -85,4 +86,6 @@ def test_an_installation_is_named_by_its_own_path(kind: str, tmp_path: Path) -> 
     script = environment_at(tmp_path, *INSTALLATIONS[kind])
     connected = run(script, tmp_path, "connect", "cursor", "--yes")
     assert connected.returncode == 0, connected.stderr
-    assert f'"command": "{script}"' in (tmp_path / ".cursor" / "mcp.json").read_text()
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["hermes-memory"]
+    python = script.with_name(Path(entry["command"]).name)
+    assert entry == {"command": str(python), "args": ["-EP", str(script)]}

@@ -23,6 +23,7 @@ from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_pl
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.hosts.host_sessions import HostReport
+from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_store.store import Store
 
 CHECK_EVENT = "check"
@@ -230,7 +231,7 @@ def try_hook_program(host: str, program: str) -> HookFinding:
             input=b"{}",
             capture_output=True,
             timeout=CHECK_TIMEOUT_S,
-            env=os.environ | {"HERMES_MEMORY_HOOK_DEBUG": "1"},
+            env=to_isolated_environment() | {"HERMES_MEMORY_HOOK_DEBUG": "1"},
             check=False,
         )
     except OSError as error:

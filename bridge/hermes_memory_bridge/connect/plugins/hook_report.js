@@ -26,6 +26,7 @@ function report(event, payload, patience) {
         stdio: ["pipe", "pipe", "ignore"],
         detached: process.platform !== "win32",
         windowsHide: true,
+        env: { ...process.env, PYTHONPATH: "" }, // an entry that is relative would import files of the workspace
       })
       let said = ""
       child.on("error", () => finish(""))

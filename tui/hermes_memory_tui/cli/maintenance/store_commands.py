@@ -111,10 +111,15 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
 def check_host_hooks(store: Path) -> list[Check]:
     """Check the hooks of hosts that were connected: that they stand where they did, point to this program, and may run."""
     from hermes_memory_bridge.connect.hooks.hook_check import examine_hooks
+    from hermes_memory_bridge.connect.host_entries import find_exposed_entries
     from hermes_memory_bridge.connect.hosts import HostEnvironment
 
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
-    return [Check(f"hooks of {found.host}", found.ok, found.detail) for found in examine_hooks(place, store)]
+    entries = [Check("entries of hosts", False, said) for said in find_exposed_entries()]
+    return [
+        *entries,
+        *(Check(f"hooks of {found.host}", found.ok, found.detail) for found in examine_hooks(place, store)),
+    ]
 
 
 def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -> bool:

@@ -41,6 +41,7 @@ def status_command(settings: CommandSettings, why: bool) -> None:
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
     """
     from hermes_memory_bridge.connect.hooks.host_states import list_host_states
+    from hermes_memory_bridge.connect.host_entries import find_exposed_entries
 
     with settings.store() as store:
         theme = settings.reading_theme(store)
@@ -52,7 +53,9 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         twins = store.projects.find_twins(project) if project else []
         strays = store.theme_split.count_strays(theme)
         elsewhere = {} if told.facts or told.left_out else store.place_themes.count_elsewhere(theme)
-        hosts = [] if settings.past is not None else list_host_states(store, store.sessions.list())
+        sessions = [] if settings.past is not None else store.sessions.list()
+        hosts = [] if settings.past is not None else list_host_states(store, sessions)
+    exposed = find_exposed_entries() if sessions else []
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
     if settings.as_json:
         print_document(
@@ -74,6 +77,7 @@ def status_command(settings: CommandSettings, why: bool) -> None:
                 "twins": twins,
                 "strays": strays,
                 **({"other_themes": elsewhere} if elsewhere else {}),
+                "exposed_entries": exposed,
                 **({"why": [reason_json(one) for one in reasons]} if why else {}),
             }
         )
@@ -83,8 +87,8 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         click.echo("every place has the theme default; `theme adopt` gives each project its own, and shows them first")
     if stopped:
         click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
-    for state in hosts:
-        click.echo(f"{state.host}: {state.describe(system_clock())}")
+    for line in [*exposed, *(f"{state.host}: {state.describe(system_clock())}" for state in hosts)]:
+        click.echo(to_printable(line))
     for twin in twins:
         way = to_printable(f"hermes-memory-tui projects --join {shlex.join((str(project), twin))}")
         click.echo(f"{to_printable(twin)} has the same first commit; if it is the same project: {way}")
