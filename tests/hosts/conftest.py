@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -15,7 +16,12 @@ from tests.hosts.programs.host_program import HostProgram
 from tests.hosts.stand_in_model import StandInModel
 from tests.hosts.tree_programs import make_tree_programs
 
-StartHost = Callable[[str], HostProgram]
+
+class StartHost(Protocol):
+    """Starts nothing yet: gives a host a home, and the model it asks."""
+
+    def __call__(self, name: str, *, is_asking: bool = False) -> HostProgram:
+        """:param is_asking: whether it is started without any switch that allows everything"""
 
 
 @pytest.fixture
@@ -23,7 +29,7 @@ def start_host(tmp_path: Path) -> Iterator[StartHost]:
     """Give a host a home and a model; afterwards its bridge has stopped."""
     with ExitStack() as stack:
 
-        def start(name: str) -> HostProgram:
+        def start(name: str, *, is_asking: bool = False) -> HostProgram:
             installed = install_hosts([name])
             if installed.why_missing(name):
                 pytest.skip(installed.why_missing(name))
@@ -31,7 +37,7 @@ def start_host(tmp_path: Path) -> Iterator[StartHost]:
                 tmp_path / name, make_tree_programs(tmp_path / "programs"), tuple(installed.program_folders)
             ).make()
             model = stack.enter_context(StandInModel(record=tmp_path / f"{name}.jsonl"))
-            program = HOST_PROGRAMS[name](home, model)
+            program = HOST_PROGRAMS[name](home, model, is_asking=is_asking)
             program.prepare()
             stack.callback(home.stop_bridge)
             return program

@@ -44,6 +44,8 @@ class Rule:
     arguments: dict[str, Any] = field(default_factory=dict)
     tokens: int = 0
     """The input tokens to report; 0 for an estimate. A large figure makes a host compact."""
+    then: Rule | None = None
+    """What to say once its tool has answered, instead of the text."""
 
 
 class StandInModel:
@@ -110,7 +112,9 @@ class StandInModel:
         rule = next((rule for rule in reversed(self.rules) if rule.when in said), Rule())
         self._tokens = rule.tokens or request.tokens
         answer = ModelAnswer(rule.text, input_tokens=self._tokens, number=request.number)
-        tool, arguments = (None, {}) if request.is_after_tool or not rule.tool else to_call(request, rule)
+        for _ in range(request.count_results_since(rule.when)):
+            rule = rule.then or Rule()
+        tool, arguments = to_call(request, rule) if rule.tool else (None, {})
         return replace(answer, tool=tool, arguments=arguments)
 
 

@@ -32,7 +32,7 @@ if __name__ == "__main__":
 def make_tree_programs(folder: Path) -> Path:
     """Make an environment in `folder` that runs this tree's code on the libraries of this one; return its `bin`."""
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
-    paths = [*(str(TREE / room) for room in ROOMS), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    paths = [*(str(TREE / room) for room in ROOMS), *(path for path in sys.path if path.endswith("-packages"))]
     variables = {"base": str(folder), "platbase": str(folder)}
     packages = Path(sysconfig.get_path("purelib", vars=variables))
     (packages / "tree.pth").write_text("\n".join(dict.fromkeys(paths)) + "\n")

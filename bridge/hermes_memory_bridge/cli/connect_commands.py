@@ -20,11 +20,20 @@ def connect_options(command: F) -> F:
         click.option(
             "--provider", is_flag=True, help="hermes-agent only: install the memory provider instead of the server."
         ),
-        click.option("--yes", is_flag=True, help="Skip the questions: hooks are installed, nothing said is kept."),
+        click.option(
+            "--yes",
+            is_flag=True,
+            help="Skip the questions: hooks are installed, agents may write, nothing said is kept.",
+        ),
         click.option(
             "--capture/--no-capture", default=None, help="Keep what is said in the host, or not; asked otherwise."
         ),
         click.option("--hooks/--no-hooks", default=None, help="Give agents what is remembered by hooks, or not."),
+        click.option(
+            "--allow/--no-allow",
+            default=None,
+            help="Let agents write, search and tick without asking each time, or not; asked otherwise.",
+        ),
         click.option(
             "--rules/--no-rules",
             default=None,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import glob
+import functools
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_memory_bridge.connect.file_change import FileChange, to_file_change
@@ -19,8 +19,18 @@ from hermes_memory_bridge.connect.hooks.hook_edit import (
     read_hook_document,
     to_hooked_config,
 )
-from hermes_memory_bridge.connect.hooks.installation_record import find_installations, note_installation
-from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
+from hermes_memory_bridge.connect.hooks.installation_record import (
+    SAID,
+    find_installations,
+    note_installation,
+    note_offer,
+)
+from hermes_memory_bridge.connect.host_config_files import (
+    HostFileError,
+    read_host_config,
+    was_made_by_us,
+    write_host_config,
+)
 from hermes_memory_bridge.connect.host_entries import (
     ConnectRequest,
     find_bridge_entry,
@@ -32,6 +42,7 @@ from hermes_memory_bridge.connect.host_entries import (
     to_standing_request,
 )
 from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument
+from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, describe_permissions, plan_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, to_merged_entry
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
@@ -41,6 +52,7 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 )
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.errors import ArgumentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,8 @@ class ConnectAnswers:
     """Whether hooks are marked as trusted where a host wants that."""
     rules: bool = False
     """Whether a file with facts is written into each workspace, for hosts whose hooks give nothing."""
+    allows: bool | None = False
+    """Whether tools run without a question; None where that was never offered, without what was taken out since."""
 
 
 class FileEdits:
@@ -109,23 +123,35 @@ def plan_connection(
 
     :raises StoreError: a file cannot be changed safely
     """
+    former = find_store_path(to_standing_request(host, place, replace(request, db=None)).db)
     request = to_standing_request(host, place, request)
     store = find_store_path(request.db)
     keeps = find_consent(store, host.name) is True if answers.keeps is None else answers.keeps
     file = find_host_config(host, place, project=request.project)
     hooks_file = find_hooks_file(host, place, project=request.project)
+    project = Path.cwd() if request.project else None
+    permissions = plan_permissions(
+        edits, former, host.name, place, answer=answers.allows, project=project, removes=request.remove
+    )
+    for permission in permissions:
+        permission.lift(edits)
     sharing = find_sharing_hosts(edits, host, place)
     hooks = to_wanted_hooks(
         host, place, request, gives=answers.gives, keeps=keeps or any(find_consent(store, one.name) for one in sharing)
     )
     if sharing and not hooks:
         hooks_file = None  # another host reads the same file
+    place_of_hooks = find_hooks_file(host, place, project=request.project)
+    if host.name in SCRIPTS:
+        place_of_hooks = find_script_plugin(host.name, place, project)
     before = edits.read(file)
     entry = None
     if not request.remove:
         with contextlib.suppress(ValueError):  # the edit says what is wrong
             entry = host.find_entry(before)
         entry = to_merged_entry(to_host_entry(host, request), entry)
+        if host.name == "codex":
+            entry = functools.reduce(lambda entry, permission: permission.to_entry(entry), permissions, entry)
     notes: list[str] = []
     if hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file):
         after = to_joint_config(host, file, before, entry, hooks)
@@ -139,11 +165,10 @@ def plan_connection(
             after = to_changed_config(host, file, before, entry)
     else:
         after = to_changed_config(host, file, before, entry)
-    if request.remove and not after and after != before and host.kind == "json" and is_created_by_us(host, file):
+    if request.remove and not after and after != before and host.kind == "json" and was_made_by_us(file):
         after = "{}\n"  # we made the file, and a host cannot read an empty one
     if after != before:
         edits.write(file, after)
-    project = Path.cwd() if request.project else None
     plan_own_files(
         edits,
         host.name,
@@ -158,27 +183,49 @@ def plan_connection(
     is_heard = host.name in SCRIPTS or not (request.project and hooks_file is None)
     if hears_events(host.name) and is_heard and not (request.project and request.remove):
         change_consent(edits, store, host.name, None if request.remove else keeps)
-    place_of_hooks = find_hooks_file(host, place, project=request.project)
-    if host.name in SCRIPTS:
-        place_of_hooks = find_script_plugin(host.name, place, project)
-    if place_of_hooks is not None and (request.remove or edits.is_edited(place_of_hooks)):
+    is_renewed = place_of_hooks is not None and edits.is_edited(place_of_hooks)
+    if request.remove and not request.project:
+        note_offer(edits, store, host.name, SAID, None)
+    for permission in reversed(permissions):
+        is_renewed &= place_of_hooks != permission.file or edits.read(permission.file) != permission.bare
+        permission.put_back(edits, former, store)
+        notes += permission.notes
+    if place_of_hooks is not None and (request.remove or is_renewed):
         wanted = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
         note_installation(edits, store, host.name, place_of_hooks, system_clock() if wanted else None)
     return notes
 
 
-def plan_removal_elsewhere(edits: FileEdits, host: Host, request: ConnectRequest) -> None:
+def plan_removal_elsewhere(edits: FileEdits, host: Host, place: HostEnvironment, request: ConnectRequest) -> None:
     """Note the removal of a host's hooks from every file that the record knows of, those of projects included.
 
     :raises HostFileError: a file cannot be changed safely
     """
     store = find_store_path(request.db)
+    for permission in plan_permissions(edits, store, host.name, place, answer=False, removes=True, everywhere=True):
+        permission.lift(edits)
+        permission.put_back(edits, store, store)
     for file in find_installations(store, host.name):
         if host.name in HOOKS and edits.read(file):
             plan_hooks(edits, HOOKS[host.name], file, [])
         elif edits.read(file).startswith(OWN_BEGINNING):
             edits.write(file, None)
         note_installation(edits, store, host.name, file, None)
+
+
+def list_unpermitted_hosts(store: Path, hosts: Collection[str], place: HostEnvironment) -> list[str]:
+    """Return the hosts of these that are connected and ask before each writing, and note that they were returned."""
+    files, unpermitted = FileEdits(), []
+    for host in hosts:
+        note_offer(files, store, host, SAID, {SAID: True})
+        with contextlib.suppress(ArgumentError):  # a variable of the host is wrong, which `connect` says
+            entry = find_bridge_entry(HOSTS[host], HOSTS[host].file(place)) if host in PERMISSIONS else None
+            if entry and "--allow" in describe_permissions(host, place, entry):
+                unpermitted.append(host)
+    for change in files.to_changes():
+        with contextlib.suppress(OSError):  # then they are returned again
+            write_host_config(change.path, change.after or b"")
+    return unpermitted
 
 
 def to_joint_config(host: Host, file: Path, text: str, entry: dict[str, object] | None, hooks: list[Hook]) -> str:
@@ -196,7 +243,7 @@ def plan_hooks(edits: FileEdits, document: HookDocument, file: Path, hooks: list
     after: str | None = to_hooked_config(file, before, hooks, version=document.version)
     if after == before:
         return
-    if not hooks and not str(after).strip() and was_made_by_us(file, has_own_hooks):
+    if not hooks and not str(after).strip() and was_made_by_us(file):
         after = None
     edits.write(file, after)
 
@@ -232,16 +279,6 @@ def find_hooks_file(host: Host, place: HostEnvironment, *, project: bool) -> Pat
     if not project:
         return document.file(place)
     return Path.cwd() / document.project if document.project else None
-
-
-def is_created_by_us(host: Host, file: Path) -> bool:
-    """Check whether we created a file that would become empty: no backup predates the bridge's entry."""
-    return was_made_by_us(file, lambda copy: find_bridge_entry(host, copy) is not None)
-
-
-def was_made_by_us(file: Path, is_ours: Callable[[Path], bool]) -> bool:
-    """Check whether no backup of a file predates what we put into it."""
-    return all(map(is_ours, file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")))
 
 
 def has_own_hooks(file: Path) -> bool:

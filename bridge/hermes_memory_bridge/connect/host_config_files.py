@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import itertools
 import os
 import shutil
@@ -129,6 +130,12 @@ def put_back_file(change: FileChange, folders: Sequence[Path], backup: Path | No
 def find_missing_folders(file: Path) -> list[Path]:
     """Return the folders that writing a file will make, the innermost first."""
     return [folder for folder in file.parents if not folder.exists()]
+
+
+def was_made_by_us(file: Path) -> bool:
+    """Check whether no backup of a file predates what we put into it: our name, which stands in all of that."""
+    copies = file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")
+    return all(b"hermes-memory" in copy.read_bytes() for copy in copies)
 
 
 def back_up_host_config(file: Path) -> Path:

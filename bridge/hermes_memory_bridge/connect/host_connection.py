@@ -21,7 +21,7 @@ from hermes_memory_bridge.connect.file_change import FileChange
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.hooks.codex_plan import TRUST_QUESTION
 from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
-from hermes_memory_bridge.connect.hooks.installation_record import find_installations, to_record_path
+from hermes_memory_bridge.connect.hooks.installation_record import find_installations
 from hermes_memory_bridge.connect.host_check import check_configured_command
 from hermes_memory_bridge.connect.host_config_files import apply_file_changes
 from hermes_memory_bridge.connect.host_entries import (
@@ -34,16 +34,19 @@ from hermes_memory_bridge.connect.host_entries import (
     to_host_entry,
     to_standing_request,
 )
+from hermes_memory_bridge.connect.host_permissions import describe_permissions, plan_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin, hears_events
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, read_plugin_command
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
-from hermes_memory_store.hosts.capture_switch import to_capture_path
-from hermes_memory_store.hosts.rules_consent import find_rules_consent_file, may_write_rules
+from hermes_memory_store.hosts.rules_consent import may_write_rules
 from hermes_memory_store.hosts.rules_files import RULES_PLACES
 from hermes_memory_store.store import Store
+
+OWN_ENDINGS = (".capture.json", ".hooks.json", ".rules.json")
+"""How the files beside a store end that nobody else writes."""
 
 
 def connect_host(request: ConnectRequest) -> int:
@@ -71,7 +74,7 @@ def connect_host(request: ConnectRequest) -> int:
     request = to_standing_request(host, place, request)
     if request.check:
         return check_connected_host(host, place, request)
-    answers = ask_what_is_wanted(request, [host])
+    answers = ask_what_is_wanted(request, place, [host])
     edits = FileEdits()
     notes = plan_connection(edits, host, place, request, answers)
     return write_connections(request, [host], edits.to_changes(), place, notes)
@@ -87,14 +90,14 @@ def connect_every_host(place: HostEnvironment, request: ConnectRequest) -> int:
             else "no host was found; `hermes-memory-bridge connect` lists those known"
         )
         return 0 if request.remove else 1
-    answers = ask_what_is_wanted(request, hosts)
+    answers = ask_what_is_wanted(request, place, hosts)
     edits, notes, planned = FileEdits(), [], []
     for host in hosts:
         attempt = edits.copy()
         try:
             said = plan_connection(attempt, host, place, request, answers)
             if request.remove and not find_sharing_hosts(attempt, host, place):
-                plan_removal_elsewhere(attempt, host, request)
+                plan_removal_elsewhere(attempt, host, place, request)
         except StoreError as error:
             print(f"{host.title}: {error}", file=sys.stderr)
             continue
@@ -142,13 +145,15 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     return written
 
 
-def ask_what_is_wanted(request: ConnectRequest, hosts: Sequence[Host]) -> ConnectAnswers:
+def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> ConnectAnswers:
     """Return what the person wants: as options say, else as he answers. Nothing is kept without an answer."""
     asked = [host for host in hosts if hears_events(host.name)]
     if request.remove or not asked:
         return ConnectAnswers(False, False)
     titles = " and ".join(host.title for host in asked)
     is_silent = request.yes or request.dry_run
+    if not is_silent:
+        print(f"Enter at a question takes the answer in capitals; at every one it connects {titles}.")
     gives, keeps = request.hooks, request.capture
     if gives is None:
         gives = is_silent or confirm_on_terminal(
@@ -160,10 +165,35 @@ def ask_what_is_wanted(request: ConnectRequest, hosts: Sequence[Host]) -> Connec
             f"Keep what is said? What you and {titles} say is then stored in your memory, on this machine.",
             default=all(find_consent(store, host.name) for host in asked),
         )
+    allows = request.allow
+    if allows is None and not is_silent:
+        allows = ask_for_permissions(request, place, asked)
     trusts = True
     if (gives or keeps) and not is_silent and any(host.name == "codex" for host in asked):
         trusts = confirm_on_terminal(TRUST_QUESTION, default=True)
-    return ConnectAnswers(gives, keeps, trusts, gives and wants_rules_files(request, asked))
+    return ConnectAnswers(gives, keeps, trusts, gives and wants_rules_files(request, asked), allows)
+
+
+def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> bool | None:
+    """Return what the person answers to the question whether tools run unasked, as `ConnectAnswers.allows` has it."""
+    project = Path.cwd() if request.project else None
+    store, files = find_store_path(request.db), FileEdits()
+    edits = [
+        edit
+        for host in hosts
+        for edit in plan_permissions(files, store, host.name, place, answer=None, project=project)
+        if edit.offer is not None
+    ]
+    if not edits:
+        return None
+    was_refused = not any(edit.own or edit.added for edit in edits)
+    where = "".join(f" {HOSTS[edit.host].title}: in {edit.folder} alone." for edit in edits if edit.folder)
+    is_yes = confirm_on_terminal(
+        "May your agents write, search and tick without asking each time? Purge, edit and optimize stay asked"
+        f" ({', '.join(HOSTS[edit.host].title for edit in edits)}).{where}",
+        default=not was_refused,
+    )
+    return (True if was_refused else None) if is_yes else False
 
 
 def wants_rules_files(request: ConnectRequest, hosts: Sequence[Host]) -> bool:
@@ -206,14 +236,12 @@ def write_connections(
     if request.dry_run:
         return 0
     files = ", ".join(str(change.path) for change in changes)
-    if not request.yes and not confirm_on_terminal(f"Write {files}?"):
+    if not request.yes and not confirm_on_terminal(f"Write {files}?", default=True):
         print("nothing was changed")
         return 1
     store = find_store_path(request.db)
-    backups = apply_file_changes(
-        changes,
-        without_backup={Path(to_capture_path(store)), to_record_path(store), find_rules_consent_file(store)},
-    )
+    without_backup = {change.path for change in changes if change.path.name.endswith(OWN_ENDINGS)}
+    backups = apply_file_changes(changes, without_backup=without_backup)
     prefix = f"{titles}: " if len(hosts) == 1 else ""
     for change in changes:
         kept = backups.get(change.path)
@@ -285,6 +313,9 @@ def check_connected_host(host: Host, place: HostEnvironment, request: ConnectReq
         return 1
     outcome = check_configured_command(to_started_command(entry), dict(entry.get("env") or entry.get("envs") or {}))
     print(f"{host.title}: {'works' if outcome.ok else 'does not work'}: {outcome.output}")
+    permissions = describe_permissions(host.name, place, entry)
+    if permissions:
+        print(f"{host.title}: {permissions}")
     findings = check_hooks(host, place, find_store_path(request.db)) if hears_events(host.name) else []
     for finding in findings:
         print(f"{host.title}: {finding.detail if finding.ok else f'does not work: {finding.detail}'}")

@@ -35,6 +35,8 @@ class ConnectRequest:
     """Whether agents are given what is remembered by hooks; None asks."""
     capture: bool | None = None
     """Whether what is said is kept; None asks."""
+    allow: bool | None = None
+    """Whether tools run without a question; None asks."""
     rules: bool | None = None
     """Whether files with facts are written into workspaces, for hosts that need them; None asks."""
     plugin: str | None = None

@@ -93,7 +93,7 @@ def install_provider(home: Path, request: ConnectRequest) -> int:
     show_config_change(config, before, after)
     if request.dry_run:
         return 0
-    if not request.yes and not confirm_on_terminal(f"Write to {home}?"):
+    if not request.yes and not confirm_on_terminal(f"Write to {home}?", default=True):
         print("nothing was changed")
         return 1
     kept = None
@@ -121,7 +121,7 @@ def uninstall_provider(home: Path, request: ConnectRequest) -> int:
     show_config_change(config, before, after)
     if request.dry_run:
         return 0
-    if not request.yes and not confirm_on_terminal(f"Remove it from {home}?"):
+    if not request.yes and not confirm_on_terminal(f"Remove it from {home}?", default=True):
         print("nothing was changed")
         return 1
     if after != before:

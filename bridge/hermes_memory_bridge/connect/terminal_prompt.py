@@ -10,7 +10,7 @@ from typing import TextIO
 
 
 def confirm_on_terminal(question: str, stream: TextIO | None = None, *, default: bool = False) -> bool:
-    """Ask until the answer is yes or no. Just enter means the default, and so does the end of the input.
+    """Ask until the answer is yes or no. Just enter means the default; the end of the input is no.
 
     :param stream: where the question is written; standard output
     :raises KeyboardInterrupt: ctrl-c was pressed, however soon after the question
@@ -21,6 +21,7 @@ def confirm_on_terminal(question: str, stream: TextIO | None = None, *, default:
         line = sys.stdin.readline()
         if not line:
             print(file=stream)
+            return False
         answer = line.strip().lower()
         if answer in ("y", "yes", "n", "no", ""):
             return answer in ("y", "yes") if answer else default

@@ -94,7 +94,7 @@ def test_what_stands_there_is_kept_and_taking_out_undoes_it(
     before = EXISTING[HOSTS[name].kind] % HOSTS[name].key
     file.write_text(before)
     file.chmod(0o640)
-    assert connect_here(tmp_path, name, "--yes", "--no-hooks", "--theme", "me") == 0
+    assert connect_here(tmp_path, name, "--yes", "--no-hooks", "--no-allow", "--theme", "me") == 0
     after = file.read_text()
     assert HOSTS[name].find_entry(after) is not None
     kept = [line for line in after.splitlines() if line in before.splitlines()]
@@ -104,7 +104,7 @@ def test_what_stands_there_is_kept_and_taking_out_undoes_it(
     (backup,) = file.parent.glob(f"{file.name}.*.bak")
     assert backup.read_text() == before
     capsys.readouterr()
-    connect_here(tmp_path, name, "--yes", "--no-hooks", "--theme", "me")
+    connect_here(tmp_path, name, "--yes", "--no-hooks", "--no-allow", "--theme", "me")
     assert "nothing to change" in capsys.readouterr().out
     assert file.read_text() == after
     assert connect_here(tmp_path, name, "--remove", "--yes") == 0

@@ -68,7 +68,10 @@ def test_without_an_answer_agents_are_given_what_is_remembered_and_nothing_is_ke
 
 @pytest.mark.parametrize(
     ("typed", "gives", "keeps"),
-    [("\n\ny\n", True, False), ("y\ny\ny\n", True, True), ("n\nn\ny\n", False, False), ("n\ny\ny\n", False, True)],
+    [
+        *(("\n\n\n\n", True, False), ("y\ny\nn\ny\n", True, True)),
+        *(("n\nn\n\n\n", False, False), ("n\ny\ny\ny\n", False, True)),
+    ],
 )
 def test_two_questions_have_two_answers(typed: str, gives: bool, keeps: bool, tmp_path: Path) -> None:
     shown = connect(tmp_path, "claude-code", typed=typed)
@@ -261,7 +264,7 @@ def test_the_person_of_an_older_store_is_asked_whether_projects_have_memories_of
     with Store.open(store) as opened:
         opened.facts.write("default", "D[db]: sqlite")
     make_older(store)
-    shown = connect(tmp_path, "gemini", typed="y\nn\ny\nn\n").stdout
+    shown = connect(tmp_path, "gemini", typed="y\nn\ny\ny\nn\n").stdout
     assert "Give each project a memory of its own?" in shown
     with Store.open(store, read_only=True) as opened:
         assert (opened.place_themes.choice, opened.place_themes.is_undecided) == (Places.DEFAULT, False)

@@ -22,7 +22,7 @@ class ClaudeProgram(HostProgram):
         edit_json(self.home.home / ".claude.json", hasCompletedOnboarding=True)
 
     def command(self, prompt: str, *, resumed: bool) -> Sequence[str]:
-        options = ["--model", "claude-opus-4-8", "--allowedTools", f"mcp__{SERVER}"]
+        options = ["--model", "claude-opus-4-8", *self.allowance("--allowedTools", f"mcp__{SERVER}")]
         return ["claude", "-p", prompt, *options, *(["--continue"] if resumed else [])]
 
     def variables(self) -> dict[str, str]:

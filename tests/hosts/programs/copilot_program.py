@@ -24,7 +24,7 @@ class CopilotProgram(HostProgram):
         """Copilot needs variables alone."""
 
     def command(self, prompt: str, *, resumed: bool) -> Sequence[str]:
-        return ["copilot", "--allow-all-tools", *(["--continue"] if resumed else []), "-p", prompt]
+        return ["copilot", *self.allowance("--allow-all-tools"), *(["--continue"] if resumed else []), "-p", prompt]
 
     def variables(self) -> dict[str, str]:
         return {

@@ -28,7 +28,7 @@ class GeminiProgram(HostProgram):
         )
 
     def command(self, prompt: str, *, resumed: bool) -> Sequence[str]:
-        options = ["-m", "gemini-2.5-flash", "--yolo", "--skip-trust"]
+        options = ["-m", "gemini-2.5-flash", *self.allowance("--yolo", "--skip-trust")]
         return ["gemini", *options, *(["--resume", "latest"] if resumed else []), "-p", prompt]
 
     def variables(self) -> dict[str, str]:

@@ -39,9 +39,11 @@ class HostProgram(ABC):
     gives_at_compaction: ClassVar[bool] = True
     """Whether what we give at a compaction can reach the request after it; else the prompt that follows is the first."""
 
-    def __init__(self, home: HostHome, model: StandInModel) -> None:
+    def __init__(self, home: HostHome, model: StandInModel, *, is_asking: bool = False) -> None:
+        """:param is_asking: whether the host is started as its person would, asking before what it does not know."""
         self.home = home
         self.model = model
+        self.is_asking = is_asking
 
     @abstractmethod
     def prepare(self) -> None:
@@ -53,6 +55,10 @@ class HostProgram(ABC):
 
         Where the prompt is no part of it, it is read from the standard input.
         """
+
+    def allowance(self, *options: str) -> Sequence[str]:
+        """Return the options that make the host ask nothing; none where it is started as a person would."""
+        return () if self.is_asking else options
 
     def variables(self) -> dict[str, str]:
         """Return the variables the host needs besides those of the home."""

@@ -30,7 +30,7 @@ class OpencodeProgram(HostProgram):
             model="stand_in/stand-in-model",
             autoupdate=False,
             share="disabled",
-            permission={"*": "allow"},
+            permission={"*": "ask" if self.is_asking else "allow"},
             provider={"stand_in": provider},
         )
 

@@ -24,7 +24,7 @@ class QwenProgram(HostProgram):
         edit_json(self.home.home / ".qwen" / "settings.json", security={"auth": {"selectedType": "openai"}})
 
     def command(self, prompt: str, *, resumed: bool) -> Sequence[str]:
-        return ["qwen", "--yolo", *(["--continue"] if resumed else []), "-p", prompt]
+        return ["qwen", *self.allowance("--yolo"), *(["--continue"] if resumed else []), "-p", prompt]
 
     def variables(self) -> dict[str, str]:
         return {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{self.model.url}/v1", "OPENAI_MODEL": "stand-in-model"}

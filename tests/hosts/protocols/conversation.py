@@ -75,6 +75,13 @@ class ModelRequest:
         """Whether a tool has just answered."""
         return any(message.is_tool_result for message in self.news)
 
+    def count_results_since(self, words: str) -> int:
+        """Return how often a tool has answered since the newest message of a person in which some words stand."""
+        places = [
+            place for place, message in enumerate(self.messages) if words in message.text and not message.is_tool_result
+        ]
+        return sum(message.is_tool_result for message in self.messages[places[-1] + 1 :]) if places else 0
+
     @property
     def is_compaction(self) -> bool:
         """Whether the host asks for a summary of the conversation."""

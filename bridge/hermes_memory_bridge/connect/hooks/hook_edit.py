@@ -176,13 +176,19 @@ def remove_hook(text: str, own: OwnHook) -> str:
     element = chain[-1][1].node.value
     if own.index is not None and len(element["hooks"]) > 1:
         return remove_jsonc_member(text, [*path, "hooks", own.index])
-    after = remove_jsonc_member(text, path)
+    return remove_listed_element(text, ("hooks", own.event), own.group)
+
+
+def remove_listed_element(text: str, path: Sequence[str], index: int) -> str:
+    """Remove an element of a list, with the lists and objects that it leaves empty unless they were there before it."""
+    chain = find_jsonc_chain(find_jsonc_tree(text), [*path, index])
+    after = remove_jsonc_member(text, [*path, index])
     try:
-        if append_jsonc_element(after, ("hooks", own.event), element) == text:
+        if append_jsonc_element(after, path, chain[-1][1].node.value) == text:
             return after
     except ValueError:
         pass  # the list stands in another form than one that is appended to
-    return remove_empty_parents(after, path[:-1])
+    return remove_empty_parents(after, path)
 
 
 def remove_empty_parents(text: str, path: Sequence[str | int]) -> str:

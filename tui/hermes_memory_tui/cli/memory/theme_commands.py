@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,6 +99,8 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         click.echo(f"{format_quantity(strays, 'fact')} written in other projects: `{where}` shows and moves them")
     if elsewhere:
         click.echo(f"{format_other_themes(elsewhere)}; `hermes-memory-tui themes` lists them")
+    for line in [] if settings.past is not None else list_permission_lines(settings.path()):
+        click.echo(line)
     cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
     click.echo(f"context: {cost}, {told.left_out:,} omitted; {format_quantity(told.tokens, 'token')} in total:\n")
     click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))
@@ -104,6 +108,23 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         click.echo(f"\n{'given' if one.is_given else 'left out'}: {to_printable(one.fact.notation)}")
         for line in format_reason_lines(one.candidate.parts, one.candidate.value, one.candidate.cost):
             click.echo(f"  {line}")
+
+
+def list_permission_lines(path: Path) -> list[str]:
+    """Return which connected hosts ask before each writing, for those whose person was never told."""
+    from hermes_memory_bridge.connect.hooks.installation_record import list_hosts_without_offer
+
+    hosts = list_hosts_without_offer(path)
+    if not hosts:
+        return []
+    from hermes_memory_bridge.connect.connect_plan import list_unpermitted_hosts
+    from hermes_memory_bridge.connect.hosts import HostEnvironment
+
+    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    return [
+        f"{host}: agents may not write without asking yet; `hermes-memory-tui connect {host} --allow` lets them"
+        for host in list_unpermitted_hosts(path, hosts, place)
+    ]
 
 
 class StartReason(NamedTuple):
