@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from itertools import combinations, product
 from pathlib import Path
 
@@ -105,6 +107,27 @@ def test_a_fact_that_stands_no_more_is_not_named(store: Store) -> None:
     first = store.facts.write("ops", "D[cache]: redis").fact
     store.facts.archive(first.uid)
     assert store.facts.write("ops", "D[caching]: redis 7").near == ()
+
+
+def test_other_writers_do_not_wait_while_close_facts_are_looked_for(store: Store) -> None:
+    store.facts.write("ops", "D[cache]: redis for sessions")
+    searched_while: list[bool] = []
+    with closing(sqlite3.connect(store.path, timeout=0, isolation_level=None)) as other:
+
+        def take_lock(statement: str) -> None:
+            if "facts_standing" in statement:
+                other.execute("BEGIN IMMEDIATE")
+                searched_while.append(
+                    other.execute("SELECT 1 FROM facts WHERE target = 'caching'").fetchone() is not None
+                )
+                other.execute("ROLLBACK")
+
+        store.db.conn.set_trace_callback(take_lock)
+        result = store.facts.write("ops", "D[caching]: redis for sessions")
+        store.db.conn.set_trace_callback(None)
+    assert searched_while
+    assert all(searched_while), "the fact is committed before"
+    assert [one.target for one in result.near] == ["cache"]
 
 
 def test_what_only_repeats_a_fact_and_what_comes_in_bulk_names_nothing(store: Store) -> None:

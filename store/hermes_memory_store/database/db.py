@@ -125,6 +125,7 @@ class Db:
                     if self._content != self._known_content:
                         store_version.refuse_unknown_migrations(self.conn, self.path)
                         self._known_content = self._content
+                    self.conn.held_schema = self._content
                     save_index_troubles(self.conn)
                     yield self.conn
                     for step in self._before_commit:
@@ -138,6 +139,7 @@ class Db:
                     self.disable_damaged_indexes(error)
                     raise
                 finally:
+                    self.conn.held_schema = None
                     self._roll_back()
 
     def disable_damaged_indexes(self, error: Exception) -> None:
@@ -180,8 +182,12 @@ class Db:
             try:
                 self.notice_replacement()
                 yield self.conn
+            except BaseException:
+                self.forget_caches()
+                raise
             finally:
-                self._roll_back()
+                if self.conn.in_transaction:
+                    self.conn.execute("ROLLBACK")
 
     def look_for_replacement(self) -> None:
         """`notice_replacement`, outside of a transaction."""

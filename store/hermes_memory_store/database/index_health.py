@@ -101,6 +101,8 @@ class StoreConnection(sqlite3.Connection):
     """A connection that caches which indexes its schema marks as usable."""
 
     schema_seen: int | None = None
+    held_schema: int | None = None
+    """The schema's version during a write transaction, in which no other process changes it."""
     troubles: dict[str, str]
 
 
@@ -111,7 +113,9 @@ def index_troubles(conn: sqlite3.Connection) -> dict[str, str]:
     """
     if not isinstance(conn, StoreConnection):
         return load_index_troubles(conn)
-    version = conn.execute("PRAGMA schema_version").fetchone()[0]
+    # A damaged index is looked for after a transaction has failed, too, when others may write again.
+    held = conn.held_schema if conn.in_transaction else None
+    version = conn.execute("PRAGMA schema_version").fetchone()[0] if held is None else held
     if version != conn.schema_seen:
         conn.troubles = load_index_troubles(conn)
         conn.schema_seen = version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import logging
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -76,6 +77,7 @@ from hermes_memory_themes import Policies, ThemeName, ThemePolicy
 if TYPE_CHECKING:
     from hermes_memory_store.memory.bulk_writer import BulkResult, Line
 
+log = logging.getLogger(__name__)
 
 Columns = Callable[[Mutation, FactRow], dict[str, Any] | None]
 """The columns a change sets on a fact; None: it stays as it is."""
@@ -193,7 +195,12 @@ class Facts:
                 self._sessions.note_write(conn, session, written[-1].row.scope_id)
             seqs = change.record()
             facts = self._reader.facts(self._load_rows(conn, kept))
-            near = self._near(conn, written[0].row) if len(written) == 1 and written[0].created else ()
+        near: tuple[Fact, ...] = ()
+        if len(written) == 1 and written[0].created:
+            try:  # after the commit, so that no other writer waits for this search
+                near = self._find_near(written[0].row)
+            except (errors.StoreError, *SQLITE_FAILURES):
+                log.exception("the fact is written; what is close to it could not be looked for")
         return WriteResult(
             fact=facts[0],
             created=any(one.created for one in written),
@@ -458,15 +465,7 @@ class Facts:
 
         :raises UnknownFact: AmbiguousUid
         """
-        row = self._find(uid, theme)
-        try:
-            with self._db.snapshot() as conn:
-                return self._near(conn, row)
-        except (errors.StoreError, *SQLITE_FAILURES) as error:
-            if FACTS not in find_damaged_indexes(self._db.conn, error):
-                raise
-            note_index_trouble(self._db.conn, FACTS, error)
-            return ()
+        return self._find_near(self._find(uid, theme))
 
     def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
         """Return the facts that replaced one another, from the oldest known to the one that stands.
@@ -619,12 +618,19 @@ class Facts:
 
         return self._each(self._find_keys(names, theme), "move", actor, columns)
 
-    def _near(self, conn: sqlite3.Connection, row: FactRow) -> tuple[Fact, ...]:
+    def _find_near(self, row: FactRow) -> tuple[Fact, ...]:
         # Here, not above: its words take milliseconds to compile, which only a write and a detail should cost.
         from hermes_memory_store.memory.near_duplicates import find_near_duplicates
 
-        near = [other.uid for other in find_near_duplicates(conn, row)]
-        return tuple(self._reader.facts(self._load_rows(conn, near)))
+        try:
+            with self._db.snapshot() as conn:
+                near = [other.uid for other in find_near_duplicates(conn, row)]
+                return tuple(self._reader.facts(self._load_rows(conn, near)))
+        except (errors.StoreError, *SQLITE_FAILURES) as error:
+            if FACTS not in find_damaged_indexes(self._db.conn, error):
+                raise
+            note_index_trouble(self._db.conn, FACTS, error)
+            return ()
 
     def _load_rows(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
         return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
