@@ -79,7 +79,7 @@ def test_a_repository_that_was_moved_keeps_its_theme(store: Store, tmp_path: Pat
         place = tmp_path / name
         assert all_themes(store, place) == {"shop"}
         git(place, "config", "user.name", "somebody else")
-    assert store.names.all_themes() == ["shop"]
+    assert store.names.all_themes() == ["shop"], "no empty theme is left"
 
 
 def test_a_repository_moved_without_a_first_commit_to_find_keeps_its_theme(store: Store, tmp_path: Path) -> None:

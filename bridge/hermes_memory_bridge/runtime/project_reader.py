@@ -1,6 +1,6 @@
 """The projects of agents' folders, read beside the event loop and the writer: a folder may lie on a mount that never answers.
 
-No process runs before a write: first commits are found in the background, by `root_commit_search.py`.
+First commits are found in the background, by `root_commit_search.py`; before a write Git runs only as `choose_project` has it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,9 @@ class ProjectReader:
         self._last: dict[str, ProjectSighting] = {}
         self._newest: tuple[tuple[str, int | None], float, ProjectSighting | None] | None = None
         """What was read last, and when by the monotonic clock."""
-        self._without_root: dict[str, str] = {}
-        """Commits of repositories without a remote, by common directory."""
-        self._searched: set[str] = set()
-        """Common directories of those for which a first commit was looked for already."""
-        self._noticed = asyncio.Event()
+        self.without_root: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        """Common directories of repositories to find the first commits of, and the commits to begin at."""
+        self._noticed: set[str] = set()
 
     async def read(self, folder: str, pid: int | None = None) -> ProjectSighting | None:
         """Return what a folder shows now; None when it belongs to no project.
@@ -77,18 +75,9 @@ class ProjectReader:
         """Have the first commit found of a project that is noted by now and has nothing but paths to be known by."""
         if seen is None or seen.remote is not None or seen.common is None or seen.commit is None:
             return
-        if seen.common not in self._searched:
-            self._without_root[seen.common] = seen.commit
-            self._noticed.set()
-
-    async def next_without_root(self) -> tuple[str, str]:
-        """Wait for a project to find the first commit of; return its common directory and the commit to begin at."""
-        while not self._without_root:
-            self._noticed.clear()
-            await self._noticed.wait()
-        common, commit = self._without_root.popitem()
-        self._searched.add(common)
-        return common, commit
+        if seen.common not in self._noticed:
+            self._noticed.add(seen.common)
+            self.without_root.put_nowait((seen.common, seen.commit))
 
     def _recall(self, folder: str) -> ProjectSighting | None:
         """Return what a folder showed last, as far as that still holds."""

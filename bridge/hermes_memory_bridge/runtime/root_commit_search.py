@@ -1,4 +1,4 @@
-"""Find the first commits of repositories without a remote in the background: by these their clones are one project."""
+"""Find the first commits of repositories without a remote in the background: by these they are known where they were copied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.projects.root_commits import find_root_commit
+from hermes_memory_store.projects.repository_choice import find_root_commit
 
 log = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 async def find_wanted_root_commits(worker: StoreWorker) -> None:
     """Find the first commits that are wanted, one after the other; run until cancelled."""
     while True:
-        common, commit = await worker.projects.next_without_root()
+        common, commit = await worker.projects.without_root.get()
         try:
             await search_root_commit(worker, common, commit)
         except StoreError as error:

@@ -29,9 +29,9 @@ from hermes_memory_store.projects.repository_choice import (
     choose_project,
     find_gone_projects,
     find_mixed_repositories,
+    find_root_commit,
     part_repositories,
 )
-from hermes_memory_store.projects.root_commits import find_root_commit
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.project_rows import (
     fold_project_name,

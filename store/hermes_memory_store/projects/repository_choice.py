@@ -10,21 +10,21 @@ import os
 import sqlite3
 from collections import defaultdict
 
-from hermes_memory_store import safe_text
 from hermes_memory_store.places.bounded_files import read_mark
 from hermes_memory_store.places.git_files import Repository, repository_at
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_remote
-from hermes_memory_store.projects.root_commits import find_root_commit
+from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects, read_shallow_ends
 from hermes_memory_store.rows.project_rows import insert_project
+
+TIMEOUT_S = 60.0
+"""The history of the Linux kernel, a million commits, takes 12 s without a commit graph."""
 
 LOOK_S = 0.6
 """How long Git may look for a first commit while somebody waits: a hook has one second in all."""
 
-TWIN = "twin"
-"""Kind of an alias: first commit and common directory of a project, where the alias `root` is that of another one."""
-
-SAME = "same"
-"""Kind of an alias: a common directory of which a person said that it is its project's as much as the others are."""
+TWIN, SAME = "twin", "same"
+"""Kinds of aliases: first commit and common directory of a project where the alias `root` is another one's; a common directory
+of which a person said that it is its project's as much as the others are."""
 
 FIRST_COMMITS = """
     SELECT substr(value, 1, instr(value || ' ', ' ') - 1), project_id FROM project_aliases WHERE kind IN ('root', 'twin')
@@ -109,7 +109,7 @@ def find_mixed_repositories(conn: sqlite3.Connection, key: int) -> dict[str, lis
     paths: dict[str, list[str]] = {path: [] for path in alone if not os.path.samefile(path, first)}
     for path in list_aliases(conn, key, "path"):
         repository = repository_at(path)
-        if repository is not None and safe_text.to_printable(repository.common) in paths:
+        if repository is not None and repository.common in paths:
             paths[repository.common].append(path)
     return paths
 
@@ -124,3 +124,20 @@ def part_repositories(conn: sqlite3.Connection, key: int, now: int) -> None:
         conn.execute("UPDATE projects SET joined_id = NULL WHERE id = ?", row)
         for kind, value in (("dir", common), *(("path", path) for path in paths)):
             conn.execute("UPDATE project_aliases SET project_id = ? WHERE kind = ? AND value = ?", (*row, kind, value))
+
+
+def find_root_commit(common: str, commit: str, seconds: float = TIMEOUT_S) -> str | None:
+    """Return the commit without parents that is first in line before `commit`; None where that cannot be found.
+
+    :param common: the repository's common directory
+    :param seconds: how long Git may take
+    """
+    if read_shallow_ends(common):
+        return None
+    try:
+        with borrow_objects(common, sha256=len(commit) == 64) as git:
+            words = ("rev-list", "--first-parent", "--max-parents=0", commit, "--")
+            found = git.run(*words, seconds=seconds).decode("ascii", "replace").split()
+    except GitFailed:
+        return None
+    return found[-1] if found else None

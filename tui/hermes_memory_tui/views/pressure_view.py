@@ -316,12 +316,28 @@ class PressureView(BaseView[PressureData]):
             )
         )
 
+    def _ask_join(self, project: str, twin: str) -> None:
+        names = to_printable(f"{project} and {twin}")
+        question = Question(
+            f"are {names} one project?", [Content("They have one first commit. Undo does not part them.")]
+        )
+
+        def join(_: object) -> None:
+            joined = f"{names} are one project"
+            self.write(lambda: self.memory.run_write(lambda store: store.projects.join(project, twin), joined))
+
+        self.ask_then(question, join)
+
     def _ask_split(self, plan: SplitPlan) -> None:
-        if not plan.groups:
+        project = self.memory.read_now(lambda store: store.place_themes.project_of(plan.source))
+        twins = self.memory.read_now(lambda store: store.projects.find_twins(project)) if project else []
+        if not plan.groups and project and twins:
+            self._ask_join(project, twins[0])
+        elif not plan.groups:
             self.notify(f"Nothing of {to_printable(plan.source)} belongs to another project.", timeout=4)
-            return
-        question = Question(f"split {to_printable(plan.source)} by projects", split_lines(plan))
-        self.ask_then(question, lambda _: self._split(plan))
+        else:
+            question = Question(f"split {to_printable(plan.source)} by projects", split_lines(plan))
+            self.ask_then(question, lambda _: self._split(plan))
 
     def _split(self, plan: SplitPlan) -> None:
         self.write(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from hermes_memory_store.model import FactFilter, Origin, Tier, Way
-from hermes_memory_store.places.project_sighting import ProjectSighting
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import make_app
 from hermes_memory_tui.dialogs.question import Question
@@ -21,6 +22,7 @@ from hermes_memory_tui.recovery import AppFailure
 from hermes_memory_tui.system.inspector_settings import InspectorSettings
 from hermes_memory_tui.system.palettes import DEFAULT_LOOK
 from hermes_memory_tui.views.pressure_view import format_names
+from tests.store.test_projects import make_repository
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -358,3 +360,24 @@ async def test_projects_are_chosen_and_a_theme_split_with_a_preview(path: Path) 
         await pilot.press("u")
         with Store.open(path, read_only=True) as store:
             await until(pilot, lambda: store.place_themes.is_undecided)
+
+
+async def test_two_projects_with_one_first_commit_are_joined_where_a_person_says_so(path: Path, tmp_path: Path) -> None:
+    shop, copy = make_repository(tmp_path / "shop"), tmp_path / "copy"
+    shutil.copytree(shop, copy)
+    with Store.open(path) as store:
+        store.place_themes.adopt()
+        for folder in (shop, copy):
+            seen = read_project(folder)
+            theme = store.place_themes.theme_of(seen)
+            store.projects.note_first_commit(seen)
+            store.facts.write(theme, f"V[{theme}.port]: 1", origin=store.projects.place(Origin(way=Way.TOOL), seen))
+    async with inspecting(path) as pilot:
+        await opened(pilot, "pressure")
+        await to_row(pilot, "copy")
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        assert "are copy and shop one project?" in screen_text(pilot)
+        await pilot.press("enter")
+        with Store.open(path, read_only=True) as store:
+            await until(pilot, lambda: store.projects.get("copy").name == "shop")
