@@ -5,15 +5,18 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import IMPORT, FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import import_file
+from hermes_memory_store.transfer.export_import import export_jsonl, import_file
 from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade
+from tests.small_disk import fill_disk, small_disk, use_up_names
 from tests.store.portraits import dump
 
 MADE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
@@ -24,6 +27,7 @@ from pathlib import Path
 from hermes_memory_store import errors
 from hermes_memory_store.database import migrations
 from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.export_import import import_file
 from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
@@ -96,3 +100,52 @@ def test_an_import_that_finds_no_room_keeps_what_stood_and_can_be_finished(fille
 def test_a_past_that_finds_no_room_is_told(filled: Store, tmp_path: Path) -> None:
     said = limited("open_store_at(Store.open(place, read_only=True), 1 << 50)", filled.path, tmp_path, 100_000)
     assert said == "store.disk_full"
+
+
+def test_a_store_is_read_where_its_shared_memory_finds_no_room(filled: Store, tmp_path: Path) -> None:
+    filled.close()
+    assert limited("print(Store.open(place, read_only=True).facts.count(FactFilter()))", filled.path, tmp_path, 0) == (
+        "2000\ndone"
+    )
+
+
+@pytest.mark.parametrize("way", [fill_disk, use_up_names])
+def test_a_store_on_a_full_disk_is_read_exported_and_examined(way: Callable[[Path], object], tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "size=4m,nr_inodes=200") as disk:
+        path = disk / "memory.db"
+        with Store.open(path) as store:
+            store.facts.write("default", "V[port.api]: 8443")
+        way(disk)
+        with Store.open(path, read_only=True) as store:
+            assert [fact.content for fact in store.facts.page(FactFilter()).facts] == ["8443"]
+            assert all(check.ok for check in examine_store(store))
+            (tmp_path / "facts.jsonl").write_text("".join(f"{line}\n" for line in export_jsonl(store, "default")))
+            with store.reader() as second:
+                assert second.facts.count(FactFilter()) == 1
+        assert "8443" in (tmp_path / "facts.jsonl").read_text()
+        with pytest.raises(errors.DiskFull, match="is full"):
+            Store.open(path)
+
+
+def test_a_store_on_a_read_only_disk_is_read(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        path = disk / "memory.db"
+        with Store.open(path) as store:
+            store.facts.write("default", "V[port.api]: 8443")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with Store.open(path, read_only=True) as store:
+            assert store.facts.count(FactFilter()) == 1
+        with pytest.raises(errors.StoreReadOnly, match="cannot be written"):
+            Store.open(path)
+
+
+def test_what_the_log_alone_holds_is_never_left_out_on_a_full_disk(tmp_path: Path) -> None:
+    """The file without its log is an old state: better none than that."""
+    with small_disk(tmp_path / "disk") as disk:
+        with Store.open(tmp_path / "memory.db") as store:
+            store.facts.write("default", "V[port.api]: 8443")
+            for name in ("memory.db", "memory.db-wal"):
+                shutil.copy(tmp_path / name, disk / name)
+        fill_disk(disk)
+        with pytest.raises(errors.DiskFull, match="is full"):
+            Store.open(disk / "memory.db", read_only=True)

@@ -340,6 +340,8 @@ class Inspector(TypeAhead):
             if self.memory.kept is not None:
                 said = f"This memory was upgraded from an older version; the old file is kept in {self.memory.kept}"
                 self.notify(said, timeout=15, markup=False)
+            if self.memory.write_refusal is not None:
+                self.notify(f"Reading only: {self.memory.write_refusal}", severity="warning", timeout=15, markup=False)
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
             self._open_home()

@@ -152,7 +152,13 @@ def start_bridge_alone(paths: BridgePaths, command: list[str]) -> BridgeStart | 
 
 
 def find_last_log_line(log: str) -> str:
-    """Return the last line a bridge logged."""
+    """Return the last line a bridge logged, or why it could log none."""
+    from hermes_memory_store.database.filesystem import NO_ROOM, find_write_refusal  # here: no start waits for it
+
+    if refusal := find_write_refusal(os.path.dirname(log)):
+        return (
+            f"{'the disk is full: ' * (refusal.errno in NO_ROOM)}nothing can be written to {log} ({refusal.strerror})"
+        )
     try:
         with open(log, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - 4000))

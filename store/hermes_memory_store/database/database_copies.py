@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.db import LOCK_TIMEOUT_S, translate_sqlite_errors
+from hermes_memory_store.database.db import LOCK_TIMEOUT_S, connect, translate_sqlite_errors
 from hermes_memory_store.database.filesystem import flush_to_disk
 
 Progress = Callable[[int, int], None]
@@ -49,10 +49,8 @@ def connect_plainly(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection
     :param mode: `ro` or `rw`; neither creates a file
     """
     with translate_sqlite_errors(path):
-        address = f"{path.absolute().as_uri()}?mode={mode}"
-        conn = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_TIMEOUT_S)
+        conn, _ = connect(path, mode, timeout=LOCK_TIMEOUT_S)
         with contextlib.closing(conn):
-            conn.execute("PRAGMA synchronous = FULL")
             yield conn
 
 

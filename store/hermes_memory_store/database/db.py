@@ -27,6 +27,7 @@ from hermes_memory_store.database.index_health import (
     is_index_usable,
     save_index_troubles,
 )
+from hermes_memory_store.quick.store_reading import file_size
 
 T = TypeVar("T")
 
@@ -49,6 +50,8 @@ CACHE_KIB = 8_000
 class Db:
     """One SQLite connection with the store's rules. Threads of one process may share it; a lock orders them."""
 
+    write_refusal: errors.FileError | None = None
+    """Why nothing can be written beside the file, of which no later changes are seen then."""
     _log: int | None = None
     """An open handle of the log that this connection writes to."""
 
@@ -65,16 +68,10 @@ class Db:
         self.rescue: Callable[[], str] | None = None
         """Saves the content of a file that has lost its name, once, and says where; set by the store."""
         self._rescued: str | None = None
-        mode = "ro" if read_only else "rw"
-        if read_only and filesystem.is_unwritable(path):
-            # SQLite wants to write beside the file even to read it, unless it is told that nobody can change it.
-            mode += "&immutable=1"
         with translate_sqlite_errors(path):
             write_ahead_log.set_aside_foreign_log(path)
             write_ahead_log.take_back_own_log(path)
-            self.conn, self.file = connect_to_named_file(path, mode)
-            # FULL, not NORMAL: an acknowledged write must survive a power cut.
-            self.conn.execute("PRAGMA synchronous = FULL")
+            self.conn, self.file, self.write_refusal = connect_to_named_file(path, "ro" if read_only else "rw")
             # What is overwritten or deleted is cleared where it stands; a purge clears what SQLite left of rows that moved.
             self.conn.execute("PRAGMA secure_delete = ON")
             self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -269,22 +266,42 @@ class Db:
             time.sleep(BUSY_DELAYS.delay_s(1))
 
 
-def connect_to_named_file(path: Path, mode: str) -> tuple[sqlite3.Connection, tuple[int, int] | None]:
-    """Connect to a file; return the connection and the identity of the file it has open."""
+def connect_to_named_file(
+    path: Path, mode: str
+) -> tuple[sqlite3.Connection, tuple[int, int] | None, errors.FileError | None]:
+    """Connect to a file; return the connection, the identity of the file it has open, and what `connect` says."""
     while True:
         identity = filesystem.file_identity(path)
-        conn = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}",
-            uri=True,
-            isolation_level=None,
+        conn, refusal = connect(
+            path,
+            mode,
             check_same_thread=False,
             factory=StoreConnection,
             timeout=BUSY_MS / 1000,
             cached_statements=256,
         )
         if filesystem.file_identity(path) == identity:
-            return conn, identity
+            return conn, identity, refusal
         conn.close()  # replaced meanwhile: nobody can tell which of the two is open
+
+
+def connect(path: Path, mode: str, **options: Any) -> tuple[sqlite3.Connection, errors.FileError | None]:
+    """Connect to a file; return the connection, and why nothing can be written beside a file that is only read.
+
+    SQLite writes there even to read, unless it is told that nobody can change the file.
+    """
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    conn = sqlite3.connect(address, uri=True, isolation_level=None, **options)
+    try:
+        # FULL, not NORMAL: an acknowledged write must survive a power cut.
+        conn.execute("PRAGMA synchronous = FULL")
+    except sqlite3.OperationalError as error:
+        conn.close()
+        refusal = to_store_error(error, path)
+        if mode != "ro" or not isinstance(refusal, errors.DiskFull | errors.StoreReadOnly) or file_size(f"{path}-wal"):
+            raise
+        return sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None, **options), refusal
+    return conn, None
 
 
 def primary_error_code(error: sqlite3.Error) -> int:
@@ -310,7 +327,12 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
 
 def to_store_error(error: sqlite3.Error, path: Path) -> Exception:
     """Return the store's error for an SQLite error, or the same error when it is a programming mistake here."""
-    match primary_error_code(error):
+    code, refusal = primary_error_code(error), None
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and path.exists():
+        refusal = filesystem.find_write_refusal(path.parent)
+    if refusal is not None and refusal.errno in filesystem.NO_ROOM:
+        code = sqlite3.SQLITE_FULL
+    match code:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return errors.StoreLocked(
                 f"{path} is locked by another process; nothing was changed, try again in a moment", path
@@ -334,7 +356,7 @@ def to_store_error(error: sqlite3.Error, path: Path) -> Exception:
             )
         case sqlite3.SQLITE_ERROR if str(error).startswith("no such table"):
             return errors.StoreUnreadable(f"{path} is no memory any more ({error}); restore a backup", path)
-        case sqlite3.SQLITE_CANTOPEN if path.exists() and not os.access(path.parent, os.W_OK):
+        case sqlite3.SQLITE_CANTOPEN if refusal is not None:
             return errors.StoreReadOnly(
                 f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db",
                 path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Callable, Iterator
@@ -15,6 +16,10 @@ NETWORK_TYPES = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "fuse.rclone"}
 )
 """File systems without the shared memory and locks that SQLite's WAL needs (https://sqlite.org/wal.html, section 1)."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""How the system refuses to write for want of room."""
 
 
 def default_store_path(environ: dict[str, str] | None = None) -> Path:
@@ -52,16 +57,16 @@ def filesystem_type(folder: Path) -> str | None:
     return kind
 
 
-def is_unwritable(path: Path) -> bool:
-    """Check whether the file lies on a read-only file system, with nothing pending in its write-ahead log."""
+def find_write_refusal(folder: str | Path) -> OSError | None:
+    """Return why the system lets nothing be written in a folder (no room, no quota, read-only, no rights); None when it does."""
+    import tempfile  # here, not above: as in `atomic_write`
+
     try:
-        if not os.statvfs(path.parent).f_flag & os.ST_RDONLY:
-            return False
-        return path.with_name(path.name + "-wal").stat().st_size == 0
-    except FileNotFoundError:
-        return path.exists()
-    except OSError:
-        return False
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            file.write(bytes(65536))  # twice what SQLite writes beside a store to read it
+    except OSError as error:
+        return error
+    return None
 
 
 def create_private_file(path: Path) -> None:

@@ -23,6 +23,7 @@ import pytest
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.table_output import FORMATS
 from hermes_memory_tui.cli.terminal_output import cell_width
+from tests.small_disk import fill_disk, small_disk
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 FEW_PAGES = 200_000
@@ -394,3 +395,21 @@ def test_completion_offers_formats_fields_and_colours(db: Path, shell: str, begu
     )  # fmt: skip
 
     assert offered in done.stdout
+
+
+def test_a_memory_on_a_full_disk_is_read_by_every_command_that_reads(process: Ask, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        db = disk / "memory.db"
+        process("write", "V[port.api]: 8443", db=db)
+        fill_disk(disk)
+        for words in ("facts", "search 8443", "status", "themes", "log", "doctor"):
+            answer = process(*words.split(), db=db)
+            assert (answer.code, answer.out != "") == (0, True), words
+            assert f"the disk of {db} is full" in answer.err, words
+        assert process("--json", "status", db=db).document["facts"] == 1
+        assert process("export", os.fsencode(tmp_path / "facts.txt"), db=db).code == 0
+        assert "V[port.api]: 8443" in (tmp_path / "facts.txt").read_text()
+        assert process("backup", os.fsencode(tmp_path / "backup.db"), db=db).code == 0
+        refused = process("write", "V[port.db]: 5432", db=db)
+        assert refused.code == 1
+        assert f"the disk of {db} is full" in refused.err

@@ -10,7 +10,9 @@ import pytest
 
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
-from hermes_memory_tui.model.memory import MAX_FOLLOWED_CHANGES
+from hermes_memory_tui.inspector import Inspector
+from hermes_memory_tui.model.memory import MAX_FOLLOWED_CHANGES, Memory
+from tests.small_disk import fill_disk, small_disk
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, targets, until
 
 WRITE = """
@@ -171,3 +173,18 @@ async def test_facts_behind_many_other_changes_show_by_themselves(tmp_path: Path
                 store.facts.write("default", f"V[v.{number}]: {number}", actor=PERSON)
         await until(pilot, lambda: len(main_screen(pilot).table.keys) == facts + 1)
         assert f"{facts + 1} facts" in screen_text(pilot)
+
+
+async def test_a_memory_on_a_full_disk_is_shown_and_can_be_changed_once_there_is_room(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        path = disk / "memory.db"
+        fill(path, "V[port.api]: 8443")
+        filler = fill_disk(disk)
+        async with Inspector(Memory.open(path), None).run_test(size=(140, 38), notifications=True) as pilot:
+            await until(pilot, lambda: "8443" in screen_text(pilot))
+            assert "read-only" in screen_text(pilot)
+            await until(pilot, lambda: "Reading only" in screen_text(pilot))
+            filler.unlink()
+            await until(pilot, lambda: "read-only" not in screen_text(pilot))
+            fill(path, "V[port.db]: 5432")
+            await until(pilot, lambda: "5432" in screen_text(pilot))

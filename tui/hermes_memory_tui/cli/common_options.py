@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import click
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
-from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade, StoreUnfinished
+from hermes_memory_store.errors import ArgumentError, DiskFull, StoreNeedsUpgrade, StoreReadOnly, StoreUnfinished
 from hermes_memory_store.model import Way
 from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.safe_text import to_printable
@@ -152,6 +152,8 @@ class CommandSettings:
                 attribute_to_working_folder(store, Way.COMMAND_LINE)
             if is_new and not self.as_json:
                 click.echo(f"created a new memory at {path}", err=True)
+            if isinstance(store.db.write_refusal, DiskFull) and not self.as_json:
+                click.echo(f"reading only: {store.db.write_refusal}", err=True)
             yield store
 
     def _open_store(self, path: Path, writing: bool, noting: bool, creating: bool) -> Store:
@@ -162,8 +164,9 @@ class CommandSettings:
         try:
             if writing or creating:
                 return Store.open(path, create=creating)
-            if noting and not filesystem.is_unwritable(path):
-                return Store.open(path, create=False, lock_timeout_s=READING_PATIENCE_S)
+            if noting:
+                with suppress(DiskFull, StoreReadOnly):  # it is read without a note of that
+                    return Store.open(path, create=False, lock_timeout_s=READING_PATIENCE_S)
             return open_read_only(path)
         except StoreNeedsUpgrade:
             from hermes_memory_bridge.trust import open_store_vault

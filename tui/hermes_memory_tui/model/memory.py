@@ -230,11 +230,18 @@ class Memory:
 
     @classmethod
     def open(cls, path: str | Path | None, *, read_only: bool = False) -> Memory:
-        """Open a store, creating it when missing.
+        """Open a store, creating it when missing; where nothing can be written, open it for reading only.
 
         :raises FileError: when it cannot be used as it is
         """
-        return cls(lambda: Store.open(path, read_only=read_only))
+
+        def open_store() -> Store:
+            try:
+                return Store.open(path, read_only=read_only)
+            except (errors.DiskFull, errors.StoreReadOnly):
+                return Store.open(path, read_only=True)
+
+        return cls(open_store)
 
     def _connect(self) -> None:
         store = self._open_store()
@@ -249,6 +256,7 @@ class Memory:
         self._together.clear()
         self.path = store.path
         self.read_only = store.db.read_only
+        self.write_refusal = store.db.write_refusal
         self.kept = store.kept
         self._identity = filesystem.file_identity(self.path)
         self._newest_seq = 0
@@ -524,7 +532,7 @@ class Memory:
         if found is None:
             said = f"{self.path} no longer exists or cannot be reached; showing the last data read"
             raise errors.StoreUnreadable(said, self.path)
-        if found != self._identity:
+        if found != self._identity or (self.write_refusal and not filesystem.find_write_refusal(self.path.parent)):
             # The old connections stay until the new ones are there: what cannot be opened must not end the app.
             self.interrupt()
             before = self._stores()
