@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import Actor, Fact, FactFilter, FactType, Sort, Tier
+from hermes_memory_store.model import Actor, Fact, FactFilter, FactType, Sort, Tier, Way
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
@@ -113,3 +115,32 @@ def test_an_unknown_scope_is_an_error_that_names_the_nearest(filled: Store) -> N
 def test_a_senseless_page_size_is_refused(filled: Store, limit: int) -> None:
     with pytest.raises(errors.ArgumentError, match=str(limit)):
         filled.facts.page(FactFilter(), limit=limit)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"pinned": True},
+        {"by": "person"},
+        {"by": "person", "pinned": True},
+        {"ways": frozenset({Way.IMPORT})},
+        {"branches": frozenset({"main"}), "pinned": True},
+        {"target": "srv", "pinned": True},
+        {"cooled_by": "scope", "pinned": True},
+        {"read": False, "pinned": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("themes", [{"theme": "beta"}, {"theme": "alpha", "also": ("beta",)}, {}], ids=str)
+def test_what_no_fact_can_match_is_an_empty_page(
+    condition: dict[str, Any], themes: dict[str, Any], tmp_path: Path
+) -> None:
+    """No tier, type or scope that is asked for holds a fact: SQLite plans no walk of a partial index then."""
+    with Store.open(tmp_path / "memory.db") as store:
+        for theme in ("alpha", "beta"):
+            store.facts.archive(store.facts.write(theme, "V[srv.n1]: one").fact.uid)
+        for empty in ({}, {"tiers": frozenset({Tier.HOT})}, {"types": frozenset({FactType.UNKNOWN})}):
+            wanted = FactFilter(**(condition | themes | empty))
+            for sort in Sort:
+                assert store.facts.page(wanted, sort=sort).facts == []
+            assert store.facts.count(wanted) == len(store.facts.ids(wanted)) == 0

@@ -255,7 +255,8 @@ def leaves_few(db: Db, source: str, args: Sequence[Any]) -> bool:
 
 def count_selected_facts(db: Db, selection: FactSelection, *, most: int | None = None) -> int:
     """Count facts: from the tallies alone when the ranges suffice, else one by one, up to `most` + 1."""
-    if not selection.conditions:
+    # Without ranges the condition is never true, and SQLite plans no walk of a partial index for that.
+    if not (selection.conditions and selection.tallies):
         return selection.tallied_total
     source = selection.few or selection.counted_by
     where = " AND ".join([source, *range_conditions(selection), *selection.conditions])
