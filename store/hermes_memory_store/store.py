@@ -410,11 +410,12 @@ class Store:
         from hermes_memory_store.host_files import memory_file_copies
         from hermes_memory_store.hosts.rules_files import find_stale_files
         from hermes_memory_store.search import vector_file
+        from hermes_memory_store.sync.versions import mask_stored_versions
         from hermes_memory_store.upkeep import backup
 
         unreached = [] if vector_file.erase_vectors(self.path, wanted) else [vector_file.vector_file_path(self.path)]
         for copy in backup.find_backups(self.path):
-            if not backup.purge_facts_from_backup(copy, wanted, kind, everywhere=everywhere):
+            if not backup.purge_facts_from_backup(copy, wanted, kind, everywhere=everywhere, mask=mask_stored_versions):
                 unreached.append(copy)
         for log in find_logs_set_aside(self.path):  # whole: a log cannot be read without its file
             log.unlink(missing_ok=True)

@@ -77,6 +77,9 @@ class Strict:
         masked = content.replace("hunter2", "‹secret:it›")
         return CheckedVersion(masked if masked != content else None, "command" if "obey" in content else None)
 
+    def reveal(self, theme: str, masked: str) -> str:
+        return masked.replace("‹secret:it›", "hunter2")
+
     def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
         if "unspeakable" in turn.content:
             raise ArgumentError("it must not be said", turn.content)
@@ -90,6 +93,9 @@ class Open:
 
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
         return UNCHANGED
+
+    def reveal(self, theme: str, masked: str) -> str:
+        return masked
 
     def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
         return AdmittedTurn(turn.content)

@@ -249,7 +249,7 @@ def test_a_purge_leaves_nothing_of_what_was_masked(ann: Member, bob: Member, ser
     agree(ann, bob, server=server)
     bob.clock.forward(60_000)
     bob.store.facts.edit(uid, "ask the operator")
-    assert bob.store.db.rows("SELECT clear FROM sync_masked") == [("the password is hunter2",)]
+    assert bob.store.db.value("SELECT count(*) FROM sync_masked") == 1
     bob.store.purge.facts([uids.parse_uid(uid)])
     assert bob.store.db.rows("SELECT clear FROM sync_masked") == []
     agree(ann, bob, server=server)

@@ -12,7 +12,7 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts.waiting_records import erase_containing
-from hermes_memory_store.store import refuse_missing_store
+from hermes_memory_store.store import Store, refuse_missing_store
 from hermes_memory_themes import resolve_theme
 
 
@@ -55,6 +55,9 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
     if action == "forget":
         vault.forget(whose, name)
         erase_containing(paths.store, [kept])
+        with Store.open(paths.store) as store:
+            for copy in store.sync.mask_stored():
+                print(f"not reached: {copy}; it may hold secrets that came from the team in clear", file=sys.stderr)
         print(f"forgot {name}; the fact keeps its placeholder, and no other secret is given this name")
     else:
         print(kept)

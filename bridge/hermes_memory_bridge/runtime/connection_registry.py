@@ -196,4 +196,6 @@ def purge_expired_data(store: Store) -> None:
             old = policy.hook_turn_days * DAY_MS
             store.turns.erase(theme, older_than_ms=old, actor=RELIEF, everywhere=False, from_hooks=True)
     store.turns.scrub()  # what somebody erased who was cut off
+    for copy in store.sync.mask_stored():
+        log.warning("secrets that came from the team may stand in clear in %s, which could not be reached", copy)
     store.idempotency_keys.delete_expired()

@@ -43,6 +43,7 @@ from hermes_memory_store.sync.versions import (
     UPSERT_VERSION,
     Version,
     ensure_node,
+    find_checked_payload,
     find_version,
     is_hidden_version,
     load_payloads,
@@ -50,7 +51,7 @@ from hermes_memory_store.sync.versions import (
     load_versions,
     newest_ancestors,
     next_ticks,
-    remember_clear,
+    remember_mask,
     remember_masked,
     settle_losing_versions,
     shown_content,
@@ -155,14 +156,14 @@ class VersionApplier:
         won: dict[bytes, ReceivedVersion] = {}
         fresh: dict[bytes, SyncRow] = {}
         for one in self._received:
-            seq, uid, row, checked = one
+            _, uid, row, checked = one
             if self._is_ahead(uid, row):
-                hold_version(self._conn, self._theme_id, row, seq, self._now, is_alone=not self._is_history)
+                hold_version(self._conn, self._theme_id, one, self._now, is_alone=not self._is_history)
                 self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (row, checked)]
                 self.hidden += 1
                 continue
             if uid in self._held:
-                self._replace_held(uid, row)
+                self._replace_held(uid, mask_version(row, checked.masked_content))
             if not self._wins(one):
                 continue
             if uid in self._here:
@@ -200,6 +201,7 @@ class VersionApplier:
 
     def _wins(self, received: ReceivedVersion) -> bool:
         seq, uid, row, checked = received
+        row = mask_version(row, checked.masked_content)
         if row.hlc <= self._reach:
             self.newest = max(self.newest, row.hlc)
         here = self._here.get(uid)
@@ -213,7 +215,7 @@ class VersionApplier:
         if here.rank > row.rank and not (ahead and here.state != PURGED):
             is_known = row.hlc in here.ancestors or (self._is_history and is_before_ancestors(row.hlc, here.ancestors))
             if not is_known and here.state != PURGED and checked.hidden_because is None:
-                known = self._keep_loser(uid, row, self._row(here), checked.masked_content)
+                known = self._keep_loser(uid, row, self._row(here), checked)
                 if known and not here.sent:
                     self._add_ancestors(uid, here, known)
             if here.sent and not self._is_history:  # the server has it no more
@@ -226,7 +228,9 @@ class VersionApplier:
             and not is_hidden_version(here)
         ):
             loser = self._row(here)
-            self._keep_loser(uid, loser, row, shown_content(here), None if here.sent else UNTOLD)
+            payload = find_checked_payload(here)
+            checked = UNCHANGED if payload is None else payload.checked
+            self._keep_loser(uid, loser, row, checked, None if here.sent else UNTOLD)
             # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
             # was offered to a database in vain is of a machine that may only read there, unless others of its versions
             # arrived and only the answer was lost: what a reader makes would wait for ever.
@@ -238,6 +242,7 @@ class VersionApplier:
 
     def _apply_winner(self, received: ReceivedVersion) -> None:
         _, uid, row, checked = received
+        row = mask_version(row, checked.masked_content)
         self.hidden += checked.hidden_because is not None
         if row.state == PURGED and checked.hidden_because is None:
             self.purged.append(uid)
@@ -256,15 +261,13 @@ class VersionApplier:
         return load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
 
     def _keep_loser(
-        self, uid: bytes, loser: SyncRow, winner: SyncRow, shown: str | None, other: bytes | None = None
+        self, uid: bytes, loser: SyncRow, winner: SyncRow, checked: CheckedVersion, other: bytes | None = None
     ) -> set[int]:
         """Keep a losing version for a person; where the winner says the same, return what of a history is known by that."""
         if comparable_content(loser) != comparable_content(winner):
             self._contested.add(uid)
-            remember_clear(self._conn, self._theme_id, uid, shown, loser.content)
-            self.conflicts += keep_losing_version(
-                self._conn, self._theme_id, mask_version(loser, shown), "concurrent", self._now, other
-            )
+            remember_mask(self._conn, self._theme_id, uid, checked)
+            self.conflicts += keep_losing_version(self._conn, self._theme_id, loser, "concurrent", self._now, other)
             return set()
         known = {loser.hlc, *loser.ancestors} if self._is_history else set()
         if known and uid in self._contested:
@@ -300,7 +303,7 @@ def replace_held_version(
 
     Returns 1 where the held version is kept for a person, since the author of the other did not know of it.
     """
-    lost, checked = held
+    lost, checked = mask_version(held[0], held[1].masked_content), held[1]
     uid = uids.parse_uid(row.uid)
     release_held_version(conn, theme_id, uid, lost.hlc)
     if is_made_from_held(row, lost, clocks) or comparable_content(lost) == comparable_content(row):
@@ -308,10 +311,10 @@ def replace_held_version(
     places = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
     if row.state == PURGED or checked.hidden_because is not None:
         return 0
-    remember_clear(conn, theme_id, uid, checked.masked_content, lost.content)
+    remember_mask(conn, theme_id, uid, checked)
     # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
     lost = replace(lost, hlc=places[lost.hlc], ancestors=tuple(places[clock] for clock in lost.ancestors))
-    return keep_losing_version(conn, theme_id, mask_version(lost, checked.masked_content), "concurrent", clocks.own_ms)
+    return keep_losing_version(conn, theme_id, lost, "concurrent", clocks.own_ms)
 
 
 def is_made_from_held(row: SyncRow, held: SyncRow, clocks: PhysicalClocks) -> bool:

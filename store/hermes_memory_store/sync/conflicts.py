@@ -34,7 +34,15 @@ from hermes_memory_store.sync.versions import (
     shown_content,
     to_version_row,
 )
-from hermes_memory_store.sync.wire_format import LIVE, SyncConflict, SyncRow, VersionPayload, comparable_content
+from hermes_memory_store.sync.wire_format import (
+    LIVE,
+    UNCHANGED,
+    CheckedVersion,
+    SyncConflict,
+    SyncRow,
+    VersionPayload,
+    comparable_content,
+)
 
 HIDDEN_TEXT = "(not shown here; `sync status` gives the reason)"
 """Stands for the content of a version that is not shown here."""
@@ -79,13 +87,13 @@ def find_undecided(conn: sqlite3.Connection, theme_id: int) -> list[tuple[Any, .
     return [row for name, row in zip(said, rows, strict=True) if newest[name] is row]
 
 
-def find_untold_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncRow]:
-    """Find those of them that no other machine has, in clear: what is masked here is not masked there."""
+def find_untold_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[tuple[SyncRow, CheckedVersion]]:
+    """Find those of them that no other machine has, each with the mask by which it is kept."""
     lost = [row for row in find_undecided(conn, theme_id) if row[5] == UNTOLD]
-    clear = find_masked_originals(conn, theme_id, {row[0] for row in lost})
+    masks = find_masked_originals(conn, theme_id, {row[0] for row in lost})
     rows = [to_lost_row(conn, theme, row) for row in lost]
     return [
-        replace(row, content=clear.get((uid, row.content), row.content))
+        (row, masks.get((uid, row.content and validate_row_content(row.content)), UNCHANGED))
         for (uid, *_), row in zip(lost, rows, strict=True)
     ]
 

@@ -5,19 +5,28 @@ The findings are kept with the version, so that any program that shows the versi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake, Writer
+from hermes_memory_store.content_checks.spans import MARK
 from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import ScopeStatus
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.sync.curation import is_uncurated
 from hermes_memory_store.sync.row_validation import UNIDENTIFIED, find_row_faults
-from hermes_memory_store.sync.wire_format import LIVE, UNCHANGED, CheckedVersion, ReceivedVersion, SyncRow
+from hermes_memory_store.sync.wire_format import (
+    LIVE,
+    UNCHANGED,
+    CheckedVersion,
+    ReceivedVersion,
+    SyncRow,
+    canonical_text_digest,
+)
 
 SOURCE = "team"
 """The source of what comes from other machines: what a person rules about it holds for all of them."""
@@ -31,6 +40,9 @@ class ContentCheck(Protocol):
 
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
         """Check a content. :raises StoreError: it must not be shown in any form, with the reason"""
+
+    def reveal(self, theme: str, masked: str) -> str:
+        """Return a content with the secrets that are kept here. :raises VaultError: the vault does not answer"""
 
     def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
         """Return a captured turn as it may be kept here. :raises StoreError: it may not, with the reason"""
@@ -56,6 +68,11 @@ class IntakeCheck:
         )
         shown = None if masking.content == content else masking.content
         return CheckedVersion(shown, None if suspicion is None else suspicion.rule)
+
+    def reveal(self, theme: str, masked: str) -> str:
+        """Return a content with the secrets of the vault. :raises FileError: the vault does not answer"""
+        vault = self._intake.vault
+        return re.sub(MARK, lambda mark: (vault and vault.reveal(theme, mark[1] or "")) or mark[0], masked)
 
     def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
         """Return a captured turn as it may be kept. :raises InputError: VaultError; it is not kept"""
@@ -128,7 +145,8 @@ def check_fact_version(
     if name_refusal is not None and not db.value(FACT_IS_STANDING, (uids.parse_uid(row.uid), theme_id)):
         return CheckedVersion(hidden_because=name_refusal)
     try:
-        return check.content(row.theme, target, str(row.content))
+        checked = check.content(row.theme, target, content := str(row.content))
+        return replace(checked, clear_digest=canonical_text_digest(content)) if checked.masked_content else checked
     except errors.StoreError as error:
         return CheckedVersion(hidden_because=error.message)
 

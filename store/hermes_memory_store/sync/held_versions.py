@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Uid
-from hermes_memory_store.sync.wire_format import COUNTER_BITS, CheckedVersion, HiddenVersion, SyncRow, VersionPayload
+from hermes_memory_store.sync.wire_format import (
+    COUNTER_BITS,
+    CheckedVersion,
+    HiddenVersion,
+    ReceivedVersion,
+    SyncRow,
+    VersionPayload,
+)
 
 INSERT_HELD = "INSERT OR REPLACE INTO sync_conflicts VALUES (?, ?, ?, ?, 'ahead', ?, ?, ?, ?)"
 """`ahead` tells a version that is held back from one that lost; the server's sequence number stands in `other`."""
@@ -36,6 +43,7 @@ class HeldVersion:
     row: SyncRow
     seq: int
     """Its sequence number in the team's database."""
+    checked: CheckedVersion
 
     def to_hidden_version(self, server_ms: int) -> HiddenVersion:
         """Convert to a hidden version for reports. :param server_ms: the server's time, UTC milliseconds"""
@@ -65,21 +73,21 @@ def find_held_versions(conn: sqlite3.Connection, theme: str | None = None) -> li
             ancestors=tuple(json.loads(ancestors)),
             trusted=not payload.checked.uncurated,
         )
-        found.append(HeldVersion(row, int.from_bytes(seq, "big")))
+        found.append(HeldVersion(row, int.from_bytes(seq, "big"), payload.checked))
     return found
 
 
 def hold_version(
-    conn: sqlite3.Connection, theme_id: int, row: SyncRow, seq: int, now: int, *, is_alone: bool = True
+    conn: sqlite3.Connection, theme_id: int, received: ReceivedVersion, now: int, *, is_alone: bool = True
 ) -> None:
     """Hold a version.
 
     :param is_alone: it replaces any held version of the same thing: its carrier has one of each
     """
-    uid = uids.parse_uid(row.uid)
+    seq, uid, row, checked = received
     if is_alone:
         conn.execute(DELETE_HELD, (theme_id, uid))
-    checked = CheckedVersion(uncurated=not row.trusted)
+    checked = replace(checked, quarantine_rule=None, uncurated=not row.trusted)
     payload = VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
     name = (theme_id, uid, row.hlc, uids.parse_uid(row.node))
     conn.execute(INSERT_HELD, (*name, now, seq.to_bytes(8, "big"), json.dumps(row.ancestors), payload))

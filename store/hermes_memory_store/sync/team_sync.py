@@ -12,6 +12,7 @@ import json
 import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from hermes_memory_store import errors, uids
@@ -63,6 +64,7 @@ from hermes_memory_store.sync.versions import (
 )
 from hermes_memory_store.sync.wire_format import (
     DELETED,
+    UNCHANGED,
     ApplyResult,
     CheckedVersion,
     HiddenVersion,
@@ -73,6 +75,7 @@ from hermes_memory_store.sync.wire_format import (
     SyncConflict,
     SyncRow,
     VersionPayload,
+    canonical_text_digest,
 )
 from hermes_memory_store.upkeep.purge import Purge
 from hermes_memory_themes import Policies, SyncCarrier
@@ -116,6 +119,13 @@ UNLISTED_ROWS = f"""
     {SELECT_VERSIONS} WHERE theme_id = ? AND sent = 1 AND state < 2
       AND NOT EXISTS (SELECT 1 FROM sync_listed l WHERE l.theme_id = sync_rows.theme_id AND l.uid = sync_rows.uid)
 """
+
+REJECT = "UPDATE sync_rows SET refused = ? WHERE theme_id = ? AND uid = ? AND hlc = ? AND sent = 0"
+
+UNKEPT = "it holds a secret that is not kept on this machine, so another machine has to send it"
+
+UPDATE_DIGEST = "UPDATE sync_rows SET said = ?1 WHERE theme_id = ?2 AND uid = ?3 AND said <> ?1"
+"""A version of this machine's making was stored without its secrets, so its digest is known once it is sent."""
 
 RETRY_REJECTED = "UPDATE sync_rows SET refused = NULL WHERE sent = 0 AND refused IS NOT NULL"
 
@@ -284,7 +294,10 @@ class Sync:
                 "UPDATE sync_rows SET offered = 1 WHERE theme_id = ? AND uid = ? AND offered = 0",
                 [(theme_id, version.uid) for version in found if not version.offered],
             )
-            return self._to_outgoing(conn, theme_id, load_sync_rows(conn, theme_id, theme, found), author)
+            rows = self._reveal_rows(conn, theme_id, theme, found)
+            if rows or not found:
+                return self._to_outgoing(conn, theme_id, rows, author)
+        return self.pending_rows(theme, limit=limit, author=author)  # none of these could be sent
 
     def pending_counts(self) -> dict[str, int]:
         """Count the pending versions by theme."""
@@ -322,10 +335,7 @@ class Sync:
     def mark_rejected(self, theme: str, uid: Uid, hlc: int, why: str) -> None:
         """Mark a version as rejected by the server: it is not pending until the thing is changed, or it is retried."""
         with self._db.write_transaction() as conn:
-            conn.execute(
-                "UPDATE sync_rows SET refused = ? WHERE theme_id = ? AND uid = ? AND hlc = ? AND sent = 0",
-                (why[:1000], self._track_theme(theme), uids.parse_uid(uid), hlc),
-            )
+            conn.execute(REJECT, (why[:1000], self._track_theme(theme), uids.parse_uid(uid), hlc))
 
     def retry_rejected(self) -> int:
         """Make rejected versions pending again, since the server may accept them by now; return how many."""
@@ -364,7 +374,7 @@ class Sync:
         :param author: as of `pending_rows`
         """
         with self._db.snapshot() as conn:
-            rows = [one.row for one in find_held(conn, theme)]
+            rows = [row for one in find_held(conn, theme) if (row := self._reveal(one.row, one.checked)) is not None]
             theme_id = self._names.theme_or_none(theme)
             return rows if theme_id is None else self._to_outgoing(conn, theme_id, rows, author)
 
@@ -372,9 +382,10 @@ class Sync:
         """Apply held versions that are allowed by now; return how many."""
         with self._db.snapshot() as conn:
             acceptable = self._clocks(conn).acceptable
-            due = [one for one in find_held(conn) if one.row.hlc <= acceptable]
-        for theme, found in itertools.groupby(due, key=lambda one: one.row.theme):
-            rows = sorted(((one.seq, one.row) for one in found), key=lambda pair: pair[0])
+            ripe = [one for one in find_held(conn) if one.row.hlc <= acceptable]
+        due = [(one.seq, row) for one in ripe if (row := self._reveal(one.row, one.checked)) is not None]
+        for theme, found in itertools.groupby(due, key=lambda pair: pair[1].theme):
+            rows = sorted(found, key=lambda pair: pair[0])
             self.apply(theme, rows, cursor=self.cursor(theme))
         return len(due)
 
@@ -410,11 +421,14 @@ class Sync:
                 found = list(versions.load_versions(conn, theme_id, kept).values())
                 rows = load_sync_rows(conn, theme_id, theme, found)
             checked = check_versions(self._db, self._names, self.content_check, theme_id, theme, rows)
-            anew = {
-                uids.parse_uid(row.uid): (row, result)
-                for row, result in zip(rows, checked, strict=True)
-                if result.hidden_because is None
-            }
+            anew = {}
+            for version, row, result in zip(found, rows, checked, strict=True):
+                if (
+                    row.content_digest != version.content_digest
+                ):  # refused secrets are kept nowhere: it is never sent on
+                    result = replace(result, masked_content=result.masked_content or row.content, clear_digest="")
+                if result.hidden_because is None:
+                    anew[version.uid] = row, result
             if not anew:
                 continue
             with self._db.write_transaction() as conn:
@@ -507,7 +521,8 @@ class Sync:
         """Return the versions that lost before any other machine had them. :param author: as of `pending_rows`"""
         theme_id = self._names.theme_or_none(theme) or 0
         with self._db.snapshot() as conn:
-            found = find_untold_versions(conn, theme_id, theme)
+            lost = find_untold_versions(conn, theme_id, theme)
+            found = [row for pair in lost if (row := self._reveal(*pair)) is not None]
             return self._to_outgoing(conn, theme_id, found, author) if found else []
 
     def acknowledge_lost(self, theme: str, rows: Sequence[SyncRow]) -> None:
@@ -769,6 +784,43 @@ class Sync:
         """Return rows to send with their origins, and with whose they are where the carrier cannot say it."""
         rows = attach_origins(conn, self._names, theme_id, rows)
         return attach_authors(conn, theme_id, rows, author) if author else rows
+
+    def _reveal(self, row: SyncRow, checked: CheckedVersion) -> SyncRow | None:
+        """Return a version with the secrets that are masked here; None where they are kept no more."""
+        if checked.masked_content is None:
+            return row if checked.hidden_because is None else None
+        try:
+            clear = self.content_check.reveal(row.theme, checked.masked_content)
+        except errors.FileError:  # the vault does not answer now
+            return None
+        return replace(row, content=clear) if canonical_text_digest(clear) == checked.clear_digest else None
+
+    def _reveal_rows(
+        self, conn: sqlite3.Connection, theme_id: int, theme: str, wanted: Sequence[Version]
+    ) -> list[SyncRow]:
+        """Return versions as they are sent; the others wait as rejected ones until their secrets are kept here."""
+        rows = []
+        for version, row in zip(wanted, load_sync_rows(conn, theme_id, theme, wanted), strict=True):
+            payload = versions.find_checked_payload(version)
+            checked = UNCHANGED if payload is None else payload.checked
+            is_whole = checked.masked_content is None and row.content_digest == version.content_digest
+            clear = row if is_whole or not checked else self._reveal(row, checked)
+            if clear is None:
+                conn.execute(REJECT, (UNKEPT, theme_id, version.uid, version.hlc))
+            else:
+                conn.execute(UPDATE_DIGEST, (clear.content_digest, theme_id, version.uid))
+                rows.append(clear)
+        return rows
+
+    def mask_stored(self) -> tuple[str, ...]:
+        """Take the clear texts out that earlier versions stored; return the copies of the store that still hold them."""
+        with self._db.snapshot() as conn:
+            if not versions.find_clear_versions(conn) and not conn.execute(versions.CLEAR_MASKS).fetchone():
+                return ()
+        self._purge.finish(())  # the copies first: who is cut off finds the store as it was, and begins again
+        with self._db.write_transaction() as conn:
+            versions.mask_stored_versions(conn, ("sync_rows", "sync_masked"))
+        return self._purge.finish(())
 
     def _find_folder_themes(self, conn: sqlite3.Connection) -> list[int]:
         """Return the keys of the themes that travel through a folder."""

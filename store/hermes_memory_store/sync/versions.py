@@ -32,6 +32,7 @@ from hermes_memory_store.sync.wire_format import (
     VersionPayload,
     canonical_text_digest,
     comparable_content,
+    hide_secrets,
     scope_sync_uid,
     version_digest,
 )
@@ -67,6 +68,9 @@ UPSERT_VERSION = """
 
 MASKED = "INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear) VALUES (?, ?, ?, ?)"
 
+DIGEST = "sha256:"
+"""Begins `clear` in `sync_masked`: the digest of the clear text follows, and the masked one with its white space."""
+
 UNTOLD = b""
 """Stands in `sync_conflicts.other` of a losing version that no other machine has: it lost before it was sent."""
 
@@ -77,6 +81,15 @@ LOSING_VERSIONS = """
 """
 
 DELETE_SETTLED_VERSION = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc = ?"
+
+CHECKED_ROWS = """
+    SELECT theme_id, uid, shadow FROM sync_rows WHERE shadow IS NOT NULL AND (
+      shadow ->> '$[4][2]' IS NOT NULL OR (shadow ->> '$[4][0]' IS NOT NULL AND shadow ->> '$[4][4]' IS NULL)
+    )
+"""
+"""Versions that are hidden, and masked ones as earlier versions stored them."""
+
+CLEAR_MASKS = f"SELECT theme_id, uid, shown, clear FROM sync_masked WHERE clear NOT LIKE '{DIGEST}%'"
 
 UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
 """What is on its way, or has arrived, stays so."""
@@ -181,7 +194,9 @@ def to_put_columns(theme_id: int, received: Iterable[ReceivedVersion], bulk: Con
         shadow = None if uid in bulk and not checked else to_shadow(row, checked)
         # A shadow without results of a content check is the content in its canonical form: encoding it once is enough.
         digest = row.content_digest if shadow is None or checked else canonical_text_digest(shadow)
-        name = (theme_id, uid, to_scope_label(row), row.state, row.hlc, uids.parse_uid(row.node))
+        label = to_scope_label(row)
+        label = label if checked.hidden_because is None else hide_secrets(label)
+        name = (theme_id, uid, label, row.state, row.hlc, uids.parse_uid(row.node))
         ancestors = json.dumps(row.ancestors) if row.ancestors else "[]"
         columns.append((*name, ancestors, digest, 1, 1, seq, shadow))
     return columns
@@ -229,8 +244,8 @@ def stamp_versions(
                     continue
                 payload = beyond or checked  # a decision is a version even where it changes nothing
             shown = payload.content
-            if not payload.checked and (clear := masks.get((uid, shown))) is not None:
-                payload = VersionPayload(payload.kind, clear, payload.attrs, LIVE, CheckedVersion(masked_content=shown))
+            if not payload.checked and (mask := masks.get((uid, shown))) is not None:
+                payload = VersionPayload(payload.kind, mask.masked_content, payload.attrs, LIVE, mask)
             if old is not None:
                 remember_masked(conn, theme_id, old)
             new.append((thing, uid, payload, old))
@@ -289,24 +304,50 @@ def shown_content(version: Version) -> str | None:
 
 
 def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
-    """Keep the clear text of a version that is shown masked, before another replaces it."""
+    """Note that a version is shown masked, before another replaces it."""
     payload = find_checked_payload(version)
     if payload is not None:
-        remember_clear(conn, theme_id, version.uid, payload.checked.masked_content, payload.content)
+        remember_mask(conn, theme_id, version.uid, payload.checked)
 
 
-def remember_clear(conn: sqlite3.Connection, theme_id: int, uid: bytes, shown: str | None, clear: str | None) -> None:
-    """Keep the clear text where a content is shown masked, if it is."""
-    if shown is not None:
-        conn.execute(MASKED, (theme_id, uid, validate_row_content(shown), clear))
+def remember_mask(conn: sqlite3.Connection, theme_id: int, uid: bytes, checked: CheckedVersion) -> None:
+    """Note by which mask a content is shown, if it is: the clear text is known by its digest alone."""
+    if (masked := checked.masked_content) is not None:
+        clear = f"{DIGEST}{checked.clear_digest or ''} {masked}"
+        conn.execute(MASKED, (theme_id, uid, validate_row_content(masked), clear))
 
 
 def find_masked_originals(
     conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes]
-) -> dict[tuple[bytes, str | None], str]:
-    """Return what facts said in clear, by their uids and by their shown content."""
+) -> dict[tuple[bytes, str | None], CheckedVersion]:
+    """Return the masks of what facts said, by their uids and by their shown content."""
     sql = f"SELECT uid, shown, clear FROM sync_masked WHERE theme_id = ? AND uid IN ({', '.join('?' * len(wanted))})"
-    return {(uid, shown): clear for uid, shown, clear in conn.execute(sql, (theme_id, *wanted))} if wanted else {}
+    rows = conn.execute(sql, (theme_id, *wanted)) if wanted else ()
+    return {(uid, shown): parse_mask(shown, clear) for uid, shown, clear in rows}
+
+
+def parse_mask(shown: str, clear: str) -> CheckedVersion:
+    """Return the mask of a row of `sync_masked`; earlier versions kept the clear text there."""
+    if not clear.startswith(DIGEST):
+        return CheckedVersion(masked_content=shown, clear_digest=canonical_text_digest(clear))
+    digest, _, masked = clear.removeprefix(DIGEST).partition(" ")
+    return CheckedVersion(masked_content=masked, clear_digest=digest)
+
+
+def find_clear_versions(conn: sqlite3.Connection) -> list[tuple[str, int, bytes]]:
+    """Find versions beside whose masked content an earlier version stored the clear text: what to store, and their names."""
+    rows = [(VersionPayload.from_json(shadow).to_json(), shadow, name) for *name, shadow in conn.execute(CHECKED_ROWS)]
+    return [(stored, *name) for stored, shadow, name in rows if stored != shadow]
+
+
+def mask_stored_versions(conn: sqlite3.Connection, tables: Collection[str]) -> int:
+    """Take out the clear texts that earlier versions stored beside masked ones, here or in a backup; return how many."""
+    clear = find_clear_versions(conn) if "sync_rows" in tables else []
+    masks = conn.execute(CLEAR_MASKS).fetchall() if "sync_masked" in tables else []
+    conn.executemany(UPDATE_SHADOW, clear)
+    for theme_id, uid, *mask in masks:
+        remember_mask(conn, theme_id, uid, parse_mask(*mask))
+    return len(clear) + len(masks)
 
 
 def is_hidden_version(version: Version) -> bool:
@@ -329,9 +370,8 @@ def to_outgoing_payload(
     if now.state != LIVE or checked.hidden_because is not None:
         return now
     if checked.masked_content is not None and now.content == validate_row_content(checked.masked_content):
-        now = VersionPayload(
-            now.kind, payload.content, now.attrs, LIVE, CheckedVersion(masked_content=checked.masked_content)
-        )
+        mask = CheckedVersion(masked_content=checked.masked_content, clear_digest=checked.clear_digest)
+        now = VersionPayload(now.kind, payload.content, now.attrs, LIVE, mask)
     if checked.uncurated and now.attrs["tier"] == Tier.HOT:
         return now
     shown = replace(payload, attrs=to_kept_cold(payload.attrs)) if checked.uncurated else payload

@@ -13,6 +13,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from hermes_memory_store.content_checks.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
 from hermes_memory_store.model import Millis, ScopeStatus, Uid
 
 LIVE, DELETED, PURGED = 0, 1, 2
@@ -160,6 +161,8 @@ class CheckedVersion:
     """Why it is not shown at all."""
     uncurated: bool = False
     """Whether it is kept cold and not pinned, since no curator made it hot, until a person here agrees."""
+    clear_digest: str | None = None
+    """Digest of the content with its secrets, which the vault alone has."""
 
     def __bool__(self) -> bool:
         return self != UNCHANGED
@@ -194,14 +197,34 @@ class VersionPayload:
         return version_content_digest(self.kind, self.content, self.attrs, self.state)
 
     def to_json(self) -> str:
-        one = self.checked
-        checked = [[one.masked_content, one.quarantine_rule, one.hidden_because, one.uncurated]] if one else []
-        return to_canonical_json([self.kind, self.content, self.attrs, self.state, *checked])
+        """Return what is stored of it: nothing that a content check masked, or refused."""
+        one, content, attrs, digest = self.checked, self.content, self.attrs, self.checked.clear_digest
+        if one.masked_content is not None:
+            digest = canonical_text_digest(str(content)) if digest is None else digest
+            content = one.masked_content
+        if one.hidden_because is not None:
+            target = attrs.get("target") if isinstance(attrs, dict) else None
+            content, attrs = hide_secrets(content, str(target or "")), hide_secrets(attrs)
+        found = [one.masked_content, one.quarantine_rule, one.hidden_because, one.uncurated, digest]
+        checked = [found if digest is not None else found[:-1]] if one else []
+        return to_canonical_json([self.kind, content, attrs, self.state, *checked])
 
     @classmethod
     def from_json(cls, text: str) -> VersionPayload:
         kind, content, attrs, state, *checked = json.loads(text)
         return cls(kind, content, attrs, state, *(CheckedVersion(*one) for one in checked))
+
+
+def hide_secrets(value: Any, target: str = "") -> Any:
+    """Return a JSON value without the secrets of its texts. :param target: of the fact whose content it is"""
+    from hermes_memory_store.content_checks.intake import find_secrets_behind
+
+    if isinstance(value, dict):
+        return {hide_secrets(key): hide_secrets(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [hide_secrets(one) for one in value]
+    spans = find_secrets_behind(target, value) if isinstance(value, str) else ()
+    return replace_text_spans(value, [(span, to_secret_placeholder(NOT_KEPT)) for span in spans]) if spans else value
 
 
 def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:

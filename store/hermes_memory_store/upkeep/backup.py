@@ -10,7 +10,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,9 @@ ERASED_EVERYWHERE = """
     INSERT INTO sync_turns (theme_id, uid, erased, sent) VALUES (?, ?, 1, 0)
     ON CONFLICT DO UPDATE SET erased = 1, sent = 0, refused = NULL
 """
+
+
+Masker = Callable[[sqlite3.Connection, Collection[str]], int]
 
 
 class BackupSource(Protocol):
@@ -251,11 +254,17 @@ def find_unfinished_copies(file: Path) -> list[Path]:
 
 
 def purge_facts_from_backup(
-    path: Path, wanted: Collection[bytes | str], kind: ItemKind = FACT, *, everywhere: Collection[bytes] = ()
+    path: Path,
+    wanted: Collection[bytes | str],
+    kind: ItemKind = FACT,
+    *,
+    everywhere: Collection[bytes] = (),
+    mask: Masker | None = None,
 ) -> bool:
     """Erase facts from one backup: its facts, journal, full-text index and free pages.
 
     :param wanted: uids, as bytes or text
+    :param mask: takes out what its tables of sync, by their names, hold of masked secrets; returns how many rows
     :returns: whether the backup no longer holds them; False when it could not be reached or changed
     """
     if path.name.endswith(UNFINISHED):
@@ -265,7 +274,7 @@ def purge_facts_from_backup(
         with database_copies.connect_plainly(path, "rw") as conn:
             conn.execute("PRAGMA secure_delete = ON")
             if conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID:
-                was_held = erase_facts_from_store_file(conn, kind, keys, everywhere)
+                was_held = erase_facts_from_store_file(conn, kind, keys, everywhere, mask)
             elif hermes_030_file.is_hermes_030(conn):
                 was_held = kind is FACT and hermes_030_file.erase_facts_from_hermes_030(conn, keys)
             else:
@@ -305,7 +314,11 @@ def remove_temporary_database(made: Path) -> None:
 
 
 def erase_facts_from_store_file(
-    conn: sqlite3.Connection, kind: ItemKind, keys: Collection[bytes], everywhere: Collection[bytes] = ()
+    conn: sqlite3.Connection,
+    kind: ItemKind,
+    keys: Collection[bytes],
+    everywhere: Collection[bytes] = (),
+    mask: Masker | None = None,
 ) -> bool:
     """Erase facts from a backup in the store's format; return whether it held any of them."""
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -315,6 +328,7 @@ def erase_facts_from_store_file(
     conn.execute("BEGIN IMMEDIATE")
     if kind is FACT:
         held = erase_from_records(conn, load_erased_words(conn, keys)) > 0
+    held = (mask is not None and mask(conn, tables) > 0) or held
     has_origins = kind is FACT and "origins" in tables
     origins = find_origins_of(conn, keys) if has_origins else set()
     for uid in keys:

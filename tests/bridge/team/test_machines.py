@@ -15,6 +15,7 @@ from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
+from hermes_memory_store.upkeep import backup
 from tests.bridge.running import PATIENCE_S, until
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.machines import POLICY, THEME, Machine, team
@@ -210,6 +211,29 @@ def test_the_commands_from_an_empty_server_to_two_that_agree(empty: Database, tm
         assert "host=" not in log
         assert there.command("team", "disconnect").returncode == 0
         assert json.loads(there.command("sync", "status", "--json").stdout)["configured"] is False
+
+
+def test_a_secret_of_the_team_stands_in_no_file_of_a_machine_that_masks_it(database: Database, tmp_path: Path) -> None:
+    key = "AKIAIOSFODNN7EXAMPLE"
+    with team(tmp_path, database.runtime, database.runtime) as (here, there):
+        lax = tmp_path / "lax.toml"
+        lax.write_text(POLICY + 'secrets = "allow"\n', encoding="utf-8")
+        with Store.open(here.db, policies=StorePolicies.load(lax)) as store:
+            uid = store.facts.write(THEME, f"V[login]: {key}").fact.uid
+        here.command("sync", "now")
+        there.command("sync", "now")
+        with there.store() as store:
+            backup.create_backup(store, there.home / "copy.bak")
+            store.facts.archive([uid])
+        there.command("sync", "now")
+        said = database.one("SELECT content || ' ' || (attrs ->> 'tier') FROM hm.item WHERE kind = 'fact'")
+        verified = json.loads(there.command("sync", "verify", "--json").stdout)
+        files = [file for file in there.home.iterdir() if file.is_file() and not file.name.startswith("secrets.")]
+
+        assert there.contents() == {"‹secret:login›"}
+        assert said == f"{key} archived"
+        assert verified["same"], verified
+        assert [file.name for file in files if key.encode() in file.read_bytes()] == []
 
 
 def test_what_comes_from_the_team_passes_the_screens_of_this_machine(database: Database, tmp_path: Path) -> None:
