@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import shutil
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from hermes_memory_bridge.connect.host_config_files import (
     write_host_config,
 )
 from hermes_memory_bridge.connect.host_entries import (
+    BRIDGE_PROGRAM,
     ConnectRequest,
     find_bridge_entry,
     find_host_config,
@@ -145,14 +147,18 @@ def plan_connection(
     if host.name in SCRIPTS:
         place_of_hooks = find_script_plugin(host.name, place, project)
     before = edits.read(file)
+    notes: list[str] = []
     entry = None
     if not request.remove:
         with contextlib.suppress(ValueError):  # the edit says what is wrong
             entry = host.find_entry(before)
         entry = to_merged_entry(to_host_entry(host, request), entry)
+        if request.project and shutil.which(BRIDGE_PROGRAM, path=place.environ.get("PATH", "")) is None:
+            notes.append(
+                f"{BRIDGE_PROGRAM} is started by its name, and is not on your PATH; `pipx install` puts it there"
+            )
         if host.name == "codex":
             entry = functools.reduce(lambda entry, permission: permission.to_entry(entry), permissions, entry)
-    notes: list[str] = []
     if hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file):
         after = to_joint_config(host, file, before, entry, hooks)
     elif hooks_file is not None:
@@ -160,15 +166,19 @@ def plan_connection(
         plan_hooks(edits, HOOKS[host.name], hooks_file, hooks)
         if host.name == "codex":
             texts = present, edits.read(hooks_file)
-            after, notes = to_codex_config(host, file, before, entry, hooks_file, texts, place, trusts=answers.trusts)
+            after, untrusted = to_codex_config(
+                host, file, before, entry, hooks_file, texts, place, trusts=answers.trusts
+            )
+            notes += untrusted
         else:
             after = to_changed_config(host, file, before, entry)
     else:
         after = to_changed_config(host, file, before, entry)
-    if request.remove and not after and after != before and host.kind == "json" and was_made_by_us(file):
+    is_emptied = request.remove and not after and after != before and was_made_by_us(file)
+    if is_emptied and host.kind == "json" and not request.project:
         after = "{}\n"  # we made the file, and a host cannot read an empty one
     if after != before:
-        edits.write(file, after)
+        edits.write(file, None if is_emptied and request.project else after)
     plan_own_files(
         edits,
         host.name,
@@ -255,7 +265,14 @@ def to_wanted_hooks(
     document = HOOKS.get(host.name)
     if document is None or request.remove or not (gives or keeps):
         return []
-    return document.to_hooks(host.name, to_command_options(request), gives=gives, keeps=keeps, platform=place.platform)
+    return document.to_hooks(
+        host.name,
+        to_command_options(request),
+        gives=gives,
+        keeps=keeps,
+        platform=place.platform,
+        in_project=request.project,
+    )
 
 
 def find_sharing_hosts(edits: FileEdits, host: Host, place: HostEnvironment) -> list[Host]:

@@ -102,7 +102,7 @@ def apply_file_change(change: FileChange) -> Path | None:
     try:
         target.unlink(missing_ok=True)
         for folder in target.parents:
-            if folder.samefile(Path.home()) or any(folder.iterdir()):
+            if any(folder.samefile(root) for root in (Path.home(), Path.cwd())) or any(folder.iterdir()):
                 break
             folder.rmdir()
     except OSError as error:

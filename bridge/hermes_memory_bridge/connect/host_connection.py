@@ -45,8 +45,8 @@ from hermes_memory_store.hosts.rules_consent import may_write_rules
 from hermes_memory_store.hosts.rules_files import RULES_PLACES
 from hermes_memory_store.store import Store
 
-OWN_ENDINGS = (".capture.json", ".hooks.json", ".rules.json")
-"""How the files beside a store end that nobody else writes."""
+OWN_ENDINGS = (".capture.json", ".hooks.json", ".rules.json", "settings.local.json")
+"""How the files end that get no backup: those beside a store, which nobody else writes, and one in projects."""
 
 
 def connect_host(request: ConnectRequest) -> int:
@@ -182,7 +182,7 @@ def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: 
         edit
         for host in hosts
         for edit in plan_permissions(files, store, host.name, place, answer=None, project=project)
-        if edit.offer is not None
+        if edit.offer
     ]
     if not edits:
         return None
@@ -240,7 +240,8 @@ def write_connections(
         print("nothing was changed")
         return 1
     store = find_store_path(request.db)
-    without_backup = {change.path for change in changes if change.path.name.endswith(OWN_ENDINGS)}
+    is_ours = [change.path.name.endswith(OWN_ENDINGS) or request.project for change in changes]
+    without_backup = {change.path for change, ours in zip(changes, is_ours, strict=True) if ours}
     backups = apply_file_changes(changes, without_backup=without_backup)
     prefix = f"{titles}: " if len(hosts) == 1 else ""
     for change in changes:

@@ -16,6 +16,8 @@ from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import ArgumentError
 
+BRIDGE_PROGRAM = "hermes-memory-bridge"
+
 
 @dataclass(frozen=True)
 class ConnectRequest:
@@ -72,8 +74,16 @@ def find_host_config(host: Host, place: HostEnvironment, *, project: bool) -> Pa
 
 
 def to_host_entry(host: Host, request: ConnectRequest) -> Entry:
-    """Return the entry for the host's file: this installation's own command, by its absolute path."""
-    words = [*require_lasting_command(find_own_command()), *to_command_options(request)]
+    """Return the entry for the host's file: this installation's own command, by its absolute path.
+
+    In a project it is named alone, for whoever opens that finds it on his own PATH.
+
+    :raises ArgumentError: this installation has no command that lasts, or a file of this machine would stand in a project
+    """
+    if request.project and request.db:
+        raise ArgumentError("--db names a file of this machine; leave it out with --project", request.db)
+    command = [BRIDGE_PROGRAM] if request.project else require_lasting_command(find_own_command())
+    words = [*command, *to_command_options(request)]
     return host.entry(words[0], words[1:])
 
 
@@ -81,7 +91,8 @@ def to_standing_request(host: Host, place: HostEnvironment, request: ConnectRequ
     """Return a request with the store and the theme that the host's entry names, where it names none itself."""
     words = to_started_command(find_bridge_entry(host, find_host_config(host, place, project=request.project)) or {})
     options = dict(itertools.pairwise(words))
-    return replace(request, db=request.db or options.get("--db"), theme=request.theme or options.get("--theme"))
+    db = request.db or (None if request.project else options.get("--db"))
+    return replace(request, db=db, theme=request.theme or options.get("--theme"))
 
 
 def to_command_options(request: ConnectRequest) -> list[str]:
@@ -100,7 +111,7 @@ def find_own_command() -> list[str]:
 
     `-EP`: nothing is imported from the folder that a host works in, whatever `PYTHONPATH` says.
     """
-    script = Path(sys.executable).with_name("hermes-memory-bridge")
+    script = Path(sys.executable).with_name(BRIDGE_PROGRAM)
     return [sys.executable, "-EP", *([str(script)] if script.exists() else ["-m", "hermes_memory_bridge"])]
 
 

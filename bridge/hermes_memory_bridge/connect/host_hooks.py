@@ -65,14 +65,21 @@ class HookDocument:
     """The host's name in the command, where several hosts read the file."""
 
     def to_hooks(
-        self, host: str, options: Sequence[str], *, gives: bool, keeps: bool, platform: str = sys.platform
+        self,
+        host: str,
+        options: Sequence[str],
+        *,
+        gives: bool,
+        keeps: bool,
+        platform: str = sys.platform,
+        in_project: bool = False,
     ) -> list[tuple[str, dict[str, Any]]]:
         """Return the hooks to install: the host's event, and the element of its list.
 
         :param options: what follows host and event in the command, `--db FILE` for example
         :raises ArgumentError: this installation has no hook program that lasts
         """
-        words = [str(find_hook_program(platform))]
+        words = [str(find_hook_program(platform, in_project=in_project))]
         return [
             (line.native, self.to_element(line, [*words, self.serves or host, line.event, *options], platform))
             for line in self.lines
@@ -98,16 +105,17 @@ def to_shell_command(words: Sequence[str], platform: str) -> str:
     return subprocess.list2cmdline(words) if platform == "win32" else shlex.join(words)
 
 
-def find_hook_program(platform: str = sys.platform) -> Path:
+def find_hook_program(platform: str = sys.platform, *, in_project: bool = False) -> Path:
     """Return the hook program of this installation: it stands beside the interpreter.
 
+    :param in_project: whether a file of a project is to name it, which no path of this machine may stand in
     :raises ArgumentError: it is missing, or stands in a cache that may be pruned
     """
     program = Path(sys.executable).with_name(PROGRAM + ".exe" * (platform == "win32"))
     require_lasting_command([str(program)])
     if not program.exists():
         raise ArgumentError(f"{program} is missing; install hermes-memory-tui again, then connect again", program)
-    return program
+    return Path(program.name) if in_project else program
 
 
 CLAUDE_LINES = (

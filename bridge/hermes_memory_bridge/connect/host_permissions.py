@@ -6,7 +6,7 @@ All of these hosts tell tools apart, so what destroys or overwrites goes on bein
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, HostEnvironment, without_marks
 from hermes_memory_bridge.connect.jsonc_edit import (
     append_jsonc_element,
+    find_jsonc_chain,
     find_jsonc_tree,
     remove_jsonc_member,
     set_jsonc_member,
@@ -35,6 +36,9 @@ WRITING_TOOLS = ("memory_write", "memory_tick", "memory_turn", "session_open", "
 UNASKED_TOOLS = (*WRITING_TOOLS, *READING_TOOLS)
 """All that neither destroys, nor hides what stood before, nor reveals a secret."""
 
+SERVER = f"mcp__{NAME}"
+"""All tools of ours in the rules of Claude Code and Qwen Code."""
+
 POLICY = """\
 # Written by `hermes-memory-bridge connect`: what the memory's tools do without a question.
 [[rule]]
@@ -45,76 +49,71 @@ priority = 100
 """
 
 
+FREE = ("allow", "approve", "auto")
+"""What rules say of a tool that runs without a question; `auto` is Codex, which goes by what a tool says of itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostPermissions:
     """Where a host notes that a tool runs without a question, and how a tool stands there."""
 
     file: Callable[[HostEnvironment], Path]
-    path: tuple[str, ...]
+    parse: Callable[[Any, str], dict[str, str]]
+    """What a document says of each tool of ours, and as `*` of all others, for a folder."""
+    path: tuple[str, ...] = ()
     """In a JSON file, the list that names tools, or the object with a member for each; "" is the folder it is for."""
-    names: Callable[[str], tuple[Any, ...]]
-    """How a tool may stand there: as we write it, then in the forms that mean more than one tool."""
-    value: Any = None
-    """What the member of a tool says; None where a list names them."""
-    tools: Collection[str] = UNASKED_TOOLS
-    """What is written."""
-    free: Collection[str] = ()
-    """What the host asks nothing for while no rule says otherwise."""
-    replaces: str | None = None
-    """The rule against which alone ours is written; without one there is nothing to permit."""
-    project: str | None = None
-    """A file inside a project that belongs to one person and is never shared."""
-    parse: Callable[[str], Any] = lambda text: find_jsonc_tree(text).value
+    name: Callable[[str], Any] = str
+    """How a tool stands there."""
+    is_listed: bool = True
+    unset: str = "ask"
+    """What holds of a tool without any rule."""
 
-    def to_path(self, folder: str) -> tuple[str, ...]:
-        """Return the path of the rules for a folder."""
-        return tuple(key or folder for key in self.path)
-
-    def find_rules(self, text: str, folder: str, kind: str = "") -> Any:
-        """Return the rules of a text: a list, an object, or nothing.
-
-        :param kind: the list beside that of what is allowed, such as `deny`
-        :raises ValueError: it cannot be parsed
-        """
-        rules = self.parse(without_marks(text)[0])
-        for key in (*self.path[:-1], kind) if kind else self.to_path(folder):
-            rules = rules.get(key) if isinstance(rules, dict) else None
-        return rules
-
-    def find_rule(self, rules: Any, tool: str) -> Any:
-        """Return what the rules say of a tool; None where they say nothing."""
-        if isinstance(rules, dict):
-            return next((rules[name] for name in self.names(tool) if name in rules), None)
-        return next((name for name in self.names(tool) if name in rules), None) if isinstance(rules, list) else rules
-
-    def names_tool(self, rules: Any, tool: str) -> bool:
-        """Check whether the rules name this very tool."""
-        return isinstance(rules, list | dict) and self.names(tool)[0] in rules
-
-    def can_permit(self, rules: Any, tool: str) -> bool:
-        """Check whether a rule of ours for a tool is missing and would mean something."""
-        is_meant = self.replaces is None or (isinstance(rules, dict) and self.find_rule(rules, tool) == self.replaces)
-        return is_meant and not self.names_tool(rules, tool)
-
-    def is_unasked(self, text: str, folder: str, tool: str) -> bool:
-        """Check whether a tool runs without a question. :raises ValueError: the text cannot be parsed"""
-        rule = self.find_rule(self.find_rules(text, folder), tool)
-        return tool in self.free if rule is None else self.value in (None, rule)
-
-    def is_opposed(self, text: str, tool: str) -> bool:
-        """Check whether a rule that counts for more wants a question, or forbids the tool."""
-        kinds = ("ask", "deny") if self.path[-1:] == ("allow",) else ()
-        return any(self.find_rule(self.find_rules(text, "", kind), tool) for kind in kinds)
+    def find_rules(self, text: str, folder: str) -> dict[str, str]:
+        """Return what a text says of our tools. :raises ValueError: it cannot be parsed"""
+        bare, _ = without_marks(text)
+        return self.parse(find_jsonc_tree(bare).value if self.path else parse_toml(bare), folder)
 
 
-def to_rule_names(tool: str) -> tuple[str, ...]:
-    """Return a tool's names in the rules of Claude Code and Qwen Code."""
-    return f"mcp__{NAME}__{tool}", f"mcp__{NAME}__*", f"mcp__{NAME}"
+def parse_rule_lists(document: Any, _: str) -> dict[str, str]:
+    """Read the rules of Claude Code and Qwen Code, of which the strictest counts."""
+    rules: dict[str, str] = {}
+    for kind in ("allow", "ask", "deny"):
+        for rule in to_table(to_table(document).get("permissions")).get(kind) or []:
+            if isinstance(rule, str) and rule.startswith(SERVER):
+                rules[rule.removeprefix(SERVER).removeprefix("__") or "*"] = kind
+    return rules if rules.get("*", "allow") == "allow" else {"*": rules["*"]}
 
 
-def to_approvals(tool: str) -> tuple[dict[str, str | None], ...]:
-    """Return a tool's approvals in Copilot CLI."""
-    return tuple({"kind": "mcp", "serverName": NAME, "toolName": name} for name in (tool, None))
+def parse_approvals(document: Any, folder: str) -> dict[str, str]:
+    """Read the approvals of Copilot CLI, which asks for no tool that only reads."""
+    approvals = to_table(to_table(to_table(document).get("locations")).get(folder)).get("tool_approvals") or []
+    names = [one.get("toolName") or "*" for one in map(to_table, approvals) if one.get("serverName") == NAME]
+    return dict.fromkeys((*READING_TOOLS, *names), "allow")
+
+
+def parse_codex_modes(document: Any, _: str) -> dict[str, str]:
+    """Read how Codex approves each tool."""
+    entry = to_table(to_table(to_table(document).get("mcp_servers")).get(NAME))
+    tools = {"*": {"approval_mode": entry.get("default_tools_approval_mode")}, **to_table(entry.get("tools"))}
+    modes = {name: to_table(tool).get("approval_mode") for name, tool in tools.items()}
+    return {name: mode for name, mode in modes.items() if mode is not None}
+
+
+def parse_gemini_policy(document: Any, _: str) -> dict[str, str]:
+    """Read a policy of Gemini CLI."""
+    rules = [rule for rule in map(to_table, document.get("rule") or []) if rule.get("mcpName") == NAME]
+    names = [(rule.get("toolName"), str(rule.get("decision"))) for rule in rules]
+    return {str(tool): said for name, said in names for tool in (name if isinstance(name, list) else [name])}
+
+
+def parse_opencode_rules(document: Any, _: str) -> dict[str, str]:
+    """Read the permissions of opencode; one word for all of them leaves no room for a rule of ours."""
+    rules = to_table(document).get("permission") or {}
+    if not isinstance(rules, dict):
+        return {"*": "allow" if rules == "allow" else "deny"}
+    general = {"*": rules["*"]} if "*" in rules else {}
+    own = {name.removeprefix(f"{NAME}_"): said for name, said in rules.items() if name.startswith(f"{NAME}_")}
+    return {name: str(said) for name, said in (general | own).items()}
 
 
 def to_table(value: Any) -> dict[str, Any]:
@@ -122,49 +121,30 @@ def to_table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def parse_codex_modes(text: str) -> dict[str, Any]:
-    """Return how Codex approves each tool of ours, and as `*` all others."""
-    entry = HOSTS["codex"].find_entry(text) or {}
-    tools = {name: tool.get("approval_mode") for name, tool in to_table(entry.get("tools")).items() if to_table(tool)}
-    modes = {"*": entry.get("default_tools_approval_mode"), **tools}
-    return {name: mode for name, mode in modes.items() if mode is not None}
-
-
-def parse_gemini_policy(text: str) -> list[str]:
-    """Return the tools of ours that a policy of Gemini CLI allows."""
-    rules = map(to_table, parse_toml(text).get("rule") or [])
-    names = [rule.get("toolName") for rule in rules if (rule.get("mcpName"), rule.get("decision")) == (NAME, "allow")]
-    return [str(tool) for name in names for tool in (name if isinstance(name, list) else [name])]
-
-
 PERMISSIONS = {
     "claude-code": HostPermissions(
-        HOOKS["claude-code"].file, ("permissions", "allow"), to_rule_names, project=HOOKS["claude-code"].project
+        HOOKS["claude-code"].file, parse_rule_lists, ("permissions", "allow"), lambda tool: f"{SERVER}__{tool}"
     ),
-    "codex": HostPermissions(
-        HOSTS["codex"].file, (), lambda tool: (tool, "*"), "approve", free=UNASKED_TOOLS, parse=parse_codex_modes
-    ),
+    "codex": HostPermissions(HOSTS["codex"].file, parse_codex_modes, unset="auto"),
     "gemini": HostPermissions(
-        lambda p: HOSTS["gemini"].file(p).parent / "policies" / f"{NAME}.toml",
-        (),
-        lambda tool: (tool, "*"),
-        parse=parse_gemini_policy,
+        lambda p: HOSTS["gemini"].file(p).parent / "policies" / f"{NAME}.toml", parse_gemini_policy
     ),
     "copilot": HostPermissions(
         lambda p: HOSTS["copilot"].file(p).parent / "permissions-config.json",
+        parse_approvals,
         ("locations", "", "tool_approvals"),
-        to_approvals,
-        tools=WRITING_TOOLS,
-        free=READING_TOOLS,
+        lambda tool: {"kind": "mcp", "serverName": NAME, "toolName": tool},
     ),
-    "qwen": HostPermissions(HOSTS["qwen"].file, ("permissions", "allow"), to_rule_names),
+    "qwen": HostPermissions(
+        HOSTS["qwen"].file, parse_rule_lists, ("permissions", "allow"), lambda tool: f"{SERVER}__{tool}"
+    ),
     "opencode": HostPermissions(
         HOSTS["opencode"].file,
+        parse_opencode_rules,
         ("permission",),
-        lambda tool: (f"{NAME}_{tool}", f"{NAME}_*", "*"),
-        "allow",
-        free=UNASKED_TOOLS,
-        replaces="ask",
+        lambda tool: f"{NAME}_{tool}",
+        is_listed=False,
+        unset="allow",
     ),
 }
 """The hosts that have such a switch, by their names in `connect/hosts.py`."""
@@ -179,10 +159,10 @@ class PermissionEdit:
     folder: str
     """The folder the permissions are for; empty where the host does not go by folder."""
     own: list[str]
-    """The tools that we permitted and that stand there, but for those that are to go."""
+    """The tools that we permitted and that stand there."""
     added: list[str]
-    withdrawn: list[str]
-    offer: dict[str, bool] | None = None
+    is_withdrawal: bool
+    offer: dict[str, bool] | None
     """Each tool that was offered, and whether the permission is ours; None forgets them."""
     original: str = ""
     bare: str = ""
@@ -198,7 +178,7 @@ class PermissionEdit:
     def lift(self, files: TextFiles) -> None:
         """Take our permissions out: what was written before them changes as if they had never been there."""
         self.original = files.read(self.file)
-        self.bare = edit_rules(self, self.original, [*self.own, *self.withdrawn], is_removal=True)
+        self.bare = edit_rules(self, self.original, self.own, is_removal=True)
         files.write(self.file, self.bare)
 
     def put_back(self, files: TextFiles, former: Path, store: Path) -> None:
@@ -206,11 +186,10 @@ class PermissionEdit:
 
         :param former: the store that the host served until now
         """
-        text, own = files.read(self.file), self.own
-        if text == self.bare and not self.withdrawn:
-            text, own = self.original, []
-        text = edit_rules(self, text, [*own, *self.added])
-        if text != files.read(self.file):
+        before, own = files.read(self.file), [] if self.is_withdrawal else self.own
+        text = self.original if own and before == self.bare else edit_rules(self, before, own)
+        text = edit_rules(self, text, self.added)
+        if text != before:
             files.write(self.file, text)
         elif self.bare != self.original and not text.strip() and was_made_by_us(self.file):
             files.write(self.file, None)
@@ -221,7 +200,8 @@ class PermissionEdit:
 
     def to_entry(self, entry: Entry) -> Entry:
         """Return an entry of Codex with the permissions that are to stand in it."""
-        tools = {name: tool for name, tool in to_table(entry.get("tools")).items() if name not in self.withdrawn}
+        withdrawn = self.own if self.is_withdrawal else []
+        tools = {name: tool for name, tool in to_table(entry.get("tools")).items() if name not in withdrawn}
         tools |= {name: {**tools.get(name, {}), "approval_mode": "approve"} for name in self.added}
         return {**entry, "tools": tools} if tools or "tools" in entry else entry
 
@@ -245,32 +225,32 @@ def plan_permissions(
     :raises HostFileError: a file cannot be changed safely
     """
     form, edits = PERMISSIONS.get(host), []
-    if form is None or (project is not None and form.project is None):
+    personal = HOOKS[host].project if host in HOOKS else None  # a file of the project that is never shared
+    if form is None or (project is not None and personal is None):
         return []
-    usual = form.file(place) if project is None else project / str(form.project)
+    usual = form.file(place) if project is None else project / str(personal)
     offers = find_offers(files, store, host)
-    is_by_folder = "" in form.path
-    places = [(usual, find_permitted_folder() if is_by_folder else "")]
+    places = [(usual, find_permitted_folder(form))]
     if removes:
         noted = [name for name in reversed(offers) if name != SAID]
-        places = [(usual, name) if is_by_folder else (Path(name), "") for name in noted]
-        places = [place for place in places if everywhere or place[0] == usual]
+        places += [(usual, name) if "" in form.path else (Path(name), "") for name in noted]
+        places = [place for place in dict.fromkeys(places) if everywhere or place[0] == usual]
     for file, folder in places:
         offer = offers.get(folder or str(file), {})
         try:
             rules = form.find_rules(files.read(file), folder)
         except ValueError as error:
             raise HostFileError(f"{file} was left alone: {error}", file) from error
-        own = [tool for tool, is_ours in offer.items() if is_ours and form.names_tool(rules, tool)]
-        missing = [tool for tool in form.tools if form.can_permit(rules, tool)]
-        added = [tool for tool in missing if answer or tool not in offer]
-        if answer is False or removes:
-            edit = PermissionEdit(host, file, folder, [], [], own)
-        else:
-            edit = PermissionEdit(host, file, folder, own, added, [])
-        if not removes and (form.replaces is None or offer or missing):
-            edit.offer = {**offer, **{tool: tool in (*edit.own, *edit.added) for tool in form.tools}}
-        edits.append(edit)
+        can_permit = rules.get("*", form.unset) not in ("allow", "approve", "deny")
+        missing = [tool for tool in UNASKED_TOOLS if can_permit and tool not in rules]
+        if not offer and rules.keys() >= {*UNASKED_TOOLS}:  # the record is gone: nobody else writes them all
+            offer = dict.fromkeys((tool for tool in UNASKED_TOOLS if tool not in form.parse({}, folder)), True)
+        own = [tool for tool, is_ours in offer.items() if is_ours and rules.get(tool) in ("allow", "approve")]
+        is_withdrawal = answer is False or removes
+        added = [] if is_withdrawal else [tool for tool in missing if answer or tool not in offer]
+        standing = added if is_withdrawal else [*own, *added]
+        after = {tool: tool in standing for tool in dict.fromkeys((*offer, *own, *missing))}
+        edits.append(PermissionEdit(host, file, folder, own, added, is_withdrawal, None if removes else after))
     return edits
 
 
@@ -279,27 +259,20 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     form = PERMISSIONS.get(host)
     if form is None:
         return ""
-    folder = find_permitted_folder() if "" in form.path else ""
-    others = PROJECT_SETTINGS.get(host, ()) if form.path else ()
+    folder = find_permitted_folder(form)
+    others = [Path.cwd() / name for name in PROJECT_SETTINGS.get(host, ()) if form.path]
     try:
-        texts = [read_host_config(file) for file in (form.file(place), *(Path.cwd() / name for name in others))]
-        is_free = [
-            entry.get("trust") is True
-            or (
-                any(form.is_unasked(text, folder, tool) for text in texts)
-                and not any(form.is_opposed(text, tool) for text in texts)
-            )
-            for tool in ("memory_search", "memory_write")
-        ]
+        rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *others)]
     except (ValueError, HostFileError) as error:
         return f"nobody can tell whether it asks before reading and writing: {error}"
+    said = [[one.get(tool, one.get("*")) for one in rules] for tool in ("memory_search", "memory_write")]
+    decisions = [{decision or form.unset for decision in one if decision or not any(one)} for one in said]
+    reads, writes = (entry.get("trust") is True or decision <= {*FREE} for decision in decisions)
     where = f" in {folder}" if folder else ""
-    if all(is_free):
+    if reads and writes:
         return f"reads and writes without a question{where}"
-    said = (
-        "reads without a question, asks before each writing" if is_free[0] else "asks before each reading and writing"
-    )
-    return f"{said}{where}; `hermes-memory-bridge connect {host} --allow` lets agents write"
+    how = "reads without a question, asks before each writing" if reads else "asks before each reading and writing"
+    return f"{how}{where}; `hermes-memory-bridge connect {host} --allow` lets agents write"
 
 
 def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_removal: bool = False) -> str:
@@ -310,32 +283,32 @@ def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_remo
     if not tools or edit.host == "codex":
         return text
     form = PERMISSIONS[edit.host]
-    path = form.to_path(edit.folder)
-    if edit.host == "gemini":
-        present = parse_gemini_policy(text)
-        names = [tool for tool in present if tool not in tools] if is_removal else [*present, *tools]
-        return POLICY.format(name=NAME, tools=json.dumps(names)) if names else ""
     bare, marks = without_marks(text)
+    path = tuple(key or edit.folder for key in form.path)
     try:
+        if edit.host == "gemini":
+            names = {**form.find_rules(bare, ""), **dict.fromkeys(tools, "deny" if is_removal else "allow")}
+            names = [name for name, said in names.items() if said == "allow"]
+            return POLICY.format(name=NAME, tools=json.dumps(names)) if names else ""
         for tool in reversed(tools) if is_removal else tools:
-            name = form.names(tool)[0]
-            if form.value is not None:
+            name = form.name(tool)
+            if not form.is_listed:
                 member = (*path, name)
-                bare = remove_jsonc_member(bare, member) if is_removal else set_jsonc_member(bare, member, form.value)
-            elif is_removal:
-                bare = remove_listed_element(bare, path, form.find_rules(bare, edit.folder).index(name))
-            else:
+                bare = remove_jsonc_member(bare, member) if is_removal else set_jsonc_member(bare, member, "allow")
+            elif not is_removal:
                 bare = append_jsonc_element(bare, path, name)
+            elif name in (elements := find_jsonc_chain(find_jsonc_tree(bare), path)[-1][1].node.value):
+                bare = remove_listed_element(bare, path, elements.index(name))
         rules = form.find_rules(bare, edit.folder)
-        if any(form.names_tool(rules, tool) is is_removal for tool in tools):
+        if any((rules.get(tool) == "allow") is is_removal for tool in tools):
             raise ValueError("the change would not read back as it was meant; two members may have one name")
     except ValueError as error:
         raise HostFileError(f"{edit.file} was left alone: {error}", edit.file) from error
     return marks.put_back(bare)
 
 
-def find_permitted_folder() -> str:
-    """Return the folder of the work at hand: that of the repository, else the working folder."""
-    folder = str(Path.cwd().resolve())
-    repository = find_repository(folder)
+def find_permitted_folder(form: HostPermissions) -> str:
+    """Return the folder that a host's permissions are for: the repository at hand, else the working folder; "" for any."""
+    folder = str(Path.cwd().resolve()) if "" in form.path else ""
+    repository = find_repository(folder) if folder else None
     return folder if repository is None else repository.root

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, to_started_command
+from hermes_memory_tui.system.discovery import connect_discovered_host
 from tests.bridge.connect.test_connect import connect_here, file_of
 
 ADDITIONS: dict[str, Any] = {
@@ -112,3 +113,25 @@ def test_an_entry_that_starts_no_program_is_replaced(name: str, tmp_path: Path) 
 
     assert entry_of(name, tmp_path).keys() <= {"command", "args", "alwaysLoad"}
     assert os.access(to_started_command(entry_of(name, tmp_path))[0], os.X_OK)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode", "goose"])
+@pytest.mark.parametrize("is_usual", [True, False])
+def test_the_inspector_writes_what_the_command_line_writes(
+    name: str, is_usual: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Path(".hermes" if is_usual else "own") / "memory.db"
+    entries = []
+    for face in ("inspector", "command line"):
+        home = tmp_path / face
+        home.mkdir()
+        monkeypatch.setenv("HOME", str(home))
+        monkeypatch.delenv("HERMES_HOME", raising=False)
+        if face == "inspector":
+            succeeded, printed = connect_discovered_host(name, home / store, dry_run=False)
+            assert succeeded, printed
+            assert "without asking each time" in printed or name in ("goose", "opencode")
+        else:
+            assert connect_here(home, name, "--yes", *([] if is_usual else ["--db", str(home / store)])) == 0
+        entries.append(file_of(name, home).read_text().replace(str(home), "HOME"))
+    assert entries[0] == entries[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,9 +13,13 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.connect.connect_plan import FileEdits
 from hermes_memory_bridge.connect.hooks.hook_check import PROJECT_SETTINGS
-from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, UNASKED_TOOLS, describe_permissions
+from hermes_memory_bridge.connect.host_permissions import (
+    PERMISSIONS,
+    UNASKED_TOOLS,
+    WRITING_TOOLS,
+    describe_permissions,
+)
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.store import Store
@@ -46,7 +51,12 @@ def unasked_tools(name: str, home: Path) -> set[str]:
     """The tools that a host's rules name."""
     form, file = PERMISSIONS[name], permission_file(name, home)
     rules = form.find_rules(file.read_text() if file.exists() else "", str(Path.cwd()))
-    return {tool for tool in TOOLS if form.names_tool(rules, tool)}
+    return {tool for tool in TOOLS if tool in rules and tool not in form.parse({}, "")}
+
+
+def written_tools(name: str) -> set[str]:
+    """The tools for which a rule is written: what the host asks nothing for needs none."""
+    return set(UNASKED_TOOLS) - PERMISSIONS[name].parse({}, "").keys()
 
 
 def prepare(name: str, home: Path) -> None:
@@ -60,8 +70,7 @@ def test_what_runs_unasked_destroys_hides_and_reveals_nothing() -> None:
     assert set(TOOLS) - set(UNASKED_TOOLS) == ASKED
     for name in UNASKED_TOOLS:
         assert (TOOLS[name].destroys, TOOLS[name].overwrites, TOOLS[name].needs) == (False, False, None), name
-    for form in PERMISSIONS.values():
-        assert set(form.tools) | set(form.free) == set(UNASKED_TOOLS)
+    assert written_tools("copilot") == set(WRITING_TOOLS)
 
 
 @pytest.mark.parametrize("name", PERMISSIONS)
@@ -69,7 +78,7 @@ def test_yes_includes_it_and_prints_it(name: str, tmp_path: Path, capsys: pytest
     prepare(name, tmp_path)
     before = tree(tmp_path)
     assert connect_here(tmp_path, name, "--yes") == 0
-    assert unasked_tools(name, tmp_path) == set(PERMISSIONS[name].tools)
+    assert unasked_tools(name, tmp_path) == written_tools(name)
     printed = capsys.readouterr().out
     assert "agents may write, search and tick without asking each time" in printed
     assert (f" in {Path.cwd()};" in printed) == (name == "copilot")
@@ -79,7 +88,7 @@ def test_yes_includes_it_and_prints_it(name: str, tmp_path: Path, capsys: pytest
     assert tree(tmp_path) == written
 
     assert connect_here(tmp_path, name, "--yes", "--theme", "other") == 0
-    assert unasked_tools(name, tmp_path) == set(PERMISSIONS[name].tools)
+    assert unasked_tools(name, tmp_path) == written_tools(name)
     assert connect_here(tmp_path, name, "--yes", "--remove") == 0
     left = {place: said for place, said in tree(tmp_path).items() if said not in (b"", b"{}\n")}
     assert left == before
@@ -95,7 +104,7 @@ def test_no_is_a_no_until_a_yes_is_said(name: str, words: tuple[str, ...], tmp_p
         assert connect_here(tmp_path, name, "--yes") == 0
         assert unasked_tools(name, tmp_path) == set(), "a no stands"
         assert connect_here(tmp_path, name, "--yes", "--allow") == 0
-        assert unasked_tools(name, tmp_path) == set(PERMISSIONS[name].tools)
+        assert unasked_tools(name, tmp_path) == written_tools(name)
     assert connect_here(tmp_path, name, *words) == 0
     assert unasked_tools(name, tmp_path) == set()
 
@@ -161,7 +170,7 @@ def drop_tool(name: str, file: Path, tool: str) -> None:
         file.write_text(text.replace(f'"{tool}", ', ""))
     else:
         document = json.loads(text)
-        drop_value(document, PERMISSIONS[name].names(tool)[0])
+        drop_value(document, PERMISSIONS[name].name(tool))
         file.write_text(json.dumps(document, indent=2))
 
 
@@ -185,12 +194,12 @@ def test_what_a_person_took_out_since_stays_out(name: str, tmp_path: Path) -> No
     assert "memory_write" not in unasked_tools(name, tmp_path)
     for words in ((), ("--theme", "other"), ()):
         assert connect_here(tmp_path, name, "--yes", *words) == 0
-        assert unasked_tools(name, tmp_path) == set(PERMISSIONS[name].tools) - {"memory_write"}
+        assert unasked_tools(name, tmp_path) == written_tools(name) - {"memory_write"}
 
 
 @pytest.mark.parametrize("name", ["claude-code", "qwen", "copilot", "codex"])
 def test_what_stood_there_before_is_neither_written_again_nor_taken_out(name: str, tmp_path: Path) -> None:
-    rule = PERMISSIONS[name].names("memory_write")[0]
+    rule = PERMISSIONS[name].name("memory_write")
     documents = {"copilot": {"locations": {str(Path.cwd()): {"tool_approvals": [rule]}}}}
     file = permission_file(name, tmp_path)
     file.parent.mkdir()
@@ -201,7 +210,7 @@ def test_what_stood_there_before_is_neither_written_again_nor_taken_out(name: st
     if name == "codex":
         file.write_text(file.read_text() + '[mcp_servers.hermes-memory.tools.memory_write]\napproval_mode = "prompt"\n')
     assert connect_here(tmp_path, name, "--yes", "--allow") == 0
-    assert unasked_tools(name, tmp_path) >= set(PERMISSIONS[name].tools)
+    assert unasked_tools(name, tmp_path) >= written_tools(name)
     if name == "codex":
         assert HOSTS[name].find_entry(file.read_text())["tools"]["memory_write"] == {"approval_mode": "prompt"}
     else:
@@ -231,7 +240,7 @@ def test_enter_at_every_question_connects(name: str, tmp_path: Path) -> None:
     assert HOSTS[name].find_entry(file_of(name, tmp_path).read_text()) is not None
     if name in PERMISSIONS:
         assert shown.stdout.startswith("Enter at a question takes the answer in capitals")
-        assert unasked_tools(name, tmp_path) == set(PERMISSIONS[name].tools)
+        assert unasked_tools(name, tmp_path) == written_tools(name)
     assert connect(tmp_path, name, "--remove", typed="\n" * 8).returncode == 0
     assert HOSTS[name].find_entry(file_of(name, tmp_path).read_text()) is None
 
@@ -271,13 +280,31 @@ def test_a_new_permission_does_not_count_as_a_new_hook(tmp_path: Path) -> None:
         assert json.loads(record.read_text())[name] == installed
 
 
+@pytest.mark.parametrize("rule", ["ask", "deny"])
+def test_a_rule_that_a_person_made_stricter_stays_so(rule: str, tmp_path: Path) -> None:
+    assert connect_here(tmp_path, "claude-code", "--yes") == 0
+    file = permission_file("claude-code", tmp_path)
+    document = json.loads(file.read_text())
+    document["permissions"]["allow"].remove("mcp__hermes-memory__memory_write")
+    document["permissions"][rule] = ["mcp__hermes-memory__memory_write"]
+    file.write_text(json.dumps(document))
+    for words in ((), ("--theme", "x", "--capture"), ("--allow",)):
+        assert connect_here(tmp_path, "claude-code", "--yes", *words) == 0
+        permissions = json.loads(file.read_text())["permissions"]
+        assert "mcp__hermes-memory__memory_write" not in permissions["allow"]
+        assert permissions[rule] == ["mcp__hermes-memory__memory_write"]
+    assert connect_here(tmp_path, "claude-code", "--yes", "--remove") == 0
+    assert json.loads(file.read_text()) == {"permissions": {rule: ["mcp__hermes-memory__memory_write"]}}
+
+
 def test_nothing_is_read_of_a_damaged_record(tmp_path: Path) -> None:
     record = tmp_path / ".hermes" / "memory.db.hooks.json"
     record.parent.mkdir()
     record.write_text('{"allowed": {"qwen": 5, "codex": {"a": 3}}, "claude-code": {"x": "y"}}')
     assert connect_here(tmp_path, "qwen", "--yes") == 0
     assert connect_here(tmp_path, "codex", "--yes") == 0
-    assert FileEdits().read(record) == record.read_text()
+    for name in ("qwen", "codex", "claude-code"):
+        assert connect_here(tmp_path, name, "--yes", "--remove") == 0
 
 
 def describe(name: str, home: Path) -> str:
@@ -366,3 +393,16 @@ def test_who_said_no_is_not_told(tmp_path: Path) -> None:
         store.facts.write("default", "D[db]: sqlite")
     assert connect_here(tmp_path, "claude-code", "--yes", "--no-allow") == 0
     assert "agents may not write" not in status(tmp_path)
+
+
+@pytest.mark.parametrize("name", PERMISSIONS)
+def test_permissions_are_taken_out_although_the_store_and_its_record_are_gone(name: str, tmp_path: Path) -> None:
+    prepare(name, tmp_path)
+    before = tree(tmp_path)
+    for is_renewed in (False, True):
+        assert connect_here(tmp_path, name, "--yes", "--no-hooks") == 0
+        shutil.rmtree(tmp_path / ".hermes")
+        if is_renewed:
+            assert connect_here(tmp_path, name, "--yes", "--no-hooks", "--theme", "x") == 0
+        assert connect_here(tmp_path, name, "--yes", "--remove") == 0
+        assert {place: said for place, said in tree(tmp_path).items() if said not in (b"", b"{}\n")} == before

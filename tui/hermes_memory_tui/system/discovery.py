@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect.host_entries import find_bridge_entry, find_own_command
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
+from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files
 from hermes_memory_store.upkeep import hermes_030_file
@@ -105,7 +106,8 @@ def connect_discovered_host(host: str, store: Path, *, dry_run: bool) -> tuple[b
 
     Return whether it succeeded, and its output.
     """
-    command = [*find_own_command(), "connect", host, "--db", str(store), "--dry-run" if dry_run else "--yes"]
+    named = [] if store.absolute() == default_store_path().absolute() else ["--db", str(store)]
+    command = [*find_own_command(), "connect", host, *named, "--dry-run" if dry_run else "--yes"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=CONNECT_S)
     except (OSError, subprocess.TimeoutExpired) as error:

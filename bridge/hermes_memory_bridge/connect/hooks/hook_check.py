@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def find_program_problems(own: list[OwnHook]) -> list[str]:
     except ArgumentError as error:
         return [str(error)]
     for said in dict.fromkeys(hook.words[0] for hook in own):
-        program = Path(said)
+        program = Path(shutil.which(said) or said)
         if not program.is_absolute():
             problems.append(f"{said} is no whole path, so the host may not find it")
         elif not program.exists():

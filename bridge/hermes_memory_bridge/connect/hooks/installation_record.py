@@ -53,8 +53,8 @@ def list_hosts_without_offer(store: Path) -> list[str]:
 
 def find_offers(files: TextFiles, store: Path, host: str) -> dict[str, dict[str, bool]]:
     """Return which tools a host was offered to run without a question, by place, and whether the permission is ours."""
-    offers: dict[str, dict[str, bool]] = parse_record(files.read(to_record_path(store))).get(ALLOWED, {}).get(host, {})
-    return offers
+    offers = parse_record(files.read(to_record_path(store))).get(ALLOWED, {}).get(host, {})
+    return {place: offer for place, offer in offers.items() if isinstance(offer, dict)}
 
 
 def change_record(files: TextFiles, store: Path, record: dict[str, Any]) -> None:

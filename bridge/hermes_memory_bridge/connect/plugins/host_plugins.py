@@ -90,7 +90,7 @@ def plan_script_plugin(
     if not (gives or keeps):
         files.write(file, None)
         return
-    command = require_lasting_command([str(find_hook_program(place.platform))])
+    command = require_lasting_command([str(find_hook_program(place.platform, in_project=project is not None))])
     files.write(file, format_script_plugin(host, [*command, *options], capture=keeps).decode())
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import shutil
 from importlib import resources
 from pathlib import Path
 
@@ -53,9 +53,10 @@ def find_plugin_problems(host: str, file: Path, program: Path, *, capture: bool)
     words = read_plugin_command(file)
     if not words:
         return ["holds no plugin of ours"]
-    if not os.access(words[0], os.X_OK):
+    present = shutil.which(words[0])
+    if present is None:
         return [f"{words[0]} is gone, or cannot be run"]
-    if Path(words[0]) != program and not Path(words[0]).samefile(program):
+    if Path(present) != program and not Path(present).samefile(program):
         return [f"{words[0]} is of another installation than this one ({program})"]
     try:
         is_same = file.read_bytes() == format_script_plugin(host, words, capture=capture)
