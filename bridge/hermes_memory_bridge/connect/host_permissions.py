@@ -287,8 +287,8 @@ def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_remo
     path = tuple(key or edit.folder for key in form.path)
     try:
         if edit.host == "gemini":
-            names = {**form.find_rules(bare, ""), **dict.fromkeys(tools, "deny" if is_removal else "allow")}
-            names = [name for name, said in names.items() if said == "allow"]
+            decisions = {**form.find_rules(bare, ""), **dict.fromkeys(tools, "deny" if is_removal else "allow")}
+            names = [name for name, said in decisions.items() if said == "allow"]
             return POLICY.format(name=NAME, tools=json.dumps(names)) if names else ""
         for tool in reversed(tools) if is_removal else tools:
             name = form.name(tool)
