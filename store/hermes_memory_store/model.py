@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NewType
 
 from hermes_memory_store.frozen import dataclass
@@ -578,6 +579,8 @@ class UndoResult:
     left: tuple[str, ...] = ()
     """What is left as it is, and why: changes that others built on since, where that was asked for; parts of a change that
     relief, a purge or a scope in use keeps from being undone."""
+    files: tuple[Path, ...] = ()
+    """Files that are as they were before what moved entries out of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,11 @@ class ChangeFolds:
             if theme_id is None or head.theme == theme_id:
                 yield from self._describe([span])
 
+    def themes(self, fold: ChangeFold) -> list[str]:
+        """Return the themes that a change touched."""
+        sql = "SELECT DISTINCT theme_id FROM journal WHERE seq BETWEEN ? AND ?"
+        return sorted(self._names.theme_name(theme) for (theme,) in self._db.rows(sql, (fold.first, fold.last)))
+
     def of_row(self, seq: int) -> ChangeFold:
         """Return the fold of a row. :raises UnknownChange:"""
         return self._describe([self._span(seq, self._journal.get(seq).change)])[0]

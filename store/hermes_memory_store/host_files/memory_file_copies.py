@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,22 @@ class MemoryFileCopy:
     """When the relief ran; both files of one run share it."""
     digest: str
     """Of the text that took its place."""
+
+    @classmethod
+    def of(cls, path: Path) -> MemoryFileCopy:
+        """Return the copy of that name. :raises ValueError: it is none"""
+        stamp, digest = path.name.partition(".relief.")[2].removesuffix(".bak").rsplit(".", 1)
+        return cls(path, stamp, digest)
+
+    @property
+    def original(self) -> Path:
+        """The file that it was made of."""
+        return self.path.with_name(self.path.name.partition(".relief.")[0])
+
+    def restore(self, present: bytes, before: bytes) -> None:
+        """Put it back into its file, which is locked, and delete it."""
+        memory_files.replace_memory_file(self.original, before, expected=present)
+        self.path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +101,7 @@ def restore_memory_file_copy(path: Path, copy: MemoryFileCopy) -> str:
             return "same"
         if memory_file_digest(present) != copy.digest:
             return "changed"
-        memory_files.replace_memory_file(path, before, expected=present)
-        copy.path.unlink(missing_ok=True)
+        copy.restore(present, before)
         return "restored"
 
 
@@ -111,9 +127,8 @@ def find_memory_file_copies(path: Path) -> list[MemoryFileCopy]:
     """Find the copies of one file, newest first."""
     found = []
     for copy in path.parent.glob(f"{path.name}.relief.*.bak"):
-        parts = copy.name.removeprefix(f"{path.name}.relief.").removesuffix(".bak").rsplit(".", 1)
-        if len(parts) == 2:
-            found.append(MemoryFileCopy(copy, parts[0], parts[1]))
+        with suppress(ValueError):
+            found.append(MemoryFileCopy.of(copy))
     return sorted(found, key=lambda copy: copy.stamp, reverse=True)
 
 

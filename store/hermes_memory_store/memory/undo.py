@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -75,6 +75,14 @@ class Undo:
         :raises UnknownChange: NothingToUndo, UndoConflict; nothing was changed then
         """
         return self._take_back([self._journal.get(seq).change], actor)
+
+    def changes(self, changes: Iterable[int], *, actor: Actor = PERSON, leaving: bool = False) -> UndoResult:
+        """Revert these changes, newest first, all or none.
+
+        :param leaving: skip and report what cannot be reverted, instead of refusing all of it
+        :raises NothingToUndo: UndoConflict; nothing was changed then
+        """
+        return self._take_back(sorted(set(changes), reverse=True), actor, leaving=leaving)
 
     def last(
         self, count: int = 1, *, theme: str | None = None, actor: Actor = PERSON, leaving: bool = False
@@ -170,31 +178,37 @@ class Undo:
     def _newest(
         self, where: str, count: int, actor: Actor, nothing: str, *, leaving: bool = False, sparing: bool = False
     ) -> UndoResult:
-        wanted: dict[int, None] = {}
-        spent: dict[int, None] = {}
-        start = self._journal.last_seq() + 1
-        while len(wanted) < count:
-            sql = (
-                "SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ('fact', 'scope', 'places')"
-                f" AND op <> 'purge'{where} ORDER BY seq DESC LIMIT {ROWS_AT_ONCE}"
-            )
-            rows = self._db.rows(sql, (start,))
-            if not rows:
+        wanted: list[int] = []
+        spent: list[int] = []
+        for change in self.effective_changes(where):
+            (spent if self.is_spent(change) else wanted).append(change)
+            if len(wanted) == count:
                 break
-            for change in dict.fromkeys(row[1] for row in rows):
-                if change in wanted or change in spent or len(wanted) >= count or self.is_undone(change):
-                    continue
-                if self._journal.get(change).op == "purge":
-                    continue  # what is left of it is that a scope went with its last fact
-                (spent if self._is_spent(change) else wanted)[change] = None
-            start = rows[-1][0]
         if not wanted:
             raise errors.NothingToUndo(nothing)
-        done = self._take_back(list(wanted), actor, leaving=leaving, sparing=sparing)
+        done = self._take_back(wanted, actor, leaving=leaving, sparing=sparing)
         erased = tuple(f"change {change} was erased by a purge and cannot be undone" for change in spent)
         return replace(done, left=done.left + erased)
 
-    def _is_spent(self, change: int) -> bool:
+    def effective_changes(self, where: str = "") -> Iterator[int]:
+        """Yield the changes that are neither undos, nor undone, nor purges, newest first.
+
+        :param where: SQL on the rows of the journal, beginning with AND: a change is found by any of its rows
+        """
+        sql = (
+            "SELECT seq, change FROM journal WHERE seq < ? AND undoes IS NULL AND entity IN ('fact', 'scope', 'places')"
+            f" AND op <> 'purge'{where} ORDER BY seq DESC LIMIT {ROWS_AT_ONCE}"
+        )
+        start, last = self._journal.last_seq() + 1, 0
+        while rows := self._db.rows(sql, (start,)):
+            for _, change in rows:
+                # What is left of a purge is that a scope went with its last fact.
+                if change != last and not self.is_undone(change) and self._journal.get(change).op != "purge":
+                    yield change
+                last = change
+            start = rows[-1][0]
+
+    def is_spent(self, change: int) -> bool:
         """Check whether a purge left nothing of a change to undo."""
         rows = [self._journal.change(row) for row in load_change_rows(self._db.conn, change)]
         facts = [row for row in rows if row.entity == "fact"]

@@ -118,9 +118,9 @@ def relieve_files(
                 file.path,
             )
     with store.attribute(replace(store.names.origins.current(), way=Way.RELIEF)):
-        themes = (whose, choose_user_theme(store, whose))
+        themes, now = (whose, choose_user_theme(store, whose)), store.clock()
         memory, user = (
-            relieve_file(store, one, file, float(threshold_pct), dry_run)
+            relieve_file(store, one, file, float(threshold_pct), dry_run, now)
             for one, file in zip(themes, both, strict=True)
         )
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
@@ -132,8 +132,10 @@ def choose_user_theme(store: Store, theme: str) -> str:
     return PERSONAL if places.is_by_project and places.is_project_theme(theme) else theme
 
 
-def relieve_file(store: Store, theme: str, file: MemoryFile, threshold_pct: float, dry_run: bool) -> FileReliefReport:
-    """Relieve one file if it is fuller than the threshold."""
+def relieve_file(
+    store: Store, theme: str, file: MemoryFile, threshold_pct: float, dry_run: bool, now: int
+) -> FileReliefReport:
+    """Relieve one file if it is fuller than the threshold. :param now: the same for both, by which they are one relief"""
     text = memory_files.read_memory_text(file.path)
     if dry_run or file.pct(text) <= threshold_pct:
         return to_file_report(file, text, take_relief_steps(store, theme, file, text, threshold_pct, dry_run=dry_run))
@@ -145,9 +147,7 @@ def relieve_file(store: Store, theme: str, file: MemoryFile, threshold_pct: floa
         if steps is None or said.after == text:
             return said
         steps.verify_moved()
-        copy = memory_file_copies.save_memory_file_copy(
-            file, content, said.after, store.clock(), db=store.path, facts=steps.left
-        )
+        copy = memory_file_copies.save_memory_file_copy(file, content, said.after, now, db=store.path, facts=steps.left)
         memory_files.replace_memory_file(file.path, said.after.encode(), expected=content)
     return replace(said, copy=copy)
 

@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 from hermes_memory_store import errors, uids
@@ -216,24 +215,6 @@ class Journal:
             where.append(f"{column} IN ({', '.join('?' * len(values))})")
             args += values
         return " AND ".join(where), args
-
-    def newest_by(self, kind: str, *, entities: Collection[str], before: int | None = None) -> Change | None:
-        """Find the newest row about such entities by an actor of a kind that is no undo.
-
-        The number of rows that others wrote since does not matter.
-
-        :param before: only rows before this one, for paging backwards
-        """
-        marks = ", ".join("?" * len(entities))
-        # Actor by actor, of whom one or two are persons: the index of actors then yields the rows in order.
-        sql = (
-            f"SELECT {COLUMNS} FROM journal WHERE actor_id = ? AND seq < ? AND undoes IS NULL "
-            f"AND entity IN ({marks}) ORDER BY seq DESC LIMIT 1"
-        )
-        until = self.last_seq() + 1 if before is None else before
-        keys = [key for (key,) in self._db.rows("SELECT id FROM actors WHERE kind = ?", (kind,))]
-        found = [row for key in keys if (row := self._db.row(sql, (key, until, *entities))) is not None]
-        return self.change(max(found, key=itemgetter(0))) if found else None
 
     def get(self, seq: int) -> Change:
         """Return one row. :raises UnknownChange: when there is none of that number"""

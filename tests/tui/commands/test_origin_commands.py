@@ -74,7 +74,7 @@ def test_a_folder_that_is_gone_hinders_no_write(home: Path, tmp_path: Path) -> N
 def test_a_try_writes_nothing(shop: Path, tell: Tell) -> None:
     with Store.open(shop.parent / "memory.db") as store:
         store.facts.write("default", "V[a]: x")
-    tell("undo", "--dry-run")
+    tell("undo", "--dry-run", "--theme", "default")
     assert tell("projects")["projects"] == []
 
 

@@ -270,7 +270,7 @@ def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, 
         if not piece:
             break
         said += piece
-        if answer and b"[y/N]" in said:
+        if answer and (b"[y/N]" in said or b"(yours, any)" in said):
             os.write(ours, answer)
             answer = b""
     code = started.wait(30)  # before the terminal closes: that would hang up on a process that is about to exit
@@ -290,6 +290,22 @@ def test_purge_shows_the_counts_and_asks(tell: Tell, db: Path) -> None:
     code, said = on_a_terminal(db, "purge", "--scope", "s", answer=b"y\n")
     assert code == 0
     assert tell("facts", "tier:all")["total"] == 0
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"yours\n", "V[host]: db1"), (b"any\n", "V[port]: 5432"), (b"\x03", None)])
+def test_undo_asks_on_a_terminal_where_somebody_elses_change_is_newer(
+    tell: Tell, db: Path, answer: bytes, left: str | None
+) -> None:
+    tell("write", "V[port]: 5432")
+    with Store.open(db) as store:
+        store.facts.write("default", "V[host]: db1", session=store.sessions.open("default", "claude-code#1"))
+
+    code, said = on_a_terminal(db, "undo", answer=answer, columns=200)
+
+    assert "by you in theme default: create V[port]: 5432" in said
+    assert "by claude-code#1 in theme default: create V[host]: db1" in said
+    stands = [fact["notation"] for fact in tell("facts")["facts"]]
+    assert (code, stands) == (0, [left]) if left else (code == 130 and len(stands) == 2)
 
 
 def test_ctrl_c_at_the_question_erases_nothing(tell: Tell, db: Path) -> None:

@@ -153,11 +153,25 @@ async def test_undo_takes_back_what_the_person_did_not_what_an_agent_did(tmp_pat
         await until(pilot, lambda: "agents" in targets(pilot))
         await pilot.press("u")
         await until(pilot, lambda: facts_of(path)["a"][1] is Tier.HOT)
+        await until(pilot, lambda: "undone: archive of V[a], by you in theme " in said(pilot))
+        assert "of worker is newer and stays: U on it in 6 undoes it" in said(pilot)
         assert facts_of(path)["agents"] == ("own", Tier.HOT)
         while targets(pilot)[main_screen(pilot).table.cursor] != "agents":
             await pilot.press("j" if main_screen(pilot).table.cursor == 0 else "g")
         await pilot.press("U")
         await until(pilot, lambda: "agents" not in facts_of(path))
+
+
+async def test_undo_in_a_chosen_theme_leaves_the_newer_change_of_another(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, "V[a]: 1", theme="ops")
+    fill(path, "V[b]: 1", theme="shop")
+    async with inspecting(path, theme="ops") as pilot:
+        await pilot.press("u")
+        await until(pilot, lambda: "undone: create of V[a], by you in theme ops" in said(pilot))
+        await pilot.press("u")
+        await until(pilot, lambda: "nothing to undo in theme 'ops'" in said(pilot))
+    assert set(facts_of(path)) == {"b"}
 
 
 async def test_undo_finds_the_persons_change_however_much_others_wrote_since(tmp_path: Path) -> None:

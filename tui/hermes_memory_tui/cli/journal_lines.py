@@ -7,13 +7,13 @@ from pathlib import PurePath
 from typing import Any
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.history.change_folds import ChangeFold
+from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.model import Actor, Change, Fact, Origin
 from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.cli.json_documents import FACT_FIELDS, change_json, fact_json
+from hermes_memory_tui.cli.json_documents import FACT_FIELDS, change_json, fact_json, fold_json
 from hermes_memory_tui.cli.table_output import ORIGIN_FIELDS, Listing
 from hermes_memory_tui.cli.terminal_output import print_hanging
 from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
@@ -67,6 +67,19 @@ class JournalPrinter:
         """Return what a change was about, and how much."""
         is_scope = fold.lead.entity == "scope" and fold.size > 1
         return format_fold_subject(fold, self._name(fold.lead) if is_scope else self.describe(fold.lead))
+
+    def name_fold(self, fold: ChangeFold) -> str:
+        """Return a change in a line: its number, whose it is, where, and what it did."""
+        said = self.fold_document(fold)
+        who = "you" if said["own"] else format_actor(fold.lead.actor)
+        return f"change {fold.first} by {who} in theme {' and '.join(said['themes'])}: {said['said']}"
+
+    def fold_document(self, fold: ChangeFold) -> dict[str, Any]:
+        """Return a change with the keys of the JSON contract, all of its themes, and whether it is this person's."""
+        from hermes_memory_store.history.undo_choice import UndoChoice
+
+        said = fold_json(fold, format_fold_verb(fold), self.fold_subject(fold))
+        return said | {"themes": ChangeFolds(self._store).themes(fold), "own": UndoChoice.is_own(fold.lead)}
 
     def describe(self, change: Change) -> str:
         """Return what a change did, in words."""

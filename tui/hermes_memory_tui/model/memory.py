@@ -58,6 +58,7 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder, 
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
+    from hermes_memory_store.history.undo_choice import UndoChoice
     from hermes_memory_store.recall.ranked_listing import RankedListing
     from hermes_memory_store.relief.file_relief import OptimizeReport
 
@@ -178,6 +179,8 @@ class UnjournaledAction:
     """The newest journal row when it was done: undo takes back what is newer first."""
     undo: Callable[[Memory], ActionResult] | None = None
     """Takes it back, where that can be done."""
+    changes: frozenset[int] = frozenset()
+    """What the journal holds of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,6 @@ class UndoHistory:
     identity: tuple[int, int] | None
     """The file it was done to."""
     unjournaled: tuple[UnjournaledAction, ...]
-    together: dict[int, tuple[int, ...]]
     redo: tuple[tuple[int, ...], ...]
 
 
@@ -207,8 +209,8 @@ class Memory:
         self._open_store = open_store
         self._redo: list[tuple[int, ...]] = []
         """Rows of the undos that can be done again, each with those that were made in one go."""
-        self._together: dict[int, tuple[int, ...]] = {}
-        """Changes a person made in one go, by each of them: undo takes all of them back."""
+        self._passed: set[int] = set()
+        """Changes whose undo was refused, which the person was told; `undo` comes to what is before them."""
         self._unjournaled: list[UnjournaledAction] = []
         """What a person did here that the journal does not hold, and `undo` has not come to yet."""
         self._refused: UnjournaledAction | None = None
@@ -253,7 +255,7 @@ class Memory:
         self.files += 1
         self._redo.clear()  # rows of the file that stood here before
         self._unjournaled.clear()
-        self._together.clear()
+        self._passed.clear()
         self.path = store.path
         self.read_only = store.db.read_only
         self.write_refusal = store.db.write_refusal
@@ -266,13 +268,12 @@ class Memory:
     @property
     def undo_history(self) -> UndoHistory:
         """The undo history of this memory, for `adopt_undo_history`; available after closing, too."""
-        return UndoHistory(self._identity, tuple(self._unjournaled), dict(self._together), tuple(self._redo))
+        return UndoHistory(self._identity, tuple(self._unjournaled), tuple(self._redo))
 
     def adopt_undo_history(self, deeds: UndoHistory) -> None:
         """Continue the undo history of another memory of the same file; that of another file is ignored."""
         if deeds.identity == self._identity:
             self._unjournaled[:] = deeds.unjournaled
-            self._together = dict(deeds.together)
             self._redo[:] = deeds.redo
 
     @property
@@ -669,8 +670,8 @@ class Memory:
             f"scope {to_printable(label)} reopened, {display_formats.pluralise(len(changed.uids), 'fact')} warmed"
         )
 
-    def undo(self) -> ActionResult:
-        """Undo the newest change by a person that is still in effect. Changes by agents are left alone.
+    def undo(self, theme: str | None = None) -> ActionResult:
+        """Undo the newest change by the person that is still in effect in a theme, or in all. What agents changed since stays.
 
         Newer actions that are not in the journal come first: they are undone in their own way; where that is not
         possible or is refused, this is reported once and nothing else is undone instead.
@@ -678,9 +679,12 @@ class Memory:
         :raises NothingToUndo:
         :raises UndoConflict:
         """
-        newest = self._newest_by_person()
+        choice, themes = self._undo_choice, [] if theme is None else [theme]
         refused, self._refused = self._refused, None
-        while self._unjournaled and (newest is None or newest.seq <= self._unjournaled[-1].seq):
+        while True:
+            newest = next(iter(choice.newest(themes, passed=self._passed)), None)
+            if not self._unjournaled or (newest is not None and newest.last > self._unjournaled[-1].seq):
+                break
             last = self._unjournaled[-1]
             before = newest is not None or len(self._unjournaled) > 1
             if last.undo is None:
@@ -699,31 +703,34 @@ class Memory:
                     self._refused = last
                     raise
                 self._unjournaled.pop()  # the person was told, and nothing became of it
+                self._passed |= last.changes
                 continue
             self._unjournaled.pop()
             return done
         if newest is None:
-            raise errors.NothingToUndo("nothing to undo")
-        return self.undo_change(newest)
-
-    def _newest_by_person(self) -> Change | None:
-        """Return the newest change by a person that is still in effect."""
-        journal, before = self._store.journal, None
-        while (change := journal.newest_by("person", entities=("fact", "scope", PLACES), before=before)) is not None:
-            if not self._store.undo.is_undone(change.change):
-                return change
-            before = change.change  # the rows of one change stand one after the other
-        return None
+            raise errors.NothingToUndo("nothing to undo" if theme is None else f"nothing to undo in theme {theme!r}")
+        done = self.undo_change(newest.lead, newest.changes)
+        other = next(iter(choice.newest(themes, is_own=False)), newest)
+        if other.last < newest.last:
+            return done
+        who = display_formats.actor_name(other.lead.actor)
+        return replace(
+            done, said=f"{done.said}; change {other.first} of {who} is newer and stays: U on it in 6 undoes it"
+        )
 
     def record_unjournaled(
-        self, done: ActionResult, undo: Callable[[Memory], ActionResult] | None = None
+        self,
+        done: ActionResult,
+        undo: Callable[[Memory], ActionResult] | None = None,
+        changes: frozenset[int] = frozenset(),
     ) -> ActionResult:
         """Record an action that the journal does not contain.
 
         :param undo: reverts it
+        :param changes: what the journal does contain of it
         """
         back = done.back or NOT_BY_UNDO
-        self._unjournaled.append(UnjournaledAction(done.said, back, self._screen.journal.last_seq(), undo))
+        self._unjournaled.append(UnjournaledAction(done.said, back, self._screen.journal.last_seq(), undo, changes))
         return replace(done, back=back)
 
     @retry_without_index
@@ -733,10 +740,16 @@ class Memory:
         :param changes: numbers of the changes that belong together with it, oldest first
         :raises UndoConflict: when later changes depend on it
         """
-        undone = self._undo_together(change, changes)
-        self._redo.append(tuple(one.seqs[0] for one in undone))
-        uids = {uid: None for one in undone for uid in one.uids}
-        said = f"undone: {self._describe_undo(change, uids)}{left_note(why for one in undone for why in one.left)}"
+        undone = self._undo_choice.undo(changes or (change.change,))
+        self._redo.append(tuple(dict.fromkeys(self._store.journal.get(seq).change for seq in undone.seqs)))
+        what = self._describe_undo(change, undone.uids)
+        if undone.files:
+            facts = display_formats.pluralise(len(undone.uids), "fact")
+            names = " and ".join(path.name for path in undone.files)
+            what = f"{names} as before the relief, {facts} removed from the memory"
+        who = "you" if self._undo_choice.is_own(change) else display_formats.actor_name(change.actor)
+        where = " and ".join(dict.fromkeys(self._store.journal.get(seq).theme for seq in undone.undone))
+        said = f"undone: {what}, by {who} in theme {to_printable(where)}{left_note(undone.left)}"
         return ActionResult(said, first_fact_uid(change), "ctrl+r redoes.")
 
     def preview_undo_change(self, change: Change, changes: Sequence[int] = ()) -> tuple[str, ...]:
@@ -744,21 +757,7 @@ class Memory:
 
         :raises NothingToUndo: UndoConflict, as `undo_change`
         """
-        found: list[str] = []
-
-        def undo() -> UndoResult:
-            undone = self._undo_together(change, changes)
-            found.extend(why for one in undone for why in one.left)
-            return undone[0]
-
-        self._store.undo.preview(undo)
-        return tuple(found)
-
-    def _undo_together(self, change: Change, changes: Sequence[int]) -> list[UndoResult]:
-        known = (self._together.get(one, (one,)) for one in changes or (change.change,))
-        together = sorted({one for some in known for one in some})
-        with self._store.db.write_transaction():
-            return [self._store.undo.change(one) for one in reversed(together)]
+        return self._undo_choice.undo(changes or (change.change,), dry_run=True).left
 
     def preview_undo_session(self, theme: str, name: str) -> UndoResult:
         """Return what `undo_session` would undo and leave, without undoing anything.
@@ -835,51 +834,39 @@ class Memory:
 
         with self._person_store() as store:
             report = relieve_files(store, theme, home=home)
-        return self.record_unjournaled(
-            ActionResult(said(report)), partial(Memory._restore_files, home=home, report=report)
-        )
+        rows = (*report.memory.changes, *report.user.changes)
+        changes = frozenset(self._store.journal.get(seq).change for seq in rows)
+        undo = partial(Memory._restore_files, report=report, changes=changes)
+        return self.record_unjournaled(ActionResult(said(report)), undo, changes)
 
-    def _restore_files(self, home: Path, report: OptimizeReport) -> ActionResult:
-        from hermes_memory_store.host_files import memory_file_copies
+    def _restore_files(self, report: OptimizeReport, changes: frozenset[int]) -> ActionResult:
+        from hermes_memory_store.host_files.memory_file_copies import MemoryFileCopy, restore_memory_file_copy
 
-        ours = [one for one in (report.memory, report.user) if one.copy is not None]
+        if changes:
+            return self.undo_change(self._store.journal.get(min(changes)), sorted(changes))
+        ours = [(one.path, one.copy) for one in (report.memory, report.user) if one.copy is not None]
         if not ours:
             raise errors.NothingToUndo("that relief changed no file")
-        for one in ours:
-            newest = memory_file_copies.find_memory_file_copies(one.path)[:1]
-            if not newest or newest[0].path != one.copy:
-                raise errors.UndoConflict(
-                    f"{one.path} was relieved again or restored since; undo the newest relief with: hermes-memory-tui "
-                    "optimize --undo",
-                    one.path,
-                )
-        done = memory_file_copies.undo_relief(home)
-        said = f"undone: {' and '.join(path.name for path in done.restored)} as before the relief"
-        if done.changed_since:
-            names = " and ".join(path.name for path in done.changed_since)
-            return ActionResult(f"{said}; {names} was changed since and skipped, so the moved facts stay", back="")
-        rows = [seq for one in ours for seq in one.changes]
-        try:
-            with self._store.db.write_transaction():
-                for seq in reversed(rows):
-                    if not self._store.undo.is_undone(self._store.journal.get(seq).change):
-                        self._store.undo.change(seq)
-        except errors.StoreError as error:
-            return ActionResult(f"{said}; the facts it moved stay here: {error}", back="")
-        return ActionResult(
-            f"{said}, {display_formats.pluralise(report.migrated_count, 'fact')} removed from the memory", back=""
-        )
+        for path, copy in ours:
+            if restore_memory_file_copy(path, MemoryFileCopy.of(copy)) == "changed":
+                raise errors.UndoConflict(f"{path} changed since the relief; the text before it is in {copy}", path)
+        return ActionResult(f"undone: {' and '.join(path.name for path, _ in ours)} as before the relief", back="")
 
     @retry_without_index
     def run_grouped_write(self, act: Callable[[Store], T], said: str | Callable[[T], str]) -> ActionResult:
         """Run a write of several changes, all or none; undo reverts them together."""
-        with self._person_store() as store, store.db.write_transaction():
+        with self._person_store() as store, store.journal.join_changes():
             before = store.journal.last_seq()
             result = act(store)
-            made = tuple(dict.fromkeys(row.change for row in store.journal.changes(since=before)))
-        self._together |= dict.fromkeys(made, made)
+            made = store.journal.last_seq() > before
         text = said if isinstance(said, str) else said(result)
         return ActionResult(text) if made else ActionResult(text, back="")
+
+    @property
+    def _undo_choice(self) -> UndoChoice:
+        from hermes_memory_store.history.undo_choice import UndoChoice
+
+        return UndoChoice(self._store)
 
     @property
     def _db(self) -> Db:

@@ -279,7 +279,8 @@ class MainScreen(ListingScreen):
 
     def action_undo(self) -> None:
         if not self.take_back_gathered():
-            self.write(self.memory.undo)
+            place = self.tree_pane.place
+            self.write(partial(self.memory.undo, place.theme.name if place.theme else None))
 
     def action_redo(self) -> None:
         self.write(self.memory.redo)

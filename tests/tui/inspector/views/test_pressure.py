@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from hermes_memory_store.model import FactFilter, Origin, Tier, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.relief.file_relief import relieve_files as relieve_profile
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import make_app
 from hermes_memory_tui.dialogs.question import Question
@@ -290,6 +291,27 @@ async def test_undo_after_a_recovery_takes_the_relief_back_and_nothing_else(path
         assert "undone: archive" in memory.undo().said
     finally:
         memory.close()
+
+
+@pytest.mark.parametrize("way", ["u", "U"])
+async def test_a_relief_of_another_run_is_taken_back_with_its_files(path: Path, home: Path, way: str) -> None:
+    file = home / "memories" / "MEMORY.md"
+    file.write_text(MEMORIES)
+    before = facts_of(path)
+    with Store.open(path) as store:
+        relieve_profile(store, "marketing", home=home)
+    assert file.read_text() != MEMORIES
+    async with inspecting(path) as pilot:
+        if way == "U":
+            await opened(pilot, "journal")
+        await pilot.press(way)
+        if way == "U":
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+            await pilot.press("enter")
+        await until(pilot, lambda: "MEMORY.md as before the relief" in said(pilot))
+        assert "by you in theme marketing" in said(pilot)
+    assert file.read_text() == MEMORIES
+    assert facts_of(path) == before
 
 
 async def archive_one(pilot: Pilot[int], path: Path) -> str:

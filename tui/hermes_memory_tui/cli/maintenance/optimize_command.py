@@ -47,9 +47,13 @@ def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, thres
         report = relieve_files(
             store, settings.resolved_theme(store), home=place, threshold_pct=threshold, dry_run=dry_run
         )
+    moved = (*report.memory.changes, *report.user.changes)
+    back = f"hermes-memory-tui undo --change {min(moved)}" if moved else None
+    if back is None and (report.memory.copy or report.user.copy):
+        back = "hermes-memory-tui optimize --undo"
     if settings.as_json:
         both = {"memory": file_report_json(report.memory), "user": file_report_json(report.user)}
-        print_document(both | {"dry_run": dry_run, "acted": report.has_acted})
+        print_document(both | {"dry_run": dry_run, "acted": report.has_acted, "undo": back})
         return
     for name, file in (("MEMORY", report.memory), ("USER", report.user)):
         click.echo(
@@ -61,16 +65,20 @@ def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, thres
             click.echo(f"  {file.why}")
         for line in file.diff.splitlines():
             click.echo(f"  {to_printable(line)}")
+    if back is not None:
+        click.echo(f"undo: {back}")
 
 
 def undo_optimize(settings: CommandSettings, home: Path) -> None:
-    """Undo the newest relief of the files. Facts that it moved stay in the store, where they can be archived."""
+    """Undo the newest relief of the files. Facts that it moved stay in the store; `undo` takes both back."""
     done = undo_relief(home)
     if settings.as_json:
         print_document({"restored": [*map(str, done.restored)], "changed_since": [*map(str, done.changed_since)]})
         return
     for path in done.restored:
-        click.echo(f"{to_printable(str(path))} restored; the facts that were moved stay in the memory")
+        click.echo(
+            f"{to_printable(str(path))} restored; the facts that were moved stay in the memory, undo takes them back"
+        )
     for path in done.changed_since:
         click.echo(f"{to_printable(str(path))} was changed since and skipped", err=True)
 

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import click
 
-from hermes_memory_store.errors import UndoConflict
+from hermes_memory_store.errors import NothingToUndo, UndoConflict
+from hermes_memory_store.history.change_folds import ChangeFolds
+from hermes_memory_store.history.undo_choice import UndoChoice
 from hermes_memory_store.model import UndoResult
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_themes.theme_identity import PERSONAL
 from hermes_memory_tui.cli.command_examples import add_examples
-from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
-from hermes_memory_tui.cli.journal_lines import print_changes
+from hermes_memory_tui.cli.common_options import (
+    CommandSettings,
+    add_common_options,
+    is_at_terminal,
+    pass_settings,
+    reject_blank,
+)
+from hermes_memory_tui.cli.journal_lines import JournalPrinter, print_changes
 from hermes_memory_tui.cli.json_documents import print_document
-from hermes_memory_tui.cli.terminal_output import format_quantity
+from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging
 
 SHOWN = 20
 """Rows that are printed; an undone session may have thousands."""
 
 
 @add_examples(
-    ("undo", "the newest change"),
+    ("undo", "your newest change in this theme"),
+    ("undo --any", "the newest change in this theme, whoever made it"),
     ("undo --session claude-code --dry-run", "what undoing all writes of a session would do"),
     ("undo --last 3 --leave-conflicts", "the newest three, without those that others built on"),
 )
@@ -41,6 +51,9 @@ SHOWN = 20
 )
 @click.option("--last", type=click.IntRange(1, 10_000), metavar="N", help="Undo the newest N changes.  [default: 1]")
 @click.option(
+    "--any", "is_any", is_flag=True, help="Undo the newest changes in the theme, whoever made them, instead of yours."
+)
+@click.option(
     "--leave-conflicts",
     is_flag=True,
     help="With --session or --last: skip and list changes with later changes on top, instead of failing.",
@@ -54,38 +67,78 @@ def undo_command(
     session: str | None,
     teammate: str | None,
     last: int | None,
+    is_any: bool,
     leave_conflicts: bool,
     dry_run: bool,
 ) -> None:
-    """Undo changes: the newest one, in any theme unless --theme or $HERMES_MEMORY_THEME names one.
+    """Undo changes: your newest one in this theme. Where somebody else's is newer, you are asked which; without a terminal
+    --any or --change says so.
 
-    An undo is a change itself: it is recorded in the log, and can be reverted by redo or by undoing it. What it leaves as it
-    is, such as a fact that somebody else has pinned or moved since, is listed with the reason.
+    What optimize moved comes back with its files. An undo is a change itself: it is recorded in the log, and can be reverted
+    by redo or by undoing it. What it leaves as it is, such as a fact that somebody else has pinned or moved since, is listed
+    with the reason.
     """
     if sum(given is not None for given in (seq, session, teammate, last)) > 1:
         raise click.UsageError("choose one of --change, --session, --teammate and --last")
     if leave_conflicts and session is None and last is None:
         raise click.UsageError("--leave-conflicts requires --session or --last; a single change is undone as a whole")
+    if is_any and any(given is not None for given in (seq, session, teammate)):
+        raise click.UsageError("--any goes with --last, or stands alone")
     with settings.store(writing=True) as store:
         theme = settings.named_theme()
 
         def undo() -> UndoResult:
-            if seq is not None:
-                return store.undo.change(seq)
             if session is not None:
                 return store.undo.session(session, theme=theme, leaving=leave_conflicts)
-            if teammate is not None:
-                return store.sync.undo_teammate(teammate, theme=theme)
-            return store.undo.last(last or 1, theme=theme, leaving=leave_conflicts)
+            assert teammate is not None
+            return store.sync.undo_teammate(teammate, theme=theme)
 
         try:
-            undone = store.undo.preview(undo) if dry_run else undo()
+            if session is not None or teammate is not None:
+                undone = store.undo.preview(undo) if dry_run else undo()
+            else:
+                changes = (
+                    choose_changes(settings, store, last or 1, is_any)
+                    if seq is None
+                    else [store.journal.get(seq).change]
+                )
+                undone = UndoChoice(store).undo(changes, leaving=leave_conflicts, dry_run=dry_run)
         except UndoConflict as conflict:
             if seq is not None or leave_conflicts:
                 raise
             said = f"{conflict.message}; to undo the rest and skip these, pass --leave-conflicts"
             raise UndoConflict(said, conflict.value) from conflict
         print_undo_result(settings, store, undone, "would be undone" if dry_run else "undone", dry_run=dry_run)
+
+
+def choose_changes(settings: CommandSettings, store: Store, count: int, is_any: bool) -> list[int]:
+    """Choose the newest changes in the theme: this person's, or whoever made them.
+
+    :raises NothingToUndo: there are none
+    :raises UndoConflict: somebody else's are newer, and nobody can be asked
+    """
+    theme, choice, lines = settings.reading_theme(store), UndoChoice(store), JournalPrinter(store)
+    themes = [theme] if settings.named_theme() else [theme, PERSONAL]  # where a command here writes
+    newest, own = choice.newest(themes, count, is_own=False), choice.newest(themes, count)
+    if not newest and not own:
+        others = choice.newest() or choice.newest(is_own=False)
+        hint = f"; the newest change elsewhere is {lines.name_fold(others[0])}; name that theme" if others else ""
+        raise NothingToUndo(f"nothing to undo in theme {theme!r}{hint}", theme)
+    chosen = newest if is_any else own
+    if newest != own and not is_any:
+        other = lines.name_fold(next(fold for fold in newest if fold not in own))
+        mine = lines.name_fold(own[0]) if own else "none"
+        if settings.as_json or not is_at_terminal():
+            switch = f"--change {own[0].first} for yours, " if own else ""
+            raise UndoConflict(
+                f"somebody else's change is newer in theme {theme!r}: {other}; yours: {mine}; nothing was undone, pass "
+                f"{switch}--any for the newest",
+                newest[0].first,
+            )
+        click.echo(f"yours: {mine}\nany:   {other}")
+        answer = click.prompt("Undo which", type=click.Choice(["yours", "any"] if own else ["any"]))
+        chosen = newest if answer == "any" else own
+    return [change for fold in chosen for change in fold.changes]
 
 
 @add_examples(("undo && hermes-memory-tui redo", "take an undo back"))
@@ -102,14 +155,22 @@ def redo_command(settings: CommandSettings) -> None:
 def print_undo_result(
     settings: CommandSettings, store: Store, undone: UndoResult, word: str, *, dry_run: bool = False
 ) -> None:
-    """Print what was undone or redone, with the journal rows that record it, and what was left as it is."""
+    """Print what was undone or redone, whose and where, with the journal rows that record it, and what was left as it is."""
+    reader, lines = ChangeFolds(store), JournalPrinter(store)
+    folds = {fold.first: fold for seq in undone.undone[:SHOWN] for fold in [reader.of_row(seq)]}.values()
     if settings.as_json:
         changes = [] if dry_run else list(undone.seqs)
         done = {"undone": list(undone.undone), "changes": changes, "changed": list(undone.uids)}
-        print_document(done | {"left": list(undone.left)} | ({"dry_run": True} if dry_run else {}))
+        done |= {"left": list(undone.left), "actions": [lines.fold_document(fold) for fold in folds]}
+        done |= {"files": list(map(str, undone.files))}
+        print_document(done | ({"dry_run": True} if dry_run else {}))
         return
+    for fold in folds:
+        print_hanging(f"{word}: ", to_printable(lines.name_fold(fold)))
+    for file in undone.files:
+        click.echo(f"{to_printable(str(file))} {'would be' if dry_run else 'is'} as before the relief")
     rows = undone.undone if dry_run else undone.seqs
-    click.echo(f"{word}: {format_quantity(len(rows), 'row')} {'of' if dry_run else 'written to'} the journal")
+    click.echo(f"{format_quantity(len(rows), 'row')} {'of' if dry_run else 'written to'} the journal")
     print_changes(store, [store.journal.get(seq) for seq in rows[:SHOWN]])
     if len(rows) > SHOWN:
         more = "" if dry_run else f"; see log --since {rows[SHOWN - 1]}"
