@@ -378,9 +378,11 @@ def test_a_purged_fact_is_told_no_more_by_the_calls_that_wrote_or_found_it(db: P
         exchange(agent, message(1, "memory_write", {"content": "V[anna.kowalska]: has morbus crohn"}))
         exchange(agent, message(2, "memory_search", {"query": "what has kowalska"}))
         exchange(agent, message(3, "memory_write", {"content": "V[port]: 5432"}))
+        exchange(agent, message(4, "recall_conversation", {"query": "kowalska"}))
         with Store.open(db) as store:  # another program purges it
             (fact,) = store.search.find("ours", "kowalska").facts
             store.purge.execute_facts(fact.uid)
-        written, found, other = calls_of(places)
-        assert (written["about"], found["about"]) == ("(purged)", "(purged)")
-        assert other["about"] == "V[port]: 5432"
+        exchange(agent, message(5, "memory_search", {"query": "nothing"}))
+        written, found, other, missed, later = calls_of(places)
+        assert (written["about"], found["about"], missed["about"]) == ("(purged)", "(purged)", "(purged)")
+        assert (other["about"], later["about"]) == ("V[port]: 5432", "nothing")

@@ -75,9 +75,11 @@ class StatusCommands:
         found = self.worker.calls.since(since, theme=theme, session=session, limit=limit)
         last = self.worker.calls.last  # before anything is awaited: none is noted in between
         named = [*{uid for call in found for uid in call.uids}]
-        erased = await self.worker.read(lambda store: store.facts.find_purged(named))
+        erased, erased_at = await self.worker.read(
+            lambda store: (store.facts.find_purged(named), store.facts.last_purged_at())
+        )
         # Beside the loop: each is looked through for secrets.
-        told = await asyncio.to_thread(lambda: [call.as_dict(erased) for call in found])
+        told = await asyncio.to_thread(lambda: [call.as_dict(erased, erased_at) for call in found])
         return {"calls": told, "last": last}
 
     async def _find_session_name(self, theme: str | None, session: str) -> str:

@@ -91,14 +91,19 @@ class CallRecord:
     uids: frozenset[str]
     """Of all that its result names."""
 
-    def about(self, erased: Set[str] = frozenset()) -> str | None:
-        """Return the query, notation or scope that was given; never a secret, nor what belongs to an erased fact."""
-        if self.subject is None or self.uids & erased:
-            return None if self.subject is None else ERASED
-        return self.subject.to_display_text()
+    def about(self, erased: Set[str] = frozenset(), erased_at: int = 0) -> str | None:
+        """Return the query, notation or scope that was given; never a secret, nor what may belong to an erased fact."""
+        if self.subject is None:
+            return None
+        is_erased = self.uids & erased if self.uids else self.at <= erased_at
+        return ERASED if is_erased else self.subject.to_display_text()
 
-    def as_dict(self, erased: Set[str] = frozenset()) -> dict[str, Any]:
-        """Return the call as a JSON object. :param erased: uids of facts that were erased since"""
+    def as_dict(self, erased: Set[str] = frozenset(), erased_at: int = 0) -> dict[str, Any]:
+        """Return the call as a JSON object.
+
+        :param erased: uids of facts that were erased since
+        :param erased_at: of the last of them: nobody knows whose words stood in an earlier call that found nothing
+        """
         return {
             "number": self.number,
             "at": self.at,
@@ -107,7 +112,7 @@ class CallRecord:
             "title": self.title,
             "client": self.client,
             "tool": self.tool,
-            "about": self.about(erased),
+            "about": self.about(erased, erased_at),
             "outcome": self.outcome,
             "hits": self.hits,
             "ms": self.ms,

@@ -404,6 +404,10 @@ class Facts:
             found.update(uids.format_uid(uid) for (uid,) in self._db.rows(sql, list(some)))
         return found
 
+    def last_purged_at(self) -> int:
+        """Return when a fact was last erased here, UTC milliseconds; 0 when none was."""
+        return self._db.value("SELECT max(purged_at) FROM tombstones") or 0
+
     def page(
         self,
         wanted: FactFilter,
