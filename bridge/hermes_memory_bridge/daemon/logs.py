@@ -41,7 +41,7 @@ def configure_bridge_log(path: Path, level: str) -> None:
     root = logging.getLogger()
     root.setLevel(level.upper())
     file = logging.handlers.RotatingFileHandler(
-        path, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True
+        path, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", errors="backslashreplace", delay=True
     )
     file.setFormatter(JsonLogFormatter())
     root.addHandler(file)

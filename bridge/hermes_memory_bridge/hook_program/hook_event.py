@@ -37,6 +37,10 @@ TEXT_FIELDS = (
 )  # fmt: skip
 
 
+PATH_FIELDS = ("folder", "transcript")
+"""What names a file stays as it is, whose name may be bytes that are no text."""
+
+
 class HookEvent:
     """One event of one session of a host."""
 
@@ -116,7 +120,7 @@ def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
     texts = {
         name: cut_message(value) if name == "text" else value[:MOST_NAME]
         for name in TEXT_FIELDS[2:]
-        if isinstance(value := said.get(name), str)
+        if isinstance(value := said.get(name) if name in PATH_FIELDS else to_utf8(said.get(name)), str)
     }
     if texts.get("source") not in START_SOURCES:
         texts["source"] = ""
@@ -130,6 +134,11 @@ def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
         capture=said.get("capture") is True,
         given=parse_given(given) if isinstance(given, dict) else None,
     )
+
+
+def to_utf8(value: object) -> object:
+    """Return a value, of a text with halves of characters spelled out, which JSON can hold and nothing can store."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
 
 
 def cut_message(text: str) -> str:

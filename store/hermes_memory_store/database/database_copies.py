@@ -49,7 +49,7 @@ def connect_plainly(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection
     :param mode: `ro` or `rw`; neither creates a file
     """
     with translate_sqlite_errors(path):
-        conn, _ = connect(path, mode, timeout=LOCK_TIMEOUT_S)
+        conn, _ = connect(path, mode, sqlite3.Connection, timeout=LOCK_TIMEOUT_S)
         with contextlib.closing(conn):
             yield conn
 

@@ -31,6 +31,8 @@ from hermes_memory_store.quick.store_reading import file_size
 
 T = TypeVar("T")
 
+C = TypeVar("C", bound=sqlite3.Connection)
+
 LOCK_TIMEOUT_S = 10.0
 """How long a write waits for other processes before it gives up with `StoreLocked`."""
 
@@ -183,8 +185,7 @@ class Db:
                 self.forget_caches()
                 raise
             finally:
-                if self.conn.in_transaction:
-                    self.conn.execute("ROLLBACK")
+                self.conn.rollback()
 
     def look_for_replacement(self) -> None:
         """`notice_replacement`, outside of a transaction."""
@@ -268,15 +269,15 @@ class Db:
 
 def connect_to_named_file(
     path: Path, mode: str
-) -> tuple[sqlite3.Connection, tuple[int, int] | None, errors.FileError | None]:
+) -> tuple[StoreConnection, tuple[int, int] | None, errors.FileError | None]:
     """Connect to a file; return the connection, the identity of the file it has open, and what `connect` says."""
     while True:
         identity = filesystem.file_identity(path)
         conn, refusal = connect(
             path,
             mode,
+            StoreConnection,
             check_same_thread=False,
-            factory=StoreConnection,
             timeout=BUSY_MS / 1000,
             cached_statements=256,
         )
@@ -285,13 +286,13 @@ def connect_to_named_file(
         conn.close()  # replaced meanwhile: nobody can tell which of the two is open
 
 
-def connect(path: Path, mode: str, **options: Any) -> tuple[sqlite3.Connection, errors.FileError | None]:
+def connect(path: Path, mode: str, kind: type[C], **options: Any) -> tuple[C, errors.FileError | None]:
     """Connect to a file; return the connection, and why nothing can be written beside a file that is only read.
 
     SQLite writes there even to read, unless it is told that nobody can change the file.
     """
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    conn = sqlite3.connect(address, uri=True, isolation_level=None, **options)
+    conn = kind(address, uri=True, isolation_level=None, **options)
     try:
         # FULL, not NORMAL: an acknowledged write must survive a power cut.
         conn.execute("PRAGMA synchronous = FULL")
@@ -300,7 +301,7 @@ def connect(path: Path, mode: str, **options: Any) -> tuple[sqlite3.Connection, 
         refusal = to_store_error(error, path)
         if mode != "ro" or not isinstance(refusal, errors.DiskFull | errors.StoreReadOnly) or file_size(f"{path}-wal"):
             raise
-        return sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None, **options), refusal
+        return kind(f"{address}&immutable=1", uri=True, isolation_level=None, **options), refusal
     return conn, None
 
 

@@ -17,6 +17,7 @@ from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Fact, Millis, Session, Uid
 from hermes_memory_store.rows.name_keys import Names
+from hermes_memory_store.safe_text import to_printable
 
 COLUMNS = (
     "h.id, h.host, h.name, t.name, n.name, h.host_version, h.folder, h.started_at, h.heard_at, h.heard_event, h.window_at,"
@@ -139,6 +140,8 @@ class HostSessions:
         unknown = columns.keys() - CHANGEABLE
         if unknown:
             raise ValueError(f"{sorted(unknown)[0]} is no column of a host's session")
+        # A path may be bytes that are no text.
+        values = [to_printable(value) if isinstance(value, str) else value for value in columns.values()]
         masked = to_masked_name(name)
         with self._db.write_transaction() as conn:
             conn.execute(
@@ -147,9 +150,7 @@ class HostSessions:
                 (host, masked, now, now, event, now),
             )
             sets = ", ".join(f"{column} = ?" for column in columns)
-            conn.execute(
-                f"UPDATE host_sessions SET {sets} WHERE host = ? AND name = ?", (*columns.values(), host, masked)
-            )
+            conn.execute(f"UPDATE host_sessions SET {sets} WHERE host = ? AND name = ?", (*values, host, masked))
             theme_id = None if theme is None else self._names.theme_or_none(theme)
             if theme_id is not None:
                 conn.execute(

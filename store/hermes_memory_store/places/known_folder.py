@@ -64,11 +64,20 @@ def find_known_folder(ask: Ask, folder: str) -> KnownFolder:
 
 def find_plain_project(ask: Ask, place: str) -> int | None:
     """Find the project of a folder in no repository: its own, else that of the nearest folder above which has a theme."""
-    above = [place]
+    above = [to_stored_path(place)]
     while len(above) <= MOST_PARENTS and os.path.dirname(above[-1]) != above[-1]:
         above.append(os.path.dirname(above[-1]))
-    rows = ask(PLAIN.format(", ".join("?" * len(above))), (*above, place))
+    rows = ask(PLAIN.format(", ".join("?" * len(above))), (*above, above[0]))
     return rows[0][0] if rows else None
+
+
+def to_stored_path(path: str) -> str:
+    """Return a path as the store has it, whose names may be bytes that are no text."""
+    if path.isprintable():
+        return path
+    from hermes_memory_store.safe_text import to_printable  # here, not above: few paths need it
+
+    return to_printable(path)
 
 
 def find_known_repository(ask: Ask, git_dir: str) -> KnownFolder:
@@ -83,7 +92,7 @@ def find_known_repository(ask: Ask, git_dir: str) -> KnownFolder:
     try:
         changed_at = os.stat(os.path.join(common, "config")).st_mtime_ns // 1_000_000
         mark = read_mark(common)  # a path says less: another repository may lie there by now
-        rows = ask(KNOWN, ("dir", common) if mark is None else ("mark", mark))
+        rows = ask(KNOWN, ("dir", to_stored_path(common)) if mark is None else ("mark", mark))
     except (OSError, ValueError):
         return KnownFolder()
     if text is None or not rows or changed_at > rows[0][1]:

@@ -127,7 +127,7 @@ class BranchStates:
     def commits_outside(self, project: int, target: str) -> set[tuple[str, str]]:
         """Return branches and commits of which the target did not contain the commit once."""
         sql = "SELECT branch, commit_id FROM branch_states WHERE project_id = ? AND target = ? AND was_outside = 1"
-        return {(branch, commit) for branch, commit in self._db.rows(sql, (project, target))}
+        return {(branch, commit) for branch, commit in self._db.rows(sql, (project, safe_text.to_printable(target)))}
 
     def note(self, project: int, default: str | None, found: BranchFindings) -> int:
         """Keep what Git told; return how many merges were noticed and journaled. A merged commit stays so where Git is unsure."""

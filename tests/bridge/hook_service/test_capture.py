@@ -243,3 +243,17 @@ def test_a_message_of_more_than_a_megabyte_is_read_whole_and_half_a_line_is_wait
     second = read_transcript(str(path), "claude-code", first.offset, now)
     assert [message.text for message in second.messages] == ["read"]
     assert second.is_last
+
+
+@pytest.mark.parametrize("field", ["session", "turn", "text", "transcript", "trigger", "reason", "version", "folder"])
+def test_half_a_character_in_any_field_loses_no_message(field: str, allowed: Path) -> None:
+    """JSON can spell it, and a path that is no UTF-8 is spelled so."""
+    odd = {field: f"{allowed.parent}/caf\udce9" if field in ("folder", "transcript") else "half \udc88 of it"}
+    with bridge(allowed) as places:
+        for event, text in (("start", ""), ("prompt", "which port?"), ("turn", "8443 it is"), ("end", "")):
+            send_event(places, event, **({"text": text, "turn": "t1", "capture": True} | odd))
+        log = Path(places.log).read_text()
+    with Store.open(allowed, read_only=True) as store:
+        turns = [turn.content for theme in store.names.all_themes() for turn in store.turns.list(theme)]
+    assert sorted(turns) == (["half \\udc88 of it"] * 2 if field == "text" else ["8443 it is", "which port?"])
+    assert "surrogates" not in log

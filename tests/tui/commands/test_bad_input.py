@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -250,6 +252,27 @@ def test_an_unexpected_error_leaves_a_report_without_the_facts_text(
     assert "RuntimeError" in said
     assert "theme_commands.py" in said
     assert "JWT" not in said + answer.err
+
+
+def test_a_crash_report_has_what_sqlite_says_without_what_it_quotes(
+    ask: Ask, uid: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        with closing(sqlite3.connect(":memory:")) as conn:
+            conn.execute("CREATE TABLE t (a)")
+            conn.execute("CREATE INDEX i ON t (a) WHERE a = 1")
+            try:
+                conn.execute("SELECT * FROM t INDEXED BY i WHERE a = 1 AND 0")
+            except sqlite3.Error:
+                conn.execute('SELECT "a" "b" "JWT" FROM t')
+
+    monkeypatch.setattr("hermes_memory_store.context.context_block.ContextBlocks.status", broken)
+
+    ask("status")
+
+    (report,) = (home / ".hermes" / "logs").iterdir()
+    assert "OperationalError: no query solution\n" in report.read_text()
+    assert "OperationalError: near \n" in report.read_text()
 
 
 def test_only_the_newest_crash_reports_are_kept(

@@ -8,6 +8,7 @@ import os
 import pty
 import resource
 import select
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -429,3 +430,30 @@ def test_a_memory_on_a_full_disk_is_read_by_every_command_that_reads(process: As
         refused = process("write", "V[port.db]: 5432", db=db)
         assert refused.code == 1
         assert f"the disk of {db} is full" in refused.err
+
+
+def test_names_that_are_no_utf8_stop_no_command(process: Ask, tmp_path: Path) -> None:
+    """Of the folder, its repository's branch, the home and the memory's own file."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    env = os.environ | {"HOME": str(folder), "HERMES_HOME": str(folder / ".hermes")}
+    for is_repository in (False, True):
+        if is_repository:
+            subprocess.run([*git, "init", "-q"], cwd=folder, check=True)
+            subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], cwd=folder, check=True)
+            subprocess.run([*git, "checkout", "-q", "-b", b"br\xe9nch"], cwd=folder, check=True)
+        db = folder / f"{is_repository}.db"
+        for words in (
+            "write 'V[port.api]: 8443'",
+            "facts",
+            "status",
+            "--json status",
+            "search 8443",
+            "doctor",
+            "log",
+            "projects",
+        ):
+            answer = process(*shlex.split(words), db=db, cwd=folder, env=env)
+            assert answer.code == 0, answer
+        assert "8443" in process("status", db=db, cwd=folder, env=env).out

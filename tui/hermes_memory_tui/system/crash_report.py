@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import re
+import sqlite3
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -12,12 +14,16 @@ from hermes_memory_store.database import filesystem
 from hermes_memory_store.errors import shorten_value
 from hermes_memory_tui.system import inspector_settings
 
+QUOTED = "[:'\"`]"
+
 KEPT_REPORTS = 10
 """Crash reports that are kept, the newest."""
 
 
 def write_crash_report(error: BaseException, details: Sequence[str] = ()) -> Path | None:
-    """Write the types, files and lines of an error and its causes, never their messages, which may quote a fact.
+    """Write the types, files and lines of an error and its causes.
+
+    Never their messages, which may quote a fact, except of SQLite the words before anything that it quotes.
 
     The file is readable by its owner only. None when it cannot be written.
 
@@ -25,7 +31,8 @@ def write_crash_report(error: BaseException, details: Sequence[str] = ()) -> Pat
     """
     lines = [*version_lines(), *details]
     for one in error_chain(error):
-        lines += ["", type(one).__name__, *traceback_lines(one)]
+        words = f": {re.split(QUOTED, str(one))[0]}" if isinstance(one, sqlite3.Error) else ""
+        lines += ["", type(one).__name__ + words, *traceback_lines(one)]
     try:
         folder = inspector_settings.inspector_folder() / "logs"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
