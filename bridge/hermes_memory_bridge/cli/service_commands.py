@@ -26,7 +26,6 @@ from hermes_memory_bridge.version import __version__
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-START_S = 20.0
 STOP_S = 10.0
 
 
@@ -101,8 +100,7 @@ def stop_command(db: str | None) -> int:
 def start_bridge(options: ServeOptions) -> int:
     """Start the bridge in the background, and wait until it answers."""
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.launcher.bridge_process import start_bridge_process
-    from hermes_memory_bridge.launcher.dialing import find_last_log_line
+    from hermes_memory_bridge.launcher.dialing import dial_bridge, leave_bridge
 
     paths = BridgePaths.of(options.db)
     paths.make_folder()
@@ -115,17 +113,11 @@ def start_bridge(options: ServeOptions) -> int:
         if getattr(options, name) is not None:
             command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
     command += ["--hardening-profile"] if options.hardening_profile else []
-    process = start_bridge_process(command, paths.log)
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline:
+    with dial_bridge(paths, {}, command, report_failure)[0] as bridge:
         running = ask_bridge(paths, "status")
-        if running is not None and not running["stopping"] and not is_older(running.get("version"), __version__):
-            print(f"process {running['pid']} serves {paths.store}")
-            return 0
-        if process.has_failed():
-            return report_failure(f"the bridge did not start: {find_last_log_line(paths.log)}")
-        time.sleep(0.02)
-    return report_failure(f"the bridge did not answer within {START_S:.0f} s; see {paths.log}")
+        leave_bridge(bridge)
+    print(f"process {running['pid'] if running else '?'} serves {paths.store}")
+    return 0
 
 
 def stop_bridge(db: str | None) -> int:

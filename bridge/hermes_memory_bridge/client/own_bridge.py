@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 
 from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
 from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, to_daemon_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
+
+log = logging.getLogger(__name__)
 
 
 def start_own_bridge() -> socket.socket:
@@ -18,6 +21,6 @@ def start_own_bridge() -> socket.socket:
     """
     paths = BridgePaths.of()
     try:
-        return dial_bridge(paths, {}, to_daemon_command(paths.store))[0]
+        return dial_bridge(paths, {}, to_daemon_command(paths.store), log.warning)[0]
     except (OSError, GreetingRefused) as error:
         raise BridgeUnreachable(str(error), paths.line) from error

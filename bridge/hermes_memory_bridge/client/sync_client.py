@@ -23,6 +23,7 @@ from hermes_memory_bridge.client.mcp_messages import (
 from hermes_memory_bridge.client.own_bridge import start_own_bridge
 from hermes_memory_bridge.client.unix_transports import to_unix_transport
 from hermes_memory_bridge.launcher.peers import ForeignSocket
+from hermes_memory_bridge.launcher.silence import ListenerStopped
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -195,7 +196,7 @@ class MemoryClient(ClientBase):
             while True:
                 try:
                     answer = self._http.post(self.endpoint.url, json=request, headers=headers)
-                except ForeignSocket as error:
+                except (ForeignSocket, ListenerStopped) as error:
                     raise BridgeUnreachable(str(error), self.endpoint.socket) from error
                 except httpx.TransportError as error:
                     failed: str = str(error) or type(error).__name__

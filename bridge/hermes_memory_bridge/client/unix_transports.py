@@ -14,6 +14,7 @@ from hermes_memory_bridge.launcher.peers import (
     check_socket_listener,
     find_private_folders,
 )
+from hermes_memory_bridge.launcher.silence import LOOK_S, check_listener
 
 Options = Iterable[tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]]
 
@@ -54,6 +55,16 @@ class OwnSocketBackend(httpcore.SyncBackend):
         except ForeignSocket:
             stream.close()
             raise
+        read = stream.read
+
+        def read_patiently(max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG001
+            while True:
+                try:
+                    return read(max_bytes, LOOK_S)
+                except httpcore.ReadTimeout:
+                    check_listener(stream.get_extra_info("socket"))
+
+        stream.read = read_patiently  # type: ignore[method-assign]  # the bridge is alive, however long a call takes
         return stream
 
 
@@ -77,6 +88,16 @@ class AsyncOwnSocketBackend(httpcore.AnyIOBackend):
         except ForeignSocket:
             await stream.aclose()
             raise
+        read = stream.read
+
+        async def read_patiently(max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG001, ASYNC109
+            while True:
+                try:
+                    return await read(max_bytes, LOOK_S)
+                except httpcore.ReadTimeout:
+                    check_listener(stream.get_extra_info("socket"))
+
+        stream.read = read_patiently  # type: ignore[method-assign]  # as above
         return stream
 
 

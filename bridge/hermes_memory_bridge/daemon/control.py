@@ -9,7 +9,7 @@ from typing import Any
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import ForeignSocket, connect_own_socket
-from hermes_memory_bridge.launcher.silence import ListenerStopped, wait_for_answer
+from hermes_memory_bridge.launcher.silence import ListenerStopped, check_listener, wait_for_answer
 from hermes_memory_store.errors import StoreError
 
 
@@ -47,6 +47,7 @@ def ask_bridge(paths: BridgePaths, command: str, timeout_s: float = 5.0, **argum
         bridge.settimeout(timeout_s)
         try:
             connect_own_socket(bridge, paths.line)
+            check_listener(bridge, paths)  # before it is asked: what a stopped bridge was sent, it does when it goes on
             bridge.sendall(json.dumps(request).encode() + b"\n")
             wait_for_answer(bridge, paths, timeout_s)
             said = b""

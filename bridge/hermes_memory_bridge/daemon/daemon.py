@@ -234,7 +234,7 @@ class Daemon:
         sys.setswitchinterval(LOADING_SWITCH_S)
         try:
             await asyncio.to_thread(lambda: (find_counter(), *map(import_module, LATE_MODULES)))
-            self.lines.open(self.mcp.serve_lines)
+            self.lines.serve_sdk_lines.set_result(self.mcp.serve_lines)
         except Exception as error:
             for connection in self.agents.connections:
                 connection.end_reason = f"the memory bridge cannot go on: {type(error).__name__}: {error}"

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from hermes_memory_bridge.launcher.paths import BridgePaths
 
 
+def report_to_host(message: str) -> None:
+    """Write a line to standard error, which hosts show or log."""
+    os.write(2, f"hermes-memory-bridge: {message}\n".encode("utf-8", "replace"))
+
+
 class BackgroundDial:
     """One attempt to reach the bridge, starting one if needed, in a thread of its own."""
 
@@ -33,7 +38,8 @@ class BackgroundDial:
             )
 
             try:
-                self.bridge, self.answer = dialing.dial_bridge(paths, hello, dialing.to_daemon_command(paths.store))
+                command = dialing.to_daemon_command(paths.store)
+                self.bridge, self.answer = dialing.dial_bridge(paths, hello, command, report_to_host)
             except (dialing.GreetingRefused, OSError) as error:
                 self.why = str(error) or type(error).__name__
         except Exception as error:  # a thread's end tells nobody, and the host would wait for ever

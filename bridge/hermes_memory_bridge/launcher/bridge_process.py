@@ -18,11 +18,12 @@ GOOD_END = b"0"
 class BridgeProcess:
     """A process that was started here and is no child of this one."""
 
-    __slots__ = ("end", "told")
+    __slots__ = ("end", "pid", "told")
 
-    def __init__(self, end: int) -> None:
+    def __init__(self, end: int, pid: int) -> None:
         """:param end: the reading end of the pipe that the process holds until it ends"""
         self.end: int | None = end
+        self.pid = pid
         self.told: bytes | None = None
         """What it said at its end; None while it runs."""
 
@@ -53,47 +54,52 @@ def start_bridge_process(command: list[str], log: str) -> BridgeProcess:
     """
     environ = to_isolated_environment()
     end, held = os.pipe()
+    answer, answers = os.pipe()
     try:
         os.set_blocking(end, False)
         between = os.fork()
         if not between:
-            spawn_and_end(command, environ, log, held)
-        code = wait_for_code(between)
-        if code:
-            raise OSError(code, os.strerror(code), command[0])
+            spawn_and_end(command, environ, log, held, answers)
+        os.close(answers)
+        answers = -1
+        pid = int(os.read(answer, 20) or -255)
+        reap_process(between)
+        if pid < 0:
+            raise OSError(-pid, os.strerror(-pid), command[0])
     except BaseException:
         os.close(end)
         raise
     finally:
-        os.close(held)
-    return BridgeProcess(end)
+        for handle in (held, answer, answers):
+            if handle >= 0:
+                os.close(handle)
+    return BridgeProcess(end, pid)
 
 
-def spawn_and_end(command: list[str], environ: dict[str, str], log: str, held: int) -> None:
-    """Start the process from the one between, and end with 0 or the number of the error.
+def spawn_and_end(command: list[str], environ: dict[str, str], log: str, held: int, answers: int) -> None:
+    """Start the process from the one between; answer with its id, or the number of the error below zero.
 
     Nothing is imported here: another thread may have held an import's lock when this process was made.
     """
-    code = 255
     try:
         tells = (os.POSIX_SPAWN_DUP2, held, 0)
         writes = (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.posix_spawn(
+        pid = os.posix_spawn(
             command[0], command, environ, file_actions=[tells, writes, (os.POSIX_SPAWN_DUP2, 1, 2)], setsid=True
         )
-        code = 0
+        os.write(answers, b"%d" % pid)
     except OSError as error:
-        code = error.errno or code
+        os.write(answers, b"-%d" % (error.errno or 255))
     finally:
-        os._exit(code)
+        os._exit(0)
 
 
-def wait_for_code(process: int) -> int:
-    """Wait for a child that ends at once; return its exit code, 0 when another waiter received it."""
+def reap_process(process: int) -> None:
+    """Wait for a child that ends at once, unless another waiter received it."""
     try:
-        return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        os.waitpid(process, 0)
     except ChildProcessError:
-        return 0
+        return
 
 
 def tell_good_end() -> None:

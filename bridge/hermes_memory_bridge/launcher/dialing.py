@@ -11,16 +11,17 @@ import time
 from hermes_memory_bridge.launcher.bridge_process import BridgeProcess, start_bridge_process
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.peers import connect_own_socket
-from hermes_memory_bridge.launcher.silence import wait_for_answer
+from hermes_memory_bridge.launcher.silence import LOOK_S, check_process, wait_for_answer
 from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 START_S = 15.0
-"""How long a bridge may take to listen after it was started."""
+"""How long nobody may listen while no process is seen to start."""
 
 LINGER_S = "30"
 """How long a bridge that was started on demand stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
@@ -28,24 +29,28 @@ LINGER_S = "30"
 GREETING = {"hermes-memory": 1}
 
 
-class GreetingRefused(Exception):
+class GreetingRefused(OSError):
     """The bridge rejected the greeting; the message says why and what to do."""
 
 
-def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -> tuple[socket.socket, dict[str, Any]]:
+def dial_bridge(
+    paths: BridgePaths, hello: dict[str, Any], command: list[str], report: Callable[[str], object] = str
+) -> tuple[socket.socket, dict[str, Any]]:
     """Connect to the bridge and exchange greetings; return the connection and the bridge's answer.
 
-    In place of a bridge of an older version one of this version is started, which asks the older one to end. When that
-    does not come about, the older one serves on.
+    A bridge that was started is waited for as long as its process lives and is not stopped. In place of a bridge of an older
+    version one of this version is started, which asks the older one to end. When that does not come about, the older one serves.
 
     :param hello: the greeting: theme, profile, token, tools
     :param command: starts a bridge
+    :param report: is told once what is waited for, when that takes long
     :raises GreetingRefused: the bridge rejected the greeting
     :raises ForeignSocket: the socket is not this user's own; nothing was sent
     :raises ListenerStopped: the process of the bridge is stopped
     :raises OSError: no bridge is running, and none could be started
     """
     deadline = time.monotonic() + START_S
+    look_at = time.monotonic() + LOOK_S
     delay = 0.005
     starting = None
     try:
@@ -59,15 +64,23 @@ def dial_bridge(paths: BridgePaths, hello: dict[str, Any], command: list[str]) -
                 elif starting.has_ended():
                     return bridge, answer
                 leave_bridge(bridge)
-            except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError) as error:
+            except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError):
                 if starting is None:
                     starting = start_bridge_alone(paths, command)
-                if time.monotonic() > deadline:
-                    raise TimeoutError(
-                        f"the memory bridge did not start within {START_S:.0f} s; see {paths.log}"
-                    ) from error
-            if starting is not None and starting.has_failed():
+            now = time.monotonic()
+            if starting is None:  # another process starts one, and waits for it
+                deadline = now + START_S
+            elif starting.has_failed():
                 raise OSError(f"the memory bridge did not start: {find_last_log_line(paths.log)}")
+            elif not starting.has_ended():
+                deadline = now + START_S
+                if now > look_at:
+                    look_at = now + LOOK_S
+                    check_process(starting.process.pid)
+                    report(f"waiting for the memory bridge, process {starting.process.pid}, to start; see {paths.log}")
+                    report = str
+            elif now > deadline:
+                raise TimeoutError(f"the memory bridge did not start within {START_S:.0f} s; see {paths.log}")
             time.sleep(delay)
             delay = min(delay * 1.3, 0.05)
     finally:
@@ -82,7 +95,7 @@ def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.sock
         bridge.settimeout(START_S)
         connect_own_socket(bridge, paths.line)
         bridge.sendall(encode_message({**GREETING, **hello, "pid": os.getpid()}))
-        wait_for_answer(bridge, paths, START_S)
+        wait_for_answer(bridge, paths, START_S, is_patient=True)
         said = bytearray()
         while not said.endswith(b"\n"):
             # One byte at a time: what follows the greeting belongs to the protocol.

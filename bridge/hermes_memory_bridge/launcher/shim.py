@@ -28,6 +28,9 @@ CHUNK = 1 << 18
 LOOK_S = 2.0
 """How often to look whether the host is still there; most tell by closing the pipe."""
 
+STOPPED_LOOK_S = 5.0
+"""How often to look whether the process of a bridge that owes an answer is stopped."""
+
 QUIET_S = 0.25
 """Silence of the host after which a bridge is dialed that nothing has needed yet."""
 
@@ -42,6 +45,8 @@ KEY = "io.hermes-memory/key"
 
 CONNECTION_LOST_CODE = -32000
 """JSON-RPC code of a call that the end of the bridge cut off."""
+
+BOM = b"\xef\xbb\xbf"
 
 ACKNOWLEDGED = b'"notifications/subscriptions/acknowledged"'
 
@@ -102,6 +107,8 @@ class HostShim:
         """Why the bridge has ended the connection, where it said so."""
         self.is_asked = False
         """Whether the bridge has asked if the agent is alive, and has no answer yet."""
+        self.look_at = 0.0
+        """When to look at the bridge's process next."""
 
     def run(self) -> int:
         """Pump until the host disconnects."""
@@ -133,6 +140,7 @@ class HostShim:
                 self.start_dial()
             if self.bridge is not None:
                 self.answer_ping()
+                self.check_bridge()
 
     def wait(self, watching: select.poll) -> dict[int, int]:
         """Wait until the host, the bridge or the dial can be read, and return which."""
@@ -157,7 +165,9 @@ class HostShim:
 
     def forward(self, line: bytes) -> None:
         """Answer one message of the host, or send it to the bridge, under a key if it is a call."""
+        line = line.removeprefix(BOM)
         message = parse_wire_message(line)
+        self.pending.update(dict.fromkeys(find_batch_ids(line)))
         method = message.get("method") if message else None
         if message and method is not None and "id" in message:
             if self.bridge is None and self.answer_early(message):
@@ -249,6 +259,8 @@ class HostShim:
             if stream in self.acknowledged:
                 self.acknowledged.discard(stream)
                 return True
+        for number in find_batch_ids(line):
+            self.pending.pop(number, None)
         if b'"id"' not in line or not (self.pending or self.swallow or self.comparison is not None):
             return False
         message = parse_wire_message(line)
@@ -274,6 +286,19 @@ class HostShim:
         if self.is_asked and not is_host_stopped():
             self.is_asked = False
             self.send(to_wire_line({"hermes-memory": "pulse"}))
+
+    def check_bridge(self) -> None:
+        """Give a bridge up that owes an answer and whose process is stopped."""
+        if self.bridge is None or not self.pending or time.monotonic() < self.look_at:
+            return
+        from hermes_memory_bridge.launcher.silence import ListenerStopped, check_listener
+
+        self.look_at = time.monotonic() + STOPPED_LOOK_S
+        try:
+            check_listener(self.bridge, self.paths)
+        except ListenerStopped as error:
+            self.end_reason = str(error)
+            self.reconnect()
 
     def start_dial(self) -> None:
         """Look for a bridge in the background, and start one if there is none."""
@@ -422,6 +447,19 @@ def to_wire_line(message: dict[str, Any]) -> bytes:
     from hermes_memory_bridge.launcher.dialing import encode_message  # here, not above: the first answers are ready
 
     return encode_message(message)
+
+
+def find_batch_ids(line: bytes) -> list[Any]:
+    """Return the ids of the messages in a batch; none of any other line."""
+    if not line.lstrip().startswith(b"["):
+        return []
+    import json
+
+    try:
+        messages = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return []
+    return [one["id"] for one in messages if isinstance(one, dict) and isinstance(one.get("id"), str | int | float)]
 
 
 def write_all(handle: int, line: bytes) -> None:

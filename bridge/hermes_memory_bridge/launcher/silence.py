@@ -21,9 +21,10 @@ class ListenerStopped(OSError):
     """The process that listens is stopped (SIGSTOP, or ctrl-z), so it will not answer. The message names it."""
 
 
-def wait_for_answer(bridge: socket.socket, paths: BridgePaths, timeout_s: float) -> None:
+def wait_for_answer(bridge: socket.socket, paths: BridgePaths, timeout_s: float, *, is_patient: bool = False) -> None:
     """Wait until the bridge has said something, or has ended the connection.
 
+    :param is_patient: wait longer, as long as its process runs
     :raises ListenerStopped: its process is stopped
     :raises TimeoutError: it said nothing within the time
     """
@@ -31,24 +32,40 @@ def wait_for_answer(bridge: socket.socket, paths: BridgePaths, timeout_s: float)
     answered.register(bridge, select.POLLIN | select.POLLHUP)
     deadline = time.monotonic() + timeout_s
     while not answered.poll(max(0.0, min(LOOK_S, deadline - time.monotonic())) * 1000):
-        process = find_listener_process(bridge, paths)
-        if process is not None and is_process_stopped(process):
-            raise ListenerStopped(
-                f"the memory bridge, process {process}, is stopped and does not answer; let it go on with "
-                f"`kill -CONT {process}`, or end it with `kill -KILL {process}`: another one is then started"
-            )
-        if time.monotonic() >= deadline:
+        process = check_listener(bridge, paths)
+        if time.monotonic() >= deadline and not (is_patient and process is not None):
             raise TimeoutError(
                 f"the memory bridge{'' if process is None else f', process {process},'} has not answered within "
                 f"{timeout_s:.0f} s; see {paths.log}"
             )
 
 
-def find_listener_process(bridge: socket.socket, paths: BridgePaths) -> int | None:
+def check_listener(bridge: socket.socket, paths: BridgePaths | None = None) -> int | None:
+    """Return the process at the other end, None when the system does not tell. :raises ListenerStopped: it is stopped"""
+    process = find_listener_process(bridge, paths)
+    if process is not None:
+        check_process(process)
+    return process
+
+
+def check_process(process: int) -> None:
+    """Check that the process of a bridge runs. :raises ListenerStopped: it is stopped, or its control group is frozen"""
+    if is_process_stopped(process):
+        raise ListenerStopped(
+            f"the memory bridge, process {process}, is stopped and does not answer; let it go on with "
+            f"`kill -CONT {process}`, or end it with `kill -KILL {process}`: another one is then started"
+        )
+    if is_process_frozen(process):
+        raise ListenerStopped(
+            f"the memory bridge, process {process}, is frozen with its control group; thaw that first"
+        )
+
+
+def find_listener_process(bridge: socket.socket, paths: BridgePaths | None) -> int | None:
     """Return the process at the other end as the system reports it, else the one that the bridge has written down."""
     try:
         process = find_peer(bridge).pid
-        if process is None:
+        if process is None and paths is not None:
             with open(paths.pid, encoding="ascii") as file:
                 process = int(file.read())
     except (OSError, ValueError):
@@ -70,3 +87,20 @@ def is_process_stopped(process: int) -> bool:
     except OSError:
         return False
     return state[:1] in (b"T", b"t")
+
+
+def is_process_frozen(process: int) -> bool:
+    """Check whether the control group of a process, of either version, is frozen; False when the system does not tell."""
+    try:
+        with open(f"/proc/{process}/cgroup", encoding="utf-8") as file:
+            groups = dict(line.rstrip("\n").split(":", 2)[1:] for line in file)
+    except (OSError, ValueError):
+        return False
+    for path in (f"freezer{groups.get('freezer')}/freezer.state", f"{groups.get('')}/cgroup.events"):
+        try:
+            with open(f"/sys/fs/cgroup/{path}", encoding="ascii") as file:
+                if {"FROZEN", "frozen 1"} & set(file.read().splitlines()):
+                    return True
+        except OSError:
+            continue
+    return False

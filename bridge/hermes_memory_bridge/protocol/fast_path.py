@@ -40,6 +40,8 @@ class FastPath:
         self.modern = False
         self.ready = False
         self._greeted = False
+        self.version: str | None = None
+        """The revision that a handshake asked for."""
 
     def find_plain_call(self, said: bytes) -> Message | None:
         """Return the message if it is an ordinary call that can be answered here."""
@@ -96,7 +98,9 @@ class FastPath:
         if method == "initialize" and "id" in message:
             self._greeted = True
             params = message.get("params")
-            introduce_client(self.connection, params.get("clientInfo") if isinstance(params, dict) else None)
+            params = params if isinstance(params, dict) else {}
+            self.version = params.get("protocolVersion")
+            introduce_client(self.connection, params.get("clientInfo"))
         elif method == "notifications/initialized" and self._greeted:
             self.ready = True
         elif "id" in message and not self._greeted and has_modern_envelope(message):

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 from typing import Any
 
+from hermes_memory_store.compact_json import parse_half_object
 from hermes_memory_store.errors import ArgumentError
 
 MAX_LINE = 32 * 1024 * 1024
 """Bytes of one message: far above any fact, so that an over-long one is answered and not cut."""
+
+BATCH_REVISION = "2025-03-26"
+"""The one revision that has batches of messages."""
+
+MOST_HEAD = 4096
 
 GREETING_S = 10.0
 """How long a connection may say nothing at first."""
@@ -70,35 +78,91 @@ def find_greeting_text(hello: Hello, name: str) -> str | None:
 
 async def read_client_lines(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AsyncIterator[bytes]:
     """Yield the client's lines until it disconnects. One that is too long is answered and dropped."""
+    head = b""
+    """The beginning of a line that is too long: most clients say the id first."""
     while True:
         try:
-            said = await reader.readline()
-        except ValueError:
-            # Longer than the limit: the reader has dropped it, and nobody knows its id.
-            writer.write(to_parse_error_line(b"", f"a message has at most {MAX_LINE} bytes"))
+            said = await reader.readuntil()
+        except asyncio.LimitOverrunError as error:
+            part = await reader.readexactly(error.consumed)
+            head = head or part[:MOST_HEAD]
             continue
-        except ConnectionError:
+        except (asyncio.IncompleteReadError, ConnectionError):
             return
-        if not said.endswith(b"\n"):
-            return
-        yield said
+        if head:
+            writer.write(to_parse_error_line(head, f"a message has at most {MAX_LINE} bytes"))
+            head = b""
+            continue
+        yield said.removeprefix(BOM_UTF8)
 
 
 def to_parse_error_line(said: bytes, why: str | None = None) -> bytes:
     """Return the error for an invalid message; it contains the request's id if that can be determined."""
+    code, reason = -32700, "not JSON"
+    text = said.decode("utf-8", "surrogateescape")
+    message: Any = parse_half_object(text, 0)
+    with contextlib.suppress(ValueError, RecursionError):
+        message = json.loads(text)
+        code, reason = -32600, "not a message of MCP: malformed, or with lone surrogates"
     try:
-        message = json.loads(said)
-    except (ValueError, RecursionError):
-        message = None
-    request = message.get("id") if isinstance(message, dict) and isinstance(message.get("id"), str | int) else None
-    code, reason = (
-        (-32700, "not JSON")
-        if message is None
-        else (-32600, "not a message of MCP: malformed, or with lone surrogates")
-    )
-    return encode_message_line({"jsonrpc": "2.0", "id": request, "error": {"code": code, "message": why or reason}})
+        said.decode()
+    except UnicodeDecodeError as error:
+        code = -32700
+        reason = (
+            f"not UTF-8: byte 0x{said[error.start]:02x} at {error.start}; send the message as UTF-8, nothing was done"
+        )
+    number = message.get("id") if isinstance(message, dict) else None
+    number = number if isinstance(number, str | int | float) and not isinstance(number, bool) else None
+    return encode_message_line({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": why or reason}})
 
 
-def encode_message_line(message: dict[str, Any]) -> bytes:
+class BatchAnswers:
+    """The answers of one connection: those to a batch go out as one line, once the last of them is there."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self.writer = writer
+        self.open: list[tuple[list[Any], list[bytes]]] = []
+        """Of each batch the ids that lack an answer, and the answers."""
+
+    def split(self, said: bytes, version: str | None) -> list[bytes]:
+        """Return the messages of a line; none of a batch that is refused.
+
+        :param version: the revision of the protocol, as far as one was agreed upon
+        """
+        if not said.lstrip().startswith(b"["):
+            return [said]
+        try:
+            messages = json.loads(said.decode("utf-8", "surrogateescape")) or [None]
+        except (ValueError, RecursionError):
+            return [said]
+        requests = [one for one in messages if not isinstance(one, dict) or "id" in one]
+        if version == BATCH_REVISION and messages != [None]:
+            if requests:
+                self.open.append(([one.get("id") if isinstance(one, dict) else None for one in requests], []))
+            return [encode_message_line(one) for one in messages]
+        why = (
+            f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
+            "send each message on a line of its own"
+        )
+        for one in requests:
+            self.writer.write(to_parse_error_line(encode_message_line(one), why))
+        return []
+
+    def write(self, line: bytes) -> None:
+        """Write a message, or keep it until its batch is answered."""
+        message = json.loads(line) if self.open else {"method": ""}
+        for numbers, answers in self.open if "method" not in message else ():
+            if message.get("id") in numbers:
+                numbers.remove(message["id"])
+                answers.append(line.rstrip())
+                if numbers:
+                    return
+                self.open.remove((numbers, answers))
+                line = b"[" + b",".join(answers) + b"]\n"
+                break
+        self.writer.write(line)
+
+
+def encode_message_line(message: Any) -> bytes:
     """Encode a message as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"

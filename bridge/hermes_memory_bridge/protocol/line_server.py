@@ -44,7 +44,7 @@ MOST_AHEAD = 64
 
 Command = Callable[[str, Any], Awaitable[dict[str, Any]]]
 
-SdkLines = Callable[[Connection, MemoryObjectReceiveStream[bytes], asyncio.StreamWriter], Awaitable[None]]
+SdkLines = Callable[[Connection, MemoryObjectReceiveStream[bytes], framing.BatchAnswers], Awaitable[None]]
 
 
 class LineServer:
@@ -60,14 +60,8 @@ class LineServer:
         self.command = command
         self.uid = uid
         self.tasks: set[asyncio.Task[None]] = set()
-        self.is_loaded = asyncio.Event()
-        self.serve_sdk_lines: SdkLines | None = None
-        """Answers what the fast path leaves, once the SDK is loaded."""
-
-    def open(self, serve_sdk_lines: SdkLines) -> None:
-        """Answer through the SDK, too, from now on."""
-        self.serve_sdk_lines = serve_sdk_lines
-        self.is_loaded.set()
+        self.serve_sdk_lines: asyncio.Future[SdkLines] = asyncio.Future()
+        """What answers the lines that the fast path leaves, once the SDK is loaded."""
 
     async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection until either side closes it."""
@@ -185,13 +179,14 @@ class LineServer:
         to_sdk, lines = anyio.create_memory_object_stream[bytes](MOST_AHEAD)
         fast = FastPath(self.agents.worker, connection)
         roots = RootQuestion(connection, writer)
+        answers = framing.BatchAnswers(writer)
 
         async def answer(said: bytes, call: dict[str, Any]) -> None:
             answered = await fast.answer(call)
             if answered is None:
                 await to_sdk.send(said)
                 return
-            writer.write(answered)
+            answers.write(answered)
             with contextlib.suppress(ConnectionError):  # the reader learns of it too, and ends the connection
                 await writer.drain()
 
@@ -206,18 +201,17 @@ class LineServer:
                     if roots.is_answer(said):
                         await follow_roots(self.agents.worker, connection)
                         continue
-                    plain = fast.find_plain_call(said)
-                    if plain is not None:
-                        calls.start_soon(answer, said, plain)
-                        continue
-                    await to_sdk.send(said)
+                    for line in answers.split(said, fast.version):
+                        plain = fast.find_plain_call(line)
+                        if plain is not None:
+                            calls.start_soon(answer, line, plain)
+                            continue
+                        await to_sdk.send(line)
 
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
-                await self.is_loaded.wait()
-                assert self.serve_sdk_lines is not None
-                await self.serve_sdk_lines(connection, lines, writer)
+                await (await asyncio.shield(self.serve_sdk_lines))(connection, lines, answers)
                 tasks.cancel_scope.cancel()
         except* (ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             log.info("a connection broke off")

@@ -5,7 +5,6 @@ Imported once the bridge listens: the SDK takes longer than all else of a start,
 
 from __future__ import annotations
 
-import asyncio
 import json
 from functools import partial
 from typing import Any
@@ -60,7 +59,7 @@ class McpFront:
         return Gate(self.http.count_requests(app), self.worker, self.limits, self.peers, self.sessions)
 
     async def serve_lines(
-        self, connection: Connection, lines: MemoryObjectReceiveStream[bytes], writer: asyncio.StreamWriter
+        self, connection: Connection, lines: MemoryObjectReceiveStream[bytes], answers: framing.BatchAnswers
     ) -> None:
         """Answer the lines of one connection until there are no more."""
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -72,15 +71,15 @@ class McpFront:
                     try:
                         message = parse_session_message(said)
                     except ValueError:
-                        writer.write(framing.to_parse_error_line(said))
+                        answers.write(framing.to_parse_error_line(said))
                     else:
                         await to_server.send(message)
 
         async def send() -> None:
             async with from_server:
                 async for sent in from_server:
-                    writer.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-                    await writer.drain()
+                    answers.write(sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                    await answers.writer.drain()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(receive)

@@ -8,6 +8,7 @@ from typing import Any
 
 import mcp.types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from hermes_memory_bridge.launcher.instructions import WORDS
@@ -23,6 +24,8 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.version import __version__
+
+WHOLE_LISTS = ("tools/list", "prompts/list", "resources/templates/list")
 
 Context = ServerRequestContext[Any, Any]
 ConnectionFinder = Callable[[Context], Connection]
@@ -80,6 +83,10 @@ def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> A
     """Return middleware that counts every request as activity; a client that keeps listening is active meanwhile."""
 
     async def note_activity(context: Context, call_next: Any) -> Any:
+        cursor = context.params.get("cursor") if isinstance(context.params, dict) else None
+        if context.method in WHOLE_LISTS and cursor is not None:
+            message = f"{str(cursor)[:60]!r} is no cursor of {context.method}, which is one page: ask without a cursor"
+            raise MCPError(code=types.INVALID_PARAMS, message=message)
         if context.method == "resources/list" and context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             notices.subscriber(whose(context), context)  # who has seen the list is told when it changes
         if context.method not in ("ping", "subscriptions/listen"):

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
-from hermes_memory_store.errors import StoreError
+from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import FactFilter, Scope, ScopeStatus, Tier
 
 PAGE = 100
@@ -83,15 +83,20 @@ def to_fact_uri(uid: str) -> str:
 
 
 def list_resources(connection: Connection, cursor: str | None) -> tuple[list[ReadableResource], str | None]:
-    """Return one page of resources, and the next page's cursor: the status, the theme, and its open scopes."""
+    """Return one page of resources, and the next page's cursor: the status, the theme, and its open scopes.
+
+    :raises ArgumentError: no page has this cursor
+    """
     theme, rights = connection.theme, connection.rights
-    if not rights.grants_any_tool(SCOPE.tools):
-        return ([] if cursor or not rights.grants_any_tool(STATUS.tools) else [STATUS]), None
+    may_list = rights.grants_any_tool(SCOPE.tools)
+    labelled = connection.store.scopes.list(theme) if may_list else []
+    after = None if cursor is None else unquote(cursor)
+    if after is not None and after not in [one.label for one in labelled]:
+        raise ArgumentError(f"{cursor!r:.60} is no cursor of this list; ask without one for its first page", cursor)
+    if not may_list:
+        return ([STATUS] if rights.grants_any_tool(STATUS.tools) else []), None
     running = (ScopeStatus.OPEN, ScopeStatus.COOLING)
-    scopes = sorted(
-        (one for one in connection.store.scopes.list(theme) if one.status in running), key=lambda s: s.label
-    )
-    after = unquote(cursor) if cursor else None
+    scopes = sorted((one for one in labelled if one.status in running), key=lambda s: s.label)
     page = [one for one in scopes if after is None or one.label > after]
     first = [
         STATUS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.client import MemoryClient
+from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient
+from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
@@ -204,8 +207,38 @@ def test_whoever_meets_a_stopped_bridge_is_told_its_process_within_seconds(db: P
             assert time.monotonic() - began < 10
         finally:
             os.kill(process, signal.SIGCONT)
-        if what == "stop":  # it heard that after all, and ends in good order
-            until(lambda: not Path(places.pid).exists(), "the end of the bridge")
-            return
         with MemoryClient(f"unix://{places.http}") as memory:
             assert memory.write("D[a]: b").data["status"] == "created"
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("who", ["shim", "client", "async client"])
+def test_a_connected_caller_is_told_that_the_bridge_was_stopped_and_goes_on_with_it(db: Path, who: str) -> None:
+    with bridge(db) as places, contextlib.ExitStack() as stack:
+        process = int(Path(places.pid).read_text())
+        if who == "shim":
+            shim = stack.enter_context(Shim(db))
+            shim.open()
+            call = lambda: json.dumps(shim.call("memory_write", content="D[a]: b"))  # noqa: E731
+        elif who == "client":
+            memory = stack.enter_context(MemoryClient(f"unix://{places.http}"))
+            call = lambda: memory.write("D[a]: b").text  # noqa: E731
+        else:
+            loop = stack.enter_context(asyncio.Runner())
+            patient = AsyncMemoryClient(f"unix://{places.http}")
+            loop.run(patient.open())
+            stack.callback(lambda: loop.run(patient.close()))
+            call = lambda: loop.run(patient.write("D[a]: b")).text  # noqa: E731
+        call()
+        os.kill(process, signal.SIGSTOP)
+        began = time.monotonic()
+        try:
+            try:
+                text = call()
+            except BridgeUnreachable as error:
+                text = error.message
+            assert f"process {process}, is stopped" in text
+            assert time.monotonic() - began < 20
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert f"process {process}" not in call()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,9 +16,11 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
+from hermes_memory_bridge.launcher import dialing
 from hermes_memory_bridge.launcher.bridge_process import start_bridge_process
 from hermes_memory_bridge.launcher.dialing import dial_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.silence import ListenerStopped
 from tests.bridge.running import INITIALIZE, Shim, until
 
 LINGER = {"HERMES_MEMORY_LINGER": "60"}
@@ -77,6 +80,38 @@ def test_a_start_that_failed_is_told_before_its_time_is_over(db: Path) -> None:
     with pytest.raises(OSError, match="did not start: the disk is full"):
         dial_bridge(BridgePaths.of(db), {}, [sys.executable, "-Sc", "raise SystemExit('the disk is full')"])
     assert time.monotonic() - began < 10
+
+
+def test_a_start_is_waited_for_as_long_as_its_process_lives(
+    db: Path, tmp_path: Path, stopped_afterwards: BridgePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dialing, "START_S", 0.1)
+    monkeypatch.setattr(dialing, "LOOK_S", 0.2)
+    go_on = tmp_path / "go-on"
+    os.mkfifo(go_on)
+    code = f"open({str(go_on)!r}).read(); from hermes_memory_bridge.__main__ import main; main()"
+    reports: list[str] = []
+
+    def report(message: str) -> None:
+        reports.append(message)
+        go_on.write_text("")
+
+    command = [sys.executable, "-c", code, "serve", "--db", str(db), "--linger", "30"]
+    bridge, greeting = dial_bridge(stopped_afterwards, {}, command, report)
+    bridge.close()
+    process = int(Path(stopped_afterwards.pid).read_text())
+    assert "version" in greeting
+    assert reports == [f"waiting for the memory bridge, process {process}, to start; see {stopped_afterwards.log}"]
+
+
+def test_a_start_that_is_stopped_is_told_with_its_process(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialing, "LOOK_S", 0.2)
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    with pytest.raises(ListenerStopped) as stopped:
+        dial_bridge(BridgePaths.of(db), {}, [sys.executable, "-Sc", code])
+    process = int(str(stopped.value).partition("process ")[2].partition(",")[0])
+    os.kill(process, signal.SIGKILL)
+    assert f"kill -CONT {process}" in str(stopped.value)
 
 
 def test_only_an_end_that_was_told_is_a_good_one(tmp_path: Path) -> None:
