@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -57,6 +58,18 @@ def copy_and_delete(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
+def copy_without_times_and_delete(source: Path, target: Path) -> None:
+    subprocess.run(["cp", "-r", source, target], check=True)
+    shutil.rmtree(source)
+
+
+def archive_and_delete(source: Path, target: Path) -> None:
+    packed = shutil.make_archive(str(target), "tar", source)
+    shutil.rmtree(source)
+    target.mkdir()
+    subprocess.run(["tar", "-xf", packed, "-C", target], check=True)
+
+
 def clone_and_delete(source: Path, target: Path) -> None:
     git(source.parent, "clone", "-q", str(source), str(target))
     shutil.rmtree(source)
@@ -68,7 +81,17 @@ def clone_bare_and_delete(source: Path, target: Path) -> None:
     shutil.rmtree(source)
 
 
-@pytest.mark.parametrize("move", [os.rename, copy_and_delete, clone_and_delete, clone_bare_and_delete])
+@pytest.mark.parametrize(
+    "move",
+    [
+        os.rename,
+        copy_and_delete,
+        copy_without_times_and_delete,
+        archive_and_delete,
+        clone_and_delete,
+        clone_bare_and_delete,
+    ],
+)
 def test_a_repository_that_was_moved_keeps_its_theme(store: Store, tmp_path: Path, move: Move) -> None:
     place = make_repository(tmp_path / "shop")
     write_at(store, place, "V[a]: b")
@@ -100,10 +123,26 @@ def test_repositories_below_a_renamed_folder_are_not_taken_for_each_other(store:
         git(tmp_path / "work", "clone", "-q", str(template), name)
         assert write_at(store, tmp_path / "work" / name, f"V[a]: {name}") == name
     (tmp_path / "work").rename(tmp_path / "projects")
+    assert all_themes(store, tmp_path / "projects" / "template") == {"template"}, "nobody had seen it before"
     for name in names:
         assert all_themes(store, tmp_path / "projects" / name) == {name}
     git(tmp_path / "projects", "clone", "-q", "template", "four")
     assert all_themes(store, tmp_path / "projects" / "four") == {"four"}
+
+
+@pytest.mark.parametrize("keeps_remote", [True, False])
+def test_a_sibling_that_is_seen_first_after_a_move_is_not_taken_for_the_one_that_was_known(
+    store: Store, tmp_path: Path, keeps_remote: bool
+) -> None:
+    template = make_repository(tmp_path / "work" / "template")
+    for name in ("one", "two"):
+        git(tmp_path / "work", "clone", "-q", str(template), name)
+        if not keeps_remote:
+            git(tmp_path / "work" / name, "remote", "remove", "origin")
+    write_at(store, tmp_path / "work" / "one", "V[a]: b")
+    (tmp_path / "work").rename(tmp_path / "projects")
+    assert all_themes(store, tmp_path / "projects" / "two") == {"two"}
+    assert all_themes(store, tmp_path / "projects" / "one") == {"one"}
 
 
 @pytest.mark.parametrize("keeps_remote", [True, False])
@@ -254,6 +293,7 @@ def test_two_repositories_that_were_one_project_are_told_apart(store: Store, tmp
         for name in (first, "one", "two"):
             assert theme_at(store, tmp_path / name) == name
             assert [one.name for one in store.place_themes.readable(name)] == [name, "default", "personal"]
+            assert store.theme_split.count_strays(name) == {"one": 1}
         plan = store.theme_split.plan("one")
         assert [(group.theme, [move.notation for move in group.moves]) for group in plan.groups] == [
             ("two", ["V[c]: of two"])
@@ -263,5 +303,6 @@ def test_two_repositories_that_were_one_project_are_told_apart(store: Store, tmp
         assert told == {"of two"}
         assert {one.origin.project for one in store.facts.page(FactFilter(theme="two")).facts} == {"two"}
         assert not store.theme_split.plan("one").groups
+        assert store.theme_split.count_strays("one") == store.theme_split.count_strays("two") == {}
         store.undo.last()
         assert len(store.facts.page(FactFilter(theme="one")).facts) == 2

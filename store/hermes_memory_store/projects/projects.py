@@ -26,6 +26,7 @@ from hermes_memory_store.projects.repository_choice import (
     LOOK_S,
     TWIN,
     TWINS,
+    can_be_copy,
     choose_project,
     find_gone_projects,
     find_mixed_repositories,
@@ -323,9 +324,8 @@ def note_root_commit(conn: sqlite3.Connection, key: int, root: str, common: str,
     if row is None:
         conn.execute(PUT_ALIAS, ("root", root, key, now))
     elif row[0] != key and conn.execute(HAS_REMOTE, (key,)).fetchone() is None:
-        source = read_remote(Repository(common, common, common))[1]
-        gone = None if source is not None and os.path.exists(source) else find_gone_projects(conn).get(root)
-        if gone is None:
+        gone = find_gone_projects(conn).get(root)
+        if gone is None or not can_be_copy(conn, gone, common):
             conn.execute(PUT_ALIAS, (TWIN, f"{root} {safe_text.to_printable(common)}", key, now))
         else:
             merge_projects(conn, key, gone)

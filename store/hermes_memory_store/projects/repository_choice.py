@@ -67,8 +67,14 @@ def choose_project(
         if has_other_remote or (roots and first not in {*roots, ""}) or (roots and seen.commit is None):
             here = None
     key = known.get("remote", here)
-    if key is None and seen.remote is None and seen.commit is not None and "path" not in known:
-        gone = find_gone_projects(conn) if seen.source is None or not os.path.exists(seen.source) else {}
+    if (
+        key is None
+        and seen.common is not None
+        and seen.remote is None
+        and seen.commit is not None
+        and "path" not in known
+    ):
+        gone = {root: key for root, key in find_gone_projects(conn).items() if can_be_copy(conn, key, seen.common)}
         first = find_first_commit(seen) if gone else first
         key = gone.get(first or "")
     return key, here, first
@@ -88,6 +94,19 @@ def find_gone_projects(conn: sqlite3.Connection) -> dict[str, int]:
         owners[first].add(key)
     single = {first: next(iter(keys)) for first, keys in owners.items() if len(keys) == 1}
     return {first: key for first, key in single.items() if not any(map(os.path.exists, list_aliases(conn, key, "dir")))}
+
+
+def can_be_copy(conn: sqlite3.Connection, key: int, common: str) -> bool:
+    """Check whether a repository was made from that of a project, as no other one is that was made from its template before."""
+    source = read_remote(Repository(common, common, common))[1]
+    if source is not None and source not in list_aliases(conn, key, "path"):
+        return False
+    made, *times = (
+        int(mark.rpartition(":")[2]) for mark in (read_mark(common) or ":0", *list_aliases(conn, key, "mark"))
+    )
+    is_copied = any(abs(made - time) < 1_000 or made == time - time % 10**9 for time in times)  # as archives round it
+    (since,) = conn.execute("SELECT seen_at FROM projects WHERE id = ?", (key,)).fetchone()
+    return not made or not times or is_copied or made // 10**6 >= since
 
 
 def list_aliases(conn: sqlite3.Connection, key: int, kind: str) -> list[str]:

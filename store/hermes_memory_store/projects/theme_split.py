@@ -18,6 +18,7 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.stop_words import STOP_FORMS
 from hermes_memory_store.language.tokenizer import split_runs
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid, format_notation
+from hermes_memory_store.places.place_queries import PROJECT_OF_THEME
 from hermes_memory_store.projects.place_themes import PlaceThemes
 from hermes_memory_store.projects.theme_moves import Progress, ThemeMoves
 from hermes_memory_store.rows.mutation import FactRow
@@ -40,12 +41,15 @@ ORIGIN_PROJECTS = """
 """
 """The project whose path it was written at, if that was seen by then, says more than what the two were taken for."""
 
-STRAYS = """
-    SELECT count(*) FROM place_themes t JOIN projects own ON own.id = t.project_id JOIN themes n ON n.name = t.theme
+STRAYS = f"""
+    SELECT t.theme, count(*) FROM place_themes t JOIN projects own ON own.id = t.project_id JOIN themes n ON n.name = t.theme
       JOIN origins o ON o.theme_id = n.id JOIN project_aliases a ON a.kind = 'path' AND a.value = o.root
-      JOIN projects q ON q.id = a.project_id JOIN facts f ON f.origin_id = o.id
-    WHERE t.theme = ? AND f.tier IN ('hot', 'cold', 'archived') AND a.seen_at <= f.created_at
+      JOIN projects q ON q.id = a.project_id JOIN facts f ON f.origin_id = o.id JOIN projects p ON p.id = o.project_id
+    WHERE coalesce(p.joined_id, p.id) = coalesce(own.joined_id, own.id)
+      AND f.tier IN ('hot', 'cold', 'archived') AND a.seen_at <= f.created_at
       AND coalesce(q.joined_id, q.id) <> coalesce(own.joined_id, own.id)
+      AND (t.theme = ?1 OR coalesce(q.joined_id, q.id) = ({PROJECT_OF_THEME.strip().replace("?", "?1")}))
+    GROUP BY 1 ORDER BY 1
 """
 
 ORIGIN_SESSIONS = "SELECT id, session FROM origins WHERE theme_id = ? AND session IS NOT NULL"
@@ -151,9 +155,9 @@ class ThemeSplit:
         made = (SplitGroup(theme, project, tuple(moves)) for theme, (project, moves) in groups.items())
         return SplitPlan(own, tuple(sorted(made, key=lambda one: (-len(one.moves), one.theme))), tuple(left))
 
-    def count_strays(self, theme: str) -> int:
-        """Return how many facts of a project's theme were written at the paths of other projects."""
-        return int(self._db.value(STRAYS, (theme,)))
+    def count_strays(self, theme: str) -> dict[str, int]:
+        """Return how many facts that were written at the path of another project stand in a theme, or where its own do."""
+        return dict(self._db.rows(STRAYS, (theme,)))
 
     def split(self, plan: SplitPlan, *, actor: Actor = PERSON, progress: Progress | None = None) -> ChangeResult:
         """Move the facts of a plan as one change, which one undo takes back.

@@ -94,9 +94,9 @@ def status_command(settings: CommandSettings, why: bool) -> None:
     for twin in twins:
         way = to_printable(f"hermes-memory-tui projects --join {shlex.join((str(project), twin))}")
         click.echo(f"{to_printable(twin)} has the same first commit; if it is the same project: {way}")
-    if strays:
-        where = f"hermes-memory-tui theme split {theme}"
-        click.echo(f"{format_quantity(strays, 'fact')} written in other projects: `{where}` shows and moves them")
+    for name, count in strays.items():
+        stray = f"{format_quantity(count, 'fact')} written in other projects"
+        click.echo(f"{name} has {stray}: `hermes-memory-tui theme split {name}` shows and moves them")
     if elsewhere:
         click.echo(f"{format_other_themes(elsewhere)}; `hermes-memory-tui themes` lists them")
     for line in [] if settings.past is not None else list_permission_lines(settings.path()):
