@@ -293,7 +293,9 @@ def test_purge_shows_the_counts_and_asks(tell: Tell, db: Path) -> None:
     assert tell("facts", "tier:all")["total"] == 0
 
 
-@pytest.mark.parametrize(("answer", "left"), [(b"yours\n", "V[host]: db1"), (b"any\n", "V[port]: 5432"), (b"\x03", None)])
+@pytest.mark.parametrize(
+    ("answer", "left"), [(b"yours\n", "V[host]: db1"), (b"any\n", "V[port]: 5432"), (b"\x03", None)]
+)
 def test_undo_asks_on_a_terminal_where_somebody_elses_change_is_newer(
     tell: Tell, db: Path, answer: bytes, left: str | None
 ) -> None:

@@ -505,3 +505,39 @@ def test_it_ends_when_its_terminal_goes_while_it_ends(tmp_path: Path) -> None:
         after_s = random.Random(SEED + number).choice((0.0, 0.005, 0.02, 0.05, 0.1, 0.2))
         assert leave_while_it_ends(folder, (b"q", b":q\r")[number % 2], after_s), f"moment {number}, after {after_s} s"
         assert beside(folder) == []
+
+
+PASTE, PASTE_END = b"\x1b[200~", b"\x1b[201~"
+
+
+@pytest.mark.slow
+def test_a_paste_that_never_ends_gives_its_text_and_the_keys_back(window: Window) -> None:
+    os.write(window.handle, b"/")
+    os.write(window.handle, PASTE + "mndtry caf\u00e9".encode())
+    window.until_shown("mndtry caf\u00e9")  # in the search line, once nothing more has come
+    os.write(window.handle, b"\x7f")
+    window.until_shown("mndtry caf ")
+    os.write(window.handle, b"\x11")
+    assert window.ends()
+
+
+@pytest.mark.slow
+def test_ctrl_q_ends_it_at_once_within_a_paste_that_never_ends(window: Window) -> None:
+    os.write(window.handle, PASTE)
+    for _ in range(3):
+        os.write(window.handle, b"x")
+        window.read(0.2)
+    os.write(window.handle, b"\x11")
+    assert window.ends()
+
+
+@pytest.mark.slow
+def test_a_paste_that_comes_in_pieces_is_one_text(window: Window) -> None:
+    """No piece is taken for keys: `q` would end it."""
+    os.write(window.handle, b"/")
+    for piece in (PASTE + b"mnd", b"q", b"tab\tq\n", b"\x1b", PASTE_END[1:3], PASTE_END[3:]):
+        os.write(window.handle, piece)
+        window.read(0.02)
+    window.until_shown("mndqtab q")
+    os.write(window.handle, b"\x1b\x11")
+    assert window.ends()

@@ -16,13 +16,14 @@ import termios
 import threading
 import time
 from codecs import getincrementaldecoder
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from rich.color import ColorSystem
 from textual import constants, events
 from textual._compositor import CompositorUpdate
-from textual._xterm_parser import XTermParser
+from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
@@ -37,6 +38,12 @@ INPUT_S = 0.1
 
 INPUT_ENDS_S = 1.0
 """So long after the last input the parser waits for nothing more, and the thread sleeps until something is typed."""
+
+PASTE_ENDS_S = 2.0
+"""So long after its last character a paste is over that the terminal did not end: no key would work any more."""
+
+CONTROL_KEY = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1a]")
+"""What a terminal sends by itself for ctrl and a letter, alone no piece of a paste."""
 
 SWITCH_S = 0.0002
 """How long one thread may hold up another. The app goes on while a frame is written, for which Python lets it wait 5 ms."""
@@ -89,7 +96,17 @@ def keep_joiner(event: Message) -> Message:
 
 
 class TerminalParser(XTermParser):
-    """Textual's parser, for terminals that do not know how many pixels they have, and say so with a zero."""
+    """Textual's parser, for terminals that do not know how many pixels they have, and say so with a zero.
+
+    It tells whether what comes next belongs to a paste.
+    """
+
+    is_pasting = False
+
+    def feed(self, data: str) -> Iterable[Message]:
+        begin, end = data.rfind(BRACKETED_PASTE_START), data.rfind(BRACKETED_PASTE_END)
+        self.is_pasting = begin > end or (begin == end and self.is_pasting)
+        return super().feed(data)
 
     def parse_mouse_code(self, code: str) -> Message | None:
         if not all(size is None or (size[0] and size[1]) for size in (self.terminal_size, self.terminal_pixel_size)):
@@ -275,12 +292,16 @@ class TerminalDriver(LinuxDriver):
         while not ended.is_set():
             text = ""
             is_typing = time.monotonic() - typed_at < INPUT_ENDS_S
-            wait_s = self._find_wait_s() if held else INPUT_S if is_typing else None
+            wait_s = self._find_wait_s() if held else INPUT_S if is_typing or parser.is_pasting else None
             if self.fileno in select.select([self.fileno, ended], [], [], wait_s)[0]:
                 typed = os.read(self.fileno, MOST_READ)
                 if not typed:
                     raise OSError("the terminal has gone")
                 text, typed_at = decode(typed), time.monotonic()  # a character may come in two reads
+                if parser.is_pasting and CONTROL_KEY.fullmatch(text):
+                    text = BRACKETED_PASTE_END + text
+            elif parser.is_pasting and time.monotonic() - typed_at > PASTE_ENDS_S:
+                text = BRACKETED_PASTE_END
             for event in parser.tick():
                 self.process_message(event)
             is_rest = bool(text) and (held + text).startswith(KEY_BEGINS)
