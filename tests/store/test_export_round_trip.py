@@ -18,7 +18,7 @@ from hermes_memory_store.content_checks.intake import ALLOWED, APPROVED, HIDDEN_
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
 from hermes_memory_store.content_checks.scoring.score_check import SIGNAL_MEANINGS
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import PERSON, FactFilter, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer.export_import import export_jsonl, import_file
 
@@ -72,6 +72,27 @@ def test_what_a_person_wrote_waits_nowhere(store: Store, tmp_path: Path) -> None
     before, after = move(store, tmp_path)
     assert {line["tier"] for line in after} == {"hot"}
     assert after == before
+
+
+def test_what_a_person_of_the_team_wrote_still_waits(store: Store, tmp_path: Path) -> None:
+    """It has no verdict here, only the rule for which it waits."""
+    uid = store.facts.quarantine("ours", LINES[0], why="order:grant", actor=PERSON).uid
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE facts SET verdict = NULL")
+    before, after = move(store, tmp_path)
+    assert (before[-1]["uid"], before[-1].get("verdict")) == (uid, None)
+    assert (after[-1]["tier"], after[-1]["cooled_by"]) == ("quarantined", "quarantine:order:grant")
+
+
+def test_what_waits_is_approved_by_nothing_that_its_file_says(store: Store, tmp_path: Path) -> None:
+    store.facts.write("ours", LINES[0])
+    (line,) = to_exported_lines(store)
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps({**line, "verdict": "approved:order:grant"}), encoding="utf-8")
+    with Store.open(tmp_path / "other.db") as other:
+        import_file(other, file, theme="ours")
+        (waiting,) = other.facts.quarantine_queue()
+        assert waiting.why == "order:grant"
 
 
 def test_what_a_rule_on_its_source_let_in_waits_nowhere(store: Store, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from hermes_memory_store.content_checks.intake import (
     AdmittedText,
     AdmittedTurn,
     Writer,
+    is_admitted,
     repeat_text,
     to_listed_name,
 )
@@ -179,7 +180,7 @@ class Restorer:
         )
         rule = admission.suspicion and admission.suspicion.rule
         if fact.tier is Tier.QUARANTINED:
-            rule = rule or fact.verdict
+            rule = rule or (None if is_admitted(fact.verdict or "") else fact.verdict)
         elif fact.tier is Tier.SUPERSEDED:
             rule = None
         if rule is None:

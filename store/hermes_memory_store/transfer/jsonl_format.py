@@ -200,7 +200,8 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     _, uid, label, kind, target, content, tier, pinned, actor, name, created, updated, link, cooled_by, times, read = (
         row[:16]
     )
-    verdict = row[18] or (find_own_verdict(target, content) if actor == PERSON.kind else None)
+    is_own = actor == PERSON.kind and tier != Tier.QUARANTINED
+    verdict = row[18] or (find_own_verdict(target, content) if is_own else None)
     return to_compact_json(
         {
             "kind": "fact",
