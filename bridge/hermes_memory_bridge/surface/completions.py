@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.content_checks.intake import to_given_name
 
 MOST = 100
 """Values of one answer, as the protocol has it."""
@@ -19,7 +20,7 @@ def complete_argument(connection: Connection, argument: str, begun: str) -> list
     if argument == "scope":
         return find_completions(store.names.labels(connection.theme), begun)
     if argument in ("topic", "target"):
-        return store.names.targets(connection.theme, begun, MOST)
+        return find_completions(store.names.targets(connection.theme, begun, MOST), begun)
     if argument == "theme":
         return find_completions(
             store.names.all_themes() if connection.rights.other_themes else [connection.theme], begun
@@ -32,4 +33,4 @@ def find_completions(values: list[str], begun: str) -> list[str]:
     wanted = begun.casefold()
     beginning = [value for value in values if value.casefold().startswith(wanted)]
     holding = [value for value in values if wanted in value.casefold() and not value.casefold().startswith(wanted)]
-    return (beginning + holding)[:MOST]
+    return [value for value in (beginning + holding)[:MOST] if to_given_name(value) == value]

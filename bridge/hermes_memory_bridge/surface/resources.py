@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import FactFilter, Scope, ScopeStatus, Tier
 
@@ -107,8 +108,8 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
     shown = [
         ReadableResource(
             to_scope_uri(theme, one.label),
-            f"scope {one.label}",
-            f"Scope {one.label}",
+            f"scope {to_given_name(one.label)}",
+            f"Scope {to_given_name(one.label)}",
             format_scope_summary(one),
             SCOPE.tools,
         )
@@ -150,7 +151,9 @@ def read_theme_resource(connection: Connection, name: str) -> str:
         store.names.theme(name)
     gauge = store.tiers.gauge(name)
     lines = [f"theme {name}: {gauge.pct:.1f}% of {gauge.budget} characters used, pressure {gauge.level}"]
-    lines += [f"scope {one.label}: {format_scope_summary(one)}" for one in store.scopes.list(name)[:PAGE]]
+    lines += [
+        f"scope {to_given_name(one.label)}: {format_scope_summary(one)}" for one in store.scopes.list(name)[:PAGE]
+    ]
     return "\n".join(lines + format_fact_lines(connection, FactFilter(theme=name, tiers=frozenset({Tier.HOT}))))
 
 
@@ -159,7 +162,9 @@ def read_scope_resource(connection: Connection, name: str, label: str) -> str:
     check_theme_access(connection, name)
     found = connection.store.scopes.get(name, label)
     wanted = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
-    return "\n".join([f"scope {label}: {format_scope_summary(found)}", *format_fact_lines(connection, wanted)])
+    return "\n".join(
+        [f"scope {to_given_name(label)}: {format_scope_summary(found)}", *format_fact_lines(connection, wanted)]
+    )
 
 
 def read_fact_resource(connection: Connection, uid: str) -> str:
@@ -171,7 +176,10 @@ def read_fact_resource(connection: Connection, uid: str) -> str:
         raise UnknownResource(to_fact_uri(uid))
     author = connection.store.sessions.name_actor(found.theme, found.actor)
     marked = connection.store.branch_labels.mark_named(found)
-    lines = [marked.line, f"tier {found.tier}, scope {found.scope or '(none)'}, by {author}"]
+    lines = [
+        marked.line,
+        f"tier {found.tier}, scope {to_given_name(found.scope or '(none)')}, by {to_given_name(author)}",
+    ]
     replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Fact, Gauge, Origin, is_opaque_name
 from hermes_memory_store.quick.branch_marks import BranchMark
@@ -63,7 +64,7 @@ def to_origin_data(origin: Origin) -> dict[str, Any]:
     name = None if origin.session is None or is_opaque_name(origin.session) else origin.session
     said = {
         "way": origin.way.value,
-        "session": origin.title or name,
+        "session": to_given_name(origin.title or name or "") or None,
         "branch": origin.branch,
         "teammate": origin.teammate,
         "file": None if origin.file is None else to_portable_file(origin.file, origin.root),
@@ -78,7 +79,7 @@ def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
     return {
         "uid": fact.uid,
         "notation": fact.notation,
-        "scope": fact.scope,
+        "scope": fact.scope and to_given_name(fact.scope),
         "type": fact.type.word,
         "target": fact.target,
         "content": fact.content,

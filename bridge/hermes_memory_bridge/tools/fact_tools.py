@@ -10,6 +10,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_origin_data
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import FactConflict, UnknownFact
 from hermes_memory_store.model import Actor, Change, Tier
 from hermes_memory_store.uids import short_uid
@@ -88,7 +89,7 @@ def memory_close_scope(connection: Connection, arguments: Arguments) -> ToolResu
 
 def name_author(connection: Connection, change: Change) -> str:
     """Return who made a change, by a name that a person knows, and where it came from if that says more."""
-    said = connection.store.sessions.name_actor(connection.theme, change.actor)
+    said = to_given_name(connection.store.sessions.name_actor(connection.theme, change.actor))
     where = change.origin.branch or change.origin.teammate or change.origin.file
     return f"{said} ({where})" if where else said
 

@@ -14,6 +14,7 @@ from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import OrphanPolicy, Session, SessionStatus
 
@@ -39,7 +40,7 @@ def session_open(connection: Connection, arguments: Arguments) -> ToolResult:
     ttl_ms = parse_lease_ttl(arguments, connection.lease)
     lease = LeaseTimes(round(ttl_ms / HEARTBEATS_PER_LEASE), ttl_ms, OrphanPolicy(policy))
     session = connection.open_session(name, lease)
-    return to_session_result(f"session: {session.title}", session)
+    return to_session_result(f"session: {to_given_name(session.title)}", session)
 
 
 def session_heartbeat(connection: Connection, arguments: Arguments) -> ToolResult:
@@ -79,15 +80,17 @@ def to_session_result(said: str, session: Session) -> ToolResult:
     checkpoint = session.checkpoint
     lines = [said, f"turn: {session.turn}"]
     if checkpoint:
-        lines.append(f"checkpoint: turn {checkpoint.get('turn')}, scope {checkpoint.get('scope') or '(none)'}")
+        lines.append(
+            f"checkpoint: turn {checkpoint.get('turn')}, scope {to_given_name(checkpoint.get('scope') or '(none)')}"
+        )
     return ToolResult(
         "\n".join(lines),
         {
             "session_id": session.name,
-            "title": session.title,
+            "title": to_given_name(session.title),
             "status": session.status.value,
             "turn": session.turn,
-            "scope": session.scope,
+            "scope": session.scope and to_given_name(session.scope),
             "heartbeat_s": session.heartbeat_ms / 1000,
             "expires_at": format_iso_time(session.heartbeat_at + session.lease_ms),
             "checkpoint": checkpoint,

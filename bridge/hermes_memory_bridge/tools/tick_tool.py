@@ -11,6 +11,7 @@ from hermes_memory_bridge.toolkit.arguments import (
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_gauge_data
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import ArgumentError
 
 MOST = 10**9
@@ -32,11 +33,12 @@ def memory_tick(connection: Connection, arguments: Arguments) -> ToolResult:
     if message:
         connection.store.fact_uses.note_said(session, message)
     lines = [f"turn: {turn}", f"gauge: {tick.gauge.pct:.1f}%"]
-    if tick.closed:
-        lines.append(f"cooled: {', '.join(tick.closed)}")
+    closed, cooling = ([*map(to_given_name, labels)] for labels in (tick.closed, tick.cooling))
+    if closed:
+        lines.append(f"cooled: {', '.join(closed)}")
     return ToolResult(
         "\n".join(lines),
-        {"turn": turn, "cooled": list(tick.closed), "cooling": list(tick.cooling), "gauge": to_gauge_data(tick.gauge)},
+        {"turn": turn, "cooled": closed, "cooling": cooling, "gauge": to_gauge_data(tick.gauge)},
     )
 
 

@@ -16,6 +16,10 @@ PROMPT_TARGETS = ("system.prompt", "system_prompt")
 
 SEPARATORS = re.compile(r"[-_.]+")
 
+NAME_SEPARATORS = re.compile(
+    r"[-_/]+|\.+(?!(?:com|net|org|io|cc|dev|ai|app|sh|xyz|info|biz|tk|eu|de|uk|ru|cn|co|example|md|json|sh|toml|ya?ml|env)\b)"
+)
+
 
 @cache
 def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
@@ -68,6 +72,12 @@ def find_name_suspicion(name: str) -> Suspicion | None:
 def to_spaced_words(name: str) -> str:
     """Return a name with its word separators as spaces."""
     return SEPARATORS.sub(" ", name)
+
+
+def to_name_sentence(name: str) -> str:
+    """Return a name as the sentence that it may be, its separators as spaces; empty for two words, too few for an order."""
+    sentence = re.sub(r"[-_/]+" if " " in name else NAME_SEPARATORS, " ", name)
+    return sentence if sentence.count(" ") > 1 else ""
 
 
 def load_readings(text: str) -> list[str]:

@@ -20,7 +20,12 @@ from functools import lru_cache
 from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
-from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion, is_plain_fact
+from hermes_memory_store.content_checks.injection_check import (
+    find_name_suspicion,
+    find_suspicion,
+    is_plain_fact,
+    to_name_sentence,
+)
 from hermes_memory_store.content_checks.spans import (
     NOT_KEPT,
     TextSpan,
@@ -474,7 +479,9 @@ def repeat_text(text: str) -> AdmittedText:
 
 def find_turn_rule(content: str) -> str | None:
     """Return the rule for which a captured turn is not given to agents, if there is one."""
-    suspicion = find_suspicion("", content)
+    from hermes_memory_store.content_checks.scoring.score_check import find_sentence_suspicion
+
+    suspicion = find_suspicion("", content) or find_sentence_suspicion(content)
     if suspicion is not None:
         return suspicion.rule
     return HIDDEN_RULE if safe_text.has_hidden_characters(content) else None
@@ -501,7 +508,17 @@ def to_listed_name(name: str) -> AdmittedText:
     """Return a name that cannot be refused, such as a client's, as it may be listed: without secrets and instructions."""
     if find_suspicion("", name) is not None or find_name_suspicion(name) is not None:
         return AdmittedText(WITHHELD_NAME)
-    return to_masked_name(name)
+    return to_masked_name(to_given_name(name))
+
+
+@lru_cache(maxsize=4096)
+def to_given_name(name: str) -> AdmittedText:
+    """Return a name that was admitted as agents may be given it: not where it gives an order, or makes a claim."""
+    if to_name_sentence(name):
+        from hermes_memory_store.content_checks.scoring.score_check import find_name_orders
+
+        return AdmittedText(WITHHELD_NAME if find_name_orders(name) else name)
+    return AdmittedText(name)
 
 
 def to_masked_name(name: str) -> AdmittedText:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.context.given_reasons import GivenReasons, to_given_reasons
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
@@ -201,7 +202,7 @@ class ContextBlocks:
             "SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
             " ORDER BY id DESC LIMIT 200"
         )
-        return [] if theme_id is None else [row[0] for row in self._db.rows(sql, (theme_id,))]
+        return [] if theme_id is None else [to_given_name(row[0]) for row in self._db.rows(sql, (theme_id,))]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
-from hermes_memory_store.content_checks.intake import AdmittedText, Intake, Writer
+from hermes_memory_store.content_checks.intake import AdmittedText, Intake, Writer, to_given_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
@@ -61,7 +61,7 @@ class Scopes:
             (self._names.theme(theme), key.id),
         )
         if row is None:
-            raise errors.UnknownScope(label, self._names.labels(theme))
+            raise errors.UnknownScope(label, map(to_given_name, self._names.labels(theme)))
         return to_scope(row, {Tier(tier): facts for tier, facts in counts})
 
     @retry_without_index

@@ -15,7 +15,7 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import AdmittedText, Intake, to_listed_name
+from hermes_memory_store.content_checks.intake import AdmittedText, Intake, to_given_name, to_listed_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
@@ -172,7 +172,7 @@ class Sessions:
             SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (self._names.find_theme_name(theme), name)
         )
         if row is None:
-            raise errors.UnknownSession(name, [session.name for session in self.list(theme)])
+            raise errors.UnknownSession(name, [to_given_name(session.name) for session in self.list(theme)])
         return to_session(row)
 
     def find(self, text: str, *, theme: str | None = None) -> Session:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Actor, FactFilter
@@ -302,7 +303,7 @@ class Names:
             key = self.scope_or_none(theme_id, label)
             if key is not None and key.status != "withdrawn":
                 return key
-        raise errors.UnknownScope(label or "(no scope)", self.labels(theme))
+        raise errors.UnknownScope(label or "(no scope)", map(to_given_name, self.labels(theme)))
 
     def scope_or_none(self, theme_id: int, label: str | None) -> ScopeKey | None:
         """Return the key of a scope, also of a withdrawn one, or None."""
@@ -388,6 +389,6 @@ class Names:
             )
             found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, themes))]
             if not found and label:
-                raise errors.UnknownScope(label, self.labels(wanted.theme))
+                raise errors.UnknownScope(label, map(to_given_name, self.labels(wanted.theme)))
             keys += found
         return keys

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import format_session_title, session_title, split_client_version
@@ -110,7 +111,8 @@ def find_session_name(db: Db, theme_id: int | None, text: str) -> SessionName:
     if not found:
         known = db.rows(SELECT_NAMES, (theme_id, 1_000))
         titles = (format_session_title(client, project, number) for _, _, _, client, project, number in known)
-        raise errors.UnknownSession(text, dict.fromkeys([*filter(None, titles), *(row[2] for row in known)]))
+        names = map(to_given_name, [*filter(None, titles), *(row[2] for row in known)])
+        raise errors.UnknownSession(text, dict.fromkeys(names))
     if len({one.name for one in found}) > 1:
         shown = "; ".join(one.shown for one in found[:CANDIDATES_SHOWN])
         more = f"; and {len(found) - CANDIDATES_SHOWN} more" if len(found) > CANDIDATES_SHOWN else ""

@@ -40,6 +40,9 @@ CLAIM_KINDS = (
             + r"\b.{0,30}\b"
             + THIS_TEXT
             + r"( \w+){0,4} (again|back|whenever it|under (three|several)|verbatim|first)\b",
+            NOT
+            + SPREAD
+            + r"\b.{0,30}\bthis (label|name|title|target|tag)\b.{0,80}\b(agents\.md|claude\.md|gemini\.md|memor(y|ies)|prompts?|rules)\b",
             r"\b(if|when|after) (this|a) (entry|note|fact|rule|purge).{0,40}\b(deleted|archived|purge|missing)\b.{0,40}\b(restore|write|ask|store)",
             r"\bagents? reading this\b|\bai tools?: |\btells? other (agents|assistants|models)\b|\bother (agents|assistants) (to do|learn|do) (the same|it|likewise)|\btrage diesen satz in jede|\brecopie cette \w+ dans tou",
         ),

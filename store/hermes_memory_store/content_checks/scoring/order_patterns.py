@@ -265,6 +265,8 @@ ORDER_KINDS = (
             r"\bbetween us\b|\bback-?date|\bcover up\b|\bcamouflage|\bdisguise (it|the|this|\w+ as)\b|\bdescribe the \w+ as\b.{0,30}\bin the books|\bin the books\b|\bobfuscate\b.{0,20}\bpayload|\bwhite text|\binvisible (link|text)|\bgive \w+ as the reason|\bcall the data loss"
             r"|\b(stay|remain)s? (below|unseen|hidden)\b.{0,40}\b(threshold|users?|person)|\bcommit metadata|\bconfidential to agents|\bno copies are made|\bbe discreet|\bspread the change",
             r"(?<!never )\bwithout (telling|informing|notifying) (the |any |his |our )?(users?|owners?|persons?|anybody|anyone|customers?|team|operator|human)\b|\bwithout a (message|note)\b|\bdo not display\b|\bdo not keep logs|\bsay nothing\b|\bnot want the (assistant|agent) to (report|tell|inform)|\bdoes not tell people|\bno notification\b.{0,40}\bnew device|\bneed not (hear|know)|\btell him it is\b",
+            NOT
+            + r"\b(delete|remove|skip|disable|drop|comment out)\b.{0,60}\band (report|claim|say|tell)\b.{0,60}\b(green|pass(ed|es|ing)?|succeeded)\b",
             r"\bne (parle|mentionne|dis)\b.{0,30}\bpas\b|\berwahne\b.{0,30}\bnicht\b|\bno se entere|\bno debe contar|\bnon menzionare|\bnao contes|\bне упомина\w+|不要在?(回答中)?提到|話さない|말하지|\bsans prevenir",
         ),
         unless=r"\breader who\b|\bthe reader\b|\bcalendar\b|surprise|birthday|\bbug\b|\bplayer\b|\bsilent(ly)? unless|\bwhether\b|\bdoes not tell whether|\bquest\b|does not see the price",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hermes_memory_store.content_checks.injection_check import find_suspicion
+from hermes_memory_store.content_checks.injection_check import find_suspicion, to_name_sentence
 from hermes_memory_store.content_checks.injection_rules import explain_injection_rule
 from hermes_memory_store.content_checks.scoring.claim_patterns import CLAIM_KINDS
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
@@ -88,6 +88,12 @@ QUESTION = re.compile(
 )
 """One sentence that asks: it may name a switched-off check, and orders nothing."""
 
+SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+
+GENERAL = re.compile(
+    r"\b(all|any|every\w*|always|never|without|when\w*|before|after|from now|agents?|assistants?|you)\b"
+)
+
 FEWEST_SIGNALS = 2
 """Signals that a score must name: one alone is what a text is about. Costs 4 of 760 attacks of the corpus, and spares facts in
 scripts that the corpus has few of."""
@@ -124,11 +130,26 @@ def is_same_subject(earlier: str, target: str, content: str) -> bool:
     return len(stems) == 1 or max(map(len, (earlier, target))) <= SHORT_NAME or earlier.casefold() in content.casefold()
 
 
+def find_sentence_suspicion(text: str) -> Suspicion | None:
+    """Return the first sentence's order or claim of a message or a name: length is no evidence, so nothing is scored."""
+    for sentence in SENTENCE_END.split(text):
+        if found := find_orders_and_claims(sentence):
+            return to_order_suspicion(found)
+    return None
+
+
+def find_name_orders(name: str) -> list[Order]:
+    """Return the orders and claims of a name. What switches one check off is often the work itself, unless it is general."""
+    sentence = to_name_sentence(name)
+    found = [*find_orders_and_claims(sentence), *find_orders_and_claims(name)] if sentence else []
+    return [order for order in found if order.kind != "disable" or GENERAL.search(sentence.casefold())]
+
+
 def find_own_suspicion(
     target: str, content: str, person_turns: Sequence[str], other_turns: Sequence[str] = ()
 ) -> Suspicion | None:
     """Return why one text must wait, without what was written before it."""
-    orders = find_orders_and_claims(content)
+    orders = [*find_orders_and_claims(content), *find_name_orders(target)]
     waiting = [order for order in orders if not is_carried_by(person_turns, order)]
     if waiting:
         return to_order_suspicion(waiting)
