@@ -6,7 +6,6 @@ is a back-off.
 
 from __future__ import annotations
 
-import random
 import time
 
 MAX_DOUBLINGS = 30
@@ -46,6 +45,8 @@ class Backoff:
         if failures < 1:
             return 0.0
         longest = min(self.longest_s, self.first_s * 2.0 ** min(failures - 1, MAX_DOUBLINGS))
+        import random  # here, not above: few processes ever wait
+
         return longest * random.uniform(1.0 - self.jitter, 1.0) if self.jitter else longest
 
     def fail(self, *, at_least_s: float = 0.0) -> float:

@@ -45,7 +45,6 @@ StoreError                      own code on every leaf, a sentence a person can 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -313,6 +312,8 @@ class JournalBroken(FileError):
 
 def closest_names(value: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names closest to `value`, best first."""
+    import difflib  # here, not above: few names are wrong
+
     return difflib.get_close_matches(value[:200], list(known), n=3, cutoff=0.5)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from typing import Any
 
 from hermes_memory_store import errors
 
@@ -51,9 +52,27 @@ RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 
 
 @cache
-def load_pattern(pattern: str) -> re.Pattern[str]:
+def load_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern, compiled when it is first needed: these take two milliseconds, and ASCII needs none of them."""
-    return re.compile(pattern)
+    return re.compile(pattern, flags)
+
+
+class LazyPattern:
+    """A pattern that is compiled when a text first needs it: a module of many takes no time to import."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(load_pattern(self.pattern, self._flags), name)
+        setattr(self, name, value)
+        return value
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a `LazyPattern`, to be used as a compiled one."""
+    return LazyPattern(pattern, flags)  # type: ignore[return-value]  # it hands on whatever a compiled one has
 
 
 def validate_text(text: str, what: str) -> str:

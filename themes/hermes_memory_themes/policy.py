@@ -14,7 +14,6 @@ A theme's own table takes precedence over its kind's, and that over the defaults
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import time
@@ -359,6 +358,8 @@ def check_settings_table(
 
 def format_suggestion(name: str, known: Mapping[str, Any] | tuple[str, ...] | list[str]) -> str:
     """Format `, did you mean …?` when a known name is similar."""
+    import difflib  # here, not above: few names are wrong
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f", did you mean {near[0]!r}?" if near else ""
 

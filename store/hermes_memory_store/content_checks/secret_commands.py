@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from hermes_memory_store.content_checks.secret_values import (
@@ -12,16 +11,17 @@ from hermes_memory_store.content_checks.secret_values import (
     is_stated_secret,
 )
 from hermes_memory_store.content_checks.spans import TextSpan
+from hermes_memory_store.safe_text import lazy_pattern
 
-CURL = re.compile(r"(?<!\S)(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"']+)")
-COMMAND = re.compile(
+CURL = lazy_pattern(r"(?<!\S)(?:-u|--user|--proxy-user|-U)[ =]?[\"']?[\w.@+-]+:(?P<secret>[^\s\"']+)")
+COMMAND = lazy_pattern(
     r"\b(?:docker login|podman login|helm registry login|sshpass|redis-cli|mysql\w*|mariadb\w*|mongo\w*|ldapsearch|ldapadd|smbclient)\b"
     r"[^|;&\n]{0,120}?\s-[paw][ =]?(?:'(?P<single>[^'\n]+)'|(?P<bare>[^\s'\"-][^\s'\"]*))"
 )
 """Programs that take a password after `-p`, `-a` or `-w`."""
 
 
-PROGRAM = re.compile(
+PROGRAM = lazy_pattern(
     r"(?i)\bnet use\b[^\n]{0,120}?/user:\S+\s+(?P<before>[^\s/]\S*)|\bnet use\b\s+(?:\w:\s+)?\\\\\S+\s+(?P<after>[^\s/]\S*)\s+/user:"
     r"|\b(?:smbclient|mount\.cifs|rpcclient)\b[^\n]{0,80}?\s-U\s?[\w.\\@-]+%(?P<percent>\S+)"
     r"|\bopenssl\b[^\n]{0,120}?\s-(?:k|passin pass:|passout pass:|pass pass:)\s?(?P<openssl>[^\s-]\S*)"
@@ -29,15 +29,15 @@ PROGRAM = re.compile(
 )
 """Programs that take a password in a way of their own: `net use`, `smbclient`, `openssl`, `mysql -pX`, `zip -P`."""
 
-PGPASS = re.compile(r"(?<!\S)[\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:(?P<secret>[^\s:]\S*)")
+PGPASS = lazy_pattern(r"(?<!\S)[\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:(?P<secret>[^\s:]\S*)")
 """A line of `.pgpass`: host, port, database, user, password."""
 
 PGPASS_COLONS = 4
 
-COOKIE = re.compile(r"(?i)\b(?:set-)?cookies?:?(?P<pairs>\s+[\w.-]+=[^\n]+)")
-PAIR = re.compile(r"[;\s]\s*[\w.-]+=\"?(?P<secret>[^;\s\"]+)")
+COOKIE = lazy_pattern(r"(?i)\b(?:set-)?cookies?:?(?P<pairs>\s+[\w.-]+=[^\n]+)")
+PAIR = lazy_pattern(r"[;\s]\s*[\w.-]+=\"?(?P<secret>[^;\s\"]+)")
 
-QUERY = re.compile(
+QUERY = lazy_pattern(
     r"(?i)[?&](?:app_?id|api_?key|key|code|access_?token|auth|auth_token|token|sig|signature|secret|client_secret|pwd|pass|password|hash|hmac|st|t)"
     r"=(?P<secret>[^&\s\"'<>#)]{12,})"
 )

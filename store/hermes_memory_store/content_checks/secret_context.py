@@ -26,6 +26,7 @@ from hermes_memory_store.content_checks.secret_values import (
     is_strong_secret,
 )
 from hermes_memory_store.content_checks.spans import TextSpan
+from hermes_memory_store.safe_text import lazy_pattern
 
 QUOTED = (
     r"\\\"(?P<escaped>[^\"\\\n]{1,4000})\\\"|\"(?P<double>(?:[^\"\\\n]|\\.){1,4000})\"|'(?P<single>(?:[^'\\\n]|\\.){1,4000})'|`(?P<tick>[^`\n]{1,400})`"
@@ -35,7 +36,7 @@ QUOTED = (
 BARE = r"(?P<bare>(?:[^\s;&,\"'`]|[;&,](?!\s|$|[\"'`]|[A-Za-z][\w .-]{0,40}[=:])|(?<=\S)[\"'`](?=[^\s;&,:\]})]))+)"
 """A value without quotes: it ends where white space, or the next setting, begins."""
 
-ASSIGNMENT = re.compile(
+ASSIGNMENT = lazy_pattern(
     r"(?<![\w.-])(?P<name>[A-Za-zà-ÿÀ-Þ_][\w.-]{0,79})(?P<close>\\?[\"'`]?\]?)(?P<op>[^\S\n]*(?:=>|:=|==|=|:)[^\S\n]*)(?P<value>(?:"
     + QUOTED
     + r")"
@@ -43,32 +44,32 @@ ASSIGNMENT = re.compile(
 )
 """A name and its value: `NAME=value`, `"name": "value"`, `name: value`."""
 
-OPTION = re.compile(r"(?<!\S)--?(?P<name>[A-Za-z][\w-]*)\s+(?P<value>" + QUOTED + r"|(?P<bare>[^\s-]\S*))")
+OPTION = lazy_pattern(r"(?<!\S)--?(?P<name>[A-Za-z][\w-]*)\s+(?P<value>" + QUOTED + r"|(?P<bare>[^\s-]\S*))")
 """`--token value`."""
 
-SEMICOLONS = re.compile(
+SEMICOLONS = lazy_pattern(
     r"(?i)(?:^|(?<=[;\"'\s]))(?P<name>[A-Za-z][A-Za-z ]{1,30})=(?P<bare>[^;\"'\n]{1,400}|\"[^\"]*\"|'[^']*')(?=;)"
 )
 """One setting of `Server=…;Password=two words;`."""
 
-CONNECTION = re.compile(
+CONNECTION = lazy_pattern(
     r"(?i)(?<![\w.])(?:host|hostaddr|server|data source|dbname|database|initial catalog|uid|user(?: ?id)?|accountname|endpoint)\s*="
 )
 """Where settings of a connection stand, whatever is given for a password is one."""
 
-URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@?#\"'<>]*):(?P<rest>\S+)")
-AUTHORITY = re.compile(
+URL = lazy_pattern(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^\s/:@?#\"'<>]*):(?P<rest>\S+)")
+AUTHORITY = lazy_pattern(
     r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w.%{}$<>*-]+)(?P<port>:\d+)?(?:,[\w.:-]+)*(?=[/?#\s\"'`<>)\]},;.]|\\|$)"
 )
-DRIVER = re.compile(r"(?<![\w/:])[\w.-]{1,200}:(?P<secret>\S{1,400})@(?:tcp|unix|tcp6)\(")
-SCHEME = re.compile(r"[Bb]earer|BEARER|[Bb]asic|[Tt]oken|[Aa]pi[Kk]ey|[Dd]igest|[Nn]egotiate")
-SLASH = re.compile(r"jdbc:oracle:[\w:]*?:?[\w$#]+/(?P<secret>[^\s@/]+)@|(?<!\S)[\w.-]+/(?P<plus>[^\s@/]+)@//")
+DRIVER = lazy_pattern(r"(?<![\w/:])[\w.-]{1,200}:(?P<secret>\S{1,400})@(?:tcp|unix|tcp6)\(")
+SCHEME = lazy_pattern(r"[Bb]earer|BEARER|[Bb]asic|[Tt]oken|[Aa]pi[Kk]ey|[Dd]igest|[Nn]egotiate")
+SLASH = lazy_pattern(r"jdbc:oracle:[\w:]*?:?[\w$#]+/(?P<secret>[^\s@/]+)@|(?<!\S)[\w.-]+/(?P<plus>[^\s@/]+)@//")
 """Oracle's `user/password@host`."""
 
-ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w:.-]*)>(?P<secret>[^<>\n]{1,400})</")
-HEADER = re.compile(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiate)\s+(?P<secret>[\w~+/.=:-]{8,})")
+ELEMENT = lazy_pattern(r"<(?P<name>[A-Za-z][\w:.-]*)>(?P<secret>[^<>\n]{1,400})</")
+HEADER = lazy_pattern(r"(?i)\b(?P<scheme>bearer|basic|apikey|token|digest|negotiate)\s+(?P<secret>[\w~+/.=:-]{8,})")
 
-OPERATOR = re.compile(
+OPERATOR = lazy_pattern(
     r"(?=[\s=:,→-])(?:\s*(?:=>|:=|->|→|=|:)\s*"
     r"|\s+[-–—]\s+"
     r"|,?\s+(?:is|are|was|were|be|reads|equals|remains|stays|becomes|est|vaut|sont|était|reste|devient|sera|serait|c['’]est|lautet|lauten|ist|sind|war|heißt"
@@ -81,14 +82,14 @@ OPERATOR = re.compile(
     r"|\s+(?:(?:se|fue|ha sido|está)\s+)?(?:cambi(?:ó|ada?|ado)|puesta?|restablecida?)\s+(?:a|por|en):?\s+|\s+(?:a|por)\s+(?=\S*\d))",
     re.IGNORECASE,
 )
-LINK = re.compile(
+LINK = lazy_pattern(
     r"(?i)\s*(?:\([^)]{0,40}\))?|\s+(?:for|of|to|on|at|in|used by|from|fürs?|beim|vom|von|zum|zur|der|des|am|im|pour|de|du|des|d['’]|à|au|para"
     r"|del|de la|da|do|van|voor)\b.{0,80}"
 )
 """What stands between `password` and `is`, when it is said whose."""
 
-WORDS = re.compile(QUOTED + "|" + BARE)
-SENTENCE_END = re.compile(r"[.!?]\s+(?=[A-ZÄÖÜÉÀ¿¡\"])|\n")
+WORDS = lazy_pattern(QUOTED + "|" + BARE)
+SENTENCE_END = lazy_pattern(r"[.!?]\s+(?=[A-ZÄÖÜÉÀ¿¡\"])|\n")
 SHORTEST_STRONG = 8
 """Characters, as in `is_random`."""
 
@@ -104,16 +105,16 @@ MANY_CUES = 300
 SHORT_REACH = 20
 """Characters within which `is` or `:` stands in most sentences."""
 
-LONG_VALUE = re.compile(r"\S{1000,}+")
+LONG_VALUE = lazy_pattern(r"\S{1000,}+")
 """A word in which no further assignments are looked for: each would be read to its end again."""
 
-SECRET_BEFORE_CUE = re.compile(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
-PHRASE = re.compile(r"[^.,;:!?()\"'\n]{1,400}")
-ADJACENT = re.compile(r"\s*[:(\"'`]?\s*(?P<bare>[A-Za-z0-9]\S{15,})")
-USER_PASSWORD_PAIR = re.compile(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
+SECRET_BEFORE_CUE = lazy_pattern(r"(?P<bare>\S+)\s+(?:is|ist|est|es|=|was)\s+(?:[\w'’]+\s+){0,4}$")
+PHRASE = lazy_pattern(r"[^.,;:!?()\"'\n]{1,400}")
+ADJACENT = lazy_pattern(r"\s*[:(\"'`]?\s*(?P<bare>[A-Za-z0-9]\S{15,})")
+USER_PASSWORD_PAIR = lazy_pattern(r"[A-Za-z][\w.@-]{0,30}[/:](?P<secret>[^\s/:]{8,})")
 """`user/password` or `user:password`."""
 
-COPULA = re.compile(r"\s(?:is|ist|est|es|=|was)\s")
+COPULA = lazy_pattern(r"\s(?:is|ist|est|es|=|was)\s")
 QUOTES = ('"', "'", "`")
 OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
+
+from hermes_memory_store.safe_text import lazy_pattern
 
 
 class SecretKind(Enum):
@@ -47,7 +48,7 @@ TAILS = frozenset(
 )
 """What may follow the word that says what a name stands for."""
 
-WORD = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|\d+")
+WORD = lazy_pattern(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|\d+")
 
 
 def find_secret_kind(name: str) -> SecretKind | None:
@@ -96,11 +97,11 @@ CUE_WORDS = (
     + ")(?![^\\W_])(?! ids?\\b| names?\\b)"
 )
 
-CUE = re.compile("(?i)(?<![^\\W_])(?<![:/])" + CUE_WORDS)
+CUE = lazy_pattern("(?i)(?<![^\\W_])(?<![:/])" + CUE_WORDS)
 """A word of prose that announces a secret."""
 
 COMPOUND_HINTS = ("passw", "kennw", "schlüssel")
-COMPOUND_CUE = re.compile("(?i)(?:(?<![^\\W_])(?<![:/])|(?<=[a-zäöüß])(?=passw|kennw|schl))" + CUE_WORDS)
+COMPOUND_CUE = lazy_pattern("(?i)(?:(?<![^\\W_])(?<![:/])|(?<=[a-zäöüß])(?=passw|kennw|schl))" + CUE_WORDS)
 """The same for a text with one of these hints: there may be a German compound."""
 
 HINTS = (

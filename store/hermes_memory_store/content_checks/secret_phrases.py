@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from hermes_memory_store.content_checks.secret_names import PASSWORD_CUE, has_hint
 from hermes_memory_store.content_checks.secret_values import CHOSEN, UNLIKE_WORD, is_likely_password, is_random_value
 from hermes_memory_store.content_checks.spans import TextSpan
+from hermes_memory_store.safe_text import lazy_pattern
 
 MARKS = "\"'`«»„“”‘’().,;:!?"
 """What stands around a word."""
@@ -51,7 +52,7 @@ DETERMINED = rf"{ARTICLES}{{0,2}}(?:[^\W\d_]+[\s-]){{0,2}}"
 """What may stand between an article and the word."""
 
 PHRASES = tuple(
-    re.compile(rf"(?i){pattern}")
+    lazy_pattern(rf"(?i){pattern}")
     for pattern in (
         # use X as the password; X is the password: what stands before the word
         rf"(?<!\S){VALUE}{CLOSE}\s+(?:as|comme|als|como|is|ist|est|es|was|war|était|era)\s+{DETERMINED}{PASSWORD_CUE}",
@@ -76,7 +77,7 @@ PHRASES = tuple(
 )
 """Each with a group `secret`."""
 
-LOOSE_PHRASE = re.compile(rf"(?i)\b{LOGIN}\b[^!?\n]{{0,80}}?\b{WITH}\s+{ARTICLES}?{VALUE}")
+LOOSE_PHRASE = lazy_pattern(rf"(?i)\b{LOGIN}\b[^!?\n]{{0,80}}?\b{WITH}\s+{ARTICLES}?{VALUE}")
 """log in as root with X: without a second word beside it, X must look less like the name of a product or a year."""
 
 PLACES = (
@@ -85,7 +86,7 @@ PLACES = (
 )
 """What a code opens."""
 
-CODE = re.compile(
+CODE = lazy_pattern(
     r"(?i)(?<![^\W_])(?:pin(?:[- ]?(?:codes?|numbers?|nummer))?|(?:access|door|gate|entry|security|unlock|alarm|pass|safe|locker)[- ]?codes?"
     r"|combination|code (?:pin|d['’](?:accès|entrée)|de (?:la porte|l['’]alarme|déverrouillage|sécurité))|digicode|(?:tür|zugangs|alarm|sicherheits|tresor|entsperr)-?code"
     r"|(?:código|clave) (?:pin|de (?:acceso|entrada|seguridad|desbloqueo))"
@@ -98,12 +99,12 @@ CODE = re.compile(
 )
 """A code of digits: `the PIN of the alarm is 4711`."""
 
-OPENED = re.compile(
+OPENED = lazy_pattern(
     rf"(?i)\b{PLACES}\s+(?:opens?|unlocks?|öffnet|geht auf|s['’]ouvre|se abre)\s+(?:with|by|mit|avec|con)\s+(?:(?:the )?code )?(?P<secret>\d{{4,10}})(?![\w.,]\d|\w)"
 )
 """A code of digits that opens a door."""
 
-SPELLED = re.compile(
+SPELLED = lazy_pattern(
     r"(?i)(?<![^\W_])"
     + PASSWORD_CUE
     + r"(?![^\W_])[^.,;!?\n]{0,60}?\s(?:is|est|ist|lautet|es|was|war)\s+(?P<secret>[^\W\d_]{4,30}),?\s+(?:\(|-\s)?(?:"
@@ -131,10 +132,10 @@ SPELLING_HINTS = ("lower", "upper", "capital", " klein", " gro", "minusc", "maju
 SHORTEST = 6
 """Characters of the shortest password that only a phrase gives away."""
 
-PRODUCT = re.compile(r"[A-Za-z]+-?(?:\d{1,3}|(?:19|20)\d\d)")
-BREAK = re.compile(r"[\s/|:=]+")
-DIGIT = re.compile(r"\d")
-DIGITS = re.compile(r"\d{3}|\d\d[- ]\d\d")
+PRODUCT = lazy_pattern(r"[A-Za-z]+-?(?:\d{1,3}|(?:19|20)\d\d)")
+BREAK = lazy_pattern(r"[\s/|:=]+")
+DIGIT = lazy_pattern(r"\d")
+DIGITS = lazy_pattern(r"\d{3}|\d\d[- ]\d\d")
 
 
 def find_phrase_secrets(text: str) -> Iterator[TextSpan]:

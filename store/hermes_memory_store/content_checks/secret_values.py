@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+from hermes_memory_store.safe_text import lazy_pattern
 
-REFERENCE = re.compile(
+UUID = lazy_pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+REFERENCE = lazy_pattern(
     r"ref\+.*|!(?:Ref|GetAtt|Sub|vault|secret|ENV|env_var)\b.*|%[-+\d.]*[sdrqvif]|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*\b.*|\$[a-z_]+|%[A-Za-z_]\w*%|%\(.*|\{[^}]*\}\S*|\{\{.*|<[^>]*>\S*|\[.*|‹.*|#\{.*|@[a-z_.]+"
     r"|(?:env|vault|file|ssm|sops|arn|secretsmanager|gcpsm|kv|ref|op|https?|data|sha\d+|md5|ssh-\w+|urn|s3|gs):.*"
     r"|aws:secretsmanager.*|.*\d{12}:secret:.*|\d+\$m=.*|%20.*|[\w.-]*(?:\.[A-Za-z]\w*){2,}|v?\d+\.\d+\.\d+\S*"
@@ -22,10 +24,10 @@ PLACEHOLDER_WORDS = (
     "mysql default empty unset disabled enabled changeme foo bar baz abc client service id from real actual goes x"
 ).split()
 
-PLACEHOLDER = re.compile(rf"(?i)(?:[-_.]|\d|{'|'.join(sorted(PLACEHOLDER_WORDS, key=len, reverse=True))})++")
+PLACEHOLDER = lazy_pattern(rf"(?i)(?:[-_.]|\d|{'|'.join(sorted(PLACEHOLDER_WORDS, key=len, reverse=True))})++")
 """Stands where a value would: `your-key-here`, `changeme`, `xxx`. Possessive, so that no value takes long to refuse."""
 
-TRADE = re.compile(
+TRADE = lazy_pattern(
     r"(?i)(?:[-_/+.,:;()=&|]|argon2(?:id|i|d)?|bcrypt|scrypt|yescrypt|pbkdf2|hkdf|sha-?[0-9]{1,3}|md5|blake[23][bs]?|hmac|aes-?\d*|gcm"
     r"|cbc|siv|rsa-?\d*|ecdsa|[ehpr]s\d{3}|ed(?:25519|448|dsa)|x25519|curve25519|x?chacha20|poly1305|p-?(?:256|384|521)|oauth"
     r"(?:2|1)?(?:\.\d)?|oidc|jwt|jwe|jws|jwks?|saml2?|pkce|pkcs\d+|x\.?509|x5c|tls\d?|ssl\d?|mtls|totp|hotp|fido2?|u2f|webauthn"
@@ -36,19 +38,21 @@ TRADE = re.compile(
 )
 """Words of the trade and measures: `argon2id`, `RS256`, `30d`, `AES-256-GCM`."""
 
-PLACE = re.compile(
+PLACE = lazy_pattern(
     r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~-]*)*|[A-Za-z]:\\.*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?"
     r"|\d{4}-\d\d-\d\d(?:[T_].*)?|\d{1,2}[.:/]\d{1,2}(?:[.:/]\d{2,4})?|\d+(?:\.\d+){3}(?::\d+)?|[\w.-]+:\d{2,5}"
     r"|\S+\.(?:ya?ml|json|toml|env|txt|pem|key|pub|crt|py|ts|js|go|rs|md|enc|gpg|age|ini|cfg|conf|sh|kdbx|p12|pfx|jks|xml|html|png)"
 )
 """A path, an address, a file, a date, a port."""
 
-PART = re.compile(r"[A-Z]?[a-z]*|[A-Z]+|(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,5})++\d{0,3}|\d{1,8}|v\d+|[a-z]{1,4}\d{1,3}[a-z]?")
+PART = lazy_pattern(
+    r"[A-Z]?[a-z]*|[A-Z]+|(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,5})++\d{0,3}|\d{1,8}|v\d+|[a-z]{1,4}\d{1,3}[a-z]?"
+)
 """One part of a name that a person chose."""
 
-SIGNS = re.compile(r"[!@#$%^&*~€£§?+=]")
+SIGNS = lazy_pattern(r"[!@#$%^&*~€£§?+=]")
 KINDS = tuple(
-    map(re.compile, ("[a-z\u00df-\u00f6\u00f8-\u00ff]", "[A-Z\u00c0-\u00d6\u00d8-\u00de]", r"\d", r"[^\w\s.‹›-]"))
+    map(lazy_pattern, ("[a-z\u00df-\u00f6\u00f8-\u00ff]", "[A-Z\u00c0-\u00d6\u00d8-\u00de]", r"\d", r"[^\w\s.‹›-]"))
 )
 
 
@@ -124,16 +128,16 @@ def is_password(value: str) -> bool:
     return bool(re.search(r"[^\W\d_]", value)) and bool(re.search(r"\d", value) or SIGNS.search(inner))
 
 
-TICKET = re.compile(
+TICKET = lazy_pattern(
     r"[#.][a-z][\w-]*|[A-Z]{2,8}-\d{1,6}|[A-Z]{1,5}\d{1,5}|v?\d[\d.,:]*[a-z%]{0,3}|\d{4}[-/]\d\d.*|[a-z][a-z0-9]*(?:-[a-z0-9]+){2,}"
 )
 """A ticket, an error code, a measure, a date or a host name: letters and digits, and no password."""
 
 
-CHOSEN = re.compile(r"[A-Z!@#$%^&*~€£§?+=]|(?:\d\D*){3}")
+CHOSEN = lazy_pattern(r"[A-Z!@#$%^&*~€£§?+=]|(?:\d\D*){3}")
 """A capital, a sign, or three digits."""
 
-CODE_WORD = re.compile(UNLIKE_WORD + r"|^[\w-]+\.\w+$")
+CODE_WORD = lazy_pattern(UNLIKE_WORD + r"|^[\w-]+\.\w+$")
 """Of code, an address or a file."""
 
 

@@ -27,25 +27,25 @@ from hermes_memory_store.content_checks.secret_phrases import (
 from hermes_memory_store.content_checks.secret_values import is_chosen_name
 from hermes_memory_store.content_checks.service_rules import find_service_secrets
 from hermes_memory_store.content_checks.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
-from hermes_memory_store.safe_text import load_pattern
+from hermes_memory_store.safe_text import lazy_pattern, load_pattern
 
 LONG = 15
 """Characters of the shortest word that holds a token of a known form."""
 
-DIGIT = re.compile(r"\d")
+DIGIT = lazy_pattern(r"\d")
 
-SEALED = re.compile(r"ENC\[[^\]\n]*\]|\b(?:SHA256:|sha\d{3}[:/-])[A-Za-z0-9+/]{40,}={0,2}")
+SEALED = lazy_pattern(r"ENC\[[^\]\n]*\]|\b(?:SHA256:|sha\d{3}[:/-])[A-Za-z0-9+/]{40,}={0,2}")
 """What sops or eyaml has encrypted, and a named digest, is no secret."""
 
 SEAL_HINTS = ("ENC[", "SHA256:", "sha256", "sha384", "sha512")
 
-TOKEN = re.compile(r"[\w+/=.~|:-]{14,}")
+TOKEN = lazy_pattern(r"[\w+/=.~|:-]{14,}")
 """What may hold a token: no other sign is in one."""
 
-LETTERS = re.compile(r"_[A-Za-z]{34}(?!\w)")
+LETTERS = lazy_pattern(r"_[A-Za-z]{34}(?!\w)")
 """The end of a token of Hugging Face: letters alone, which may look like words."""
 
-SHOWN = re.compile(r"(?i)x{6}|\*{4}|\.{3}|…|your[-_]|([a-z0-9])\1{9}")
+SHOWN = lazy_pattern(r"(?i)x{6}|\*{4}|\.{3}|…|your[-_]|([a-z0-9])\1{9}")
 """Part of a token that only shows a form. Ten times the same is no chance, and in a private key no padding."""
 
 

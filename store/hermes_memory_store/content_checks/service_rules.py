@@ -21,13 +21,14 @@ from typing import Any
 from hermes_memory_store.content_checks.required_words import WordIndex
 from hermes_memory_store.content_checks.secret_values import PLACEHOLDER, REFERENCE, is_chosen_name
 from hermes_memory_store.content_checks.spans import TextSpan
+from hermes_memory_store.safe_text import lazy_pattern
 
 log = logging.getLogger(__name__)
 
 RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
 
 
-REPEATED = re.compile(r"(.)\1{5,}")
+REPEATED = lazy_pattern(r"(.)\1{5,}")
 RANDOM_BITS = 3.5
 """Bits per character of a token in which one character is repeated; what only shows a form has fewer."""
 

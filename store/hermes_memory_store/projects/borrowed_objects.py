@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hermes_memory_store.places.bounded_files import read_bounded
 from hermes_memory_store.places.git_files import COMMIT
+
+if TYPE_CHECKING:
+    import subprocess
 
 MAX_OUTPUT = 64 << 20
 """Bytes of output that are read of one command; what is longer counts as no answer."""
@@ -52,6 +54,8 @@ class BorrowedObjects:
             seconds = min(seconds, self._deadline - time.monotonic())
         if seconds <= 0:
             raise GitFailed("no time is left")
+        import subprocess  # here, not above: most commands ask Git nothing
+
         try:
             process = subprocess.Popen(
                 ["git", *ALWAYS, *words],
@@ -129,6 +133,8 @@ def borrow_objects(common: str, *, sha256: bool, deadline: float | None = None) 
     objects = os.path.join(common, "objects")
     if not os.path.isdir(objects):
         raise GitFailed("there are no objects")
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="hermes-memory-git-") as folder:
         bare = Path(folder)
         for name in ("refs", "objects"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, FactSearchResult
-from hermes_memory_store.recall.candidates import MOST_OF_EACH
-from hermes_memory_store.recall.given import WORDS_ONLY, Nearest
-from hermes_memory_store.recall.recall import Recall
-from hermes_memory_store.search.search import Search
+
+if TYPE_CHECKING:
+    from hermes_memory_store.recall.given import Nearest
+    from hermes_memory_store.recall.recall import Recall
+    from hermes_memory_store.search.search import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,8 @@ class RankedListing:
     total: int
     """How many match; a lower bound where `more` is true."""
     more: bool = False
-    ranked_by: str = WORDS_ONLY
+    ranked_by: str = ""
+    """Empty where nothing did."""
     note: str | None = None
     """That an index is damaged."""
 
@@ -44,11 +48,15 @@ def list_ranked_facts(
     :param limit: 1 to 1,000 facts
     :raises StoreError: as `Search.find`
     """
+    # Here, not above: a list in another order ranks nothing.
+    from hermes_memory_store.recall.candidates import MOST_OF_EACH
+    from hermes_memory_store.recall.given import WORDS_ONLY
+
     found = by_words
     if found is None:
         found = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
     if not search.has_words(line):
-        return RankedListing(found.facts, found.total, found.more)
+        return RankedListing(found.facts, found.total, found.more, WORDS_ONLY)
     ranked = recall.rank(
         [theme, *also],
         line,

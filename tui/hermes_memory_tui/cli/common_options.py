@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -203,6 +202,8 @@ def is_at_terminal() -> bool:
 @contextmanager
 def temporary_store() -> Iterator[Store]:
     """Open an empty temporary store, for a dry run where no store exists yet."""
+    import tempfile
+
     with (
         tempfile.TemporaryDirectory(prefix="hermes-memory-") as folder,
         Store.open(Path(folder) / "memory.db") as store,

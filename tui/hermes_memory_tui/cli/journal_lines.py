@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.model import Actor, Change, Fact, Origin
 from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
@@ -18,6 +17,9 @@ from hermes_memory_tui.cli.table_output import ORIGIN_FIELDS, Listing
 from hermes_memory_tui.cli.terminal_output import print_hanging
 from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
 from hermes_memory_tui.text.origin_text import format_branch_merge
+
+if TYPE_CHECKING:
+    from hermes_memory_store.history.change_folds import ChangeFold
 
 DERIVED_COLUMNS = frozenset(
     {"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"}
@@ -76,6 +78,7 @@ class JournalPrinter:
 
     def fold_document(self, fold: ChangeFold) -> dict[str, Any]:
         """Return a change with the keys of the JSON contract, all of its themes, and whether it is this person's."""
+        from hermes_memory_store.history.change_folds import ChangeFolds
         from hermes_memory_store.history.undo_choice import UndoChoice
 
         said = fold_json(fold, format_fold_verb(fold), self.fold_subject(fold))

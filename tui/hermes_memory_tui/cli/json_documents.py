@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.history.change_folds import ChangeFold
 from hermes_memory_store.model import (
     Change,
     Fact,
@@ -26,6 +25,9 @@ from hermes_memory_store.model import (
     Tier,
 )
 from hermes_memory_store.rows.origin_rows import to_origin_words
+
+if TYPE_CHECKING:
+    from hermes_memory_store.history.change_folds import ChangeFold
 
 
 def print_document(content: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,6 +92,8 @@ def line_width() -> int | None:
     """Return the columns of the terminal, or None for a file or a pipe, whose lines must not be wrapped."""
     if not sys.stdout.isatty():
         return None
+    import shutil  # here, not above: into a pipe no line is folded
+
     return max(NARROWEST, shutil.get_terminal_size().columns)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
-from hermes_memory_store.history.change_folds import ChangeFold, FoldPart
 from hermes_memory_store.model import IMPORT, Tier
 from hermes_memory_store.safe_text import to_printable
+
+if TYPE_CHECKING:
+    from hermes_memory_store.history.change_folds import ChangeFold, FoldPart
 
 DONE = {
     "archive": "archived",

@@ -19,7 +19,6 @@ from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.journal_lines import CHANGES, FACTS, JournalPrinter, fact_row, format_actor, print_changes
 from hermes_memory_tui.cli.json_documents import change_json, fact_json, print_document
-from hermes_memory_tui.cli.memory.ranked_search import search_facts
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.table_output import (
     add_list_options,
@@ -63,6 +62,8 @@ def search_command(
 
     by: takes a session, a client or "person", from: a way in (tool, import, screen …), in: a project, branch: a branch.
     """
+    from hermes_memory_tui.cli.memory.ranked_search import search_facts
+
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
@@ -115,6 +116,8 @@ def facts_command(
                 raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
             if after is not None:
                 raise click.UsageError("words are ranked by relevance, at most 1,000 facts; leave --after out", ctx)
+            from hermes_memory_tui.cli.memory.ranked_search import search_facts  # here, not above: it imports recall
+
             found = search_facts(store, theme, line, scope=scope, limit=limit, also=also)
         else:
             wanted = replace(query.filter, also=also)
@@ -122,7 +125,7 @@ def facts_command(
                 wanted = replace(wanted, scopes=frozenset({scope}))
             order, begin = Sort(sort), None if after is None else find_cursor(store, Sort(sort), after)
             page = store.facts.page(wanted, sort=order, descending=not ascending, after=begin, limit=limit)
-            found = RankedListing(page.facts, page.total, page.more, ranked_by="")
+            found = RankedListing(page.facts, page.total, page.more)
             follows = (
                 page.next is not None
                 and store.facts.page(wanted, sort=order, descending=not ascending, after=page.next, limit=1).facts
