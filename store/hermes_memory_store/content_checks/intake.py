@@ -11,7 +11,6 @@ what happens to what the rules find:
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -37,8 +36,6 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Notation, Rule, Suspicion, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies, ThemePolicy
-
-log = logging.getLogger(__name__)
 
 AdmittedText = NewType("AdmittedText", str)
 """A name that may be listed: a scope's label, a session's or a client's name."""
@@ -405,7 +402,11 @@ class Intake:
                 try:
                     self.vault.take_back(one)
                 except Exception:
-                    log.exception("the secret %r of theme %s is kept although its fact is not", one.name, one.theme)
+                    import logging
+
+                    logging.getLogger(__name__).exception(
+                        "the secret %r of theme %s is kept although its fact is not", one.name, one.theme
+                    )
 
     def _find_suspicion(
         self, submission: Submission, policy: ThemePolicy, writer: Writer, *, plain: bool = False

@@ -8,7 +8,6 @@ read costs these rules alone: it is logged once as an error, and our own rules g
 from __future__ import annotations
 
 import json
-import logging
 import math
 import re
 from collections import Counter
@@ -22,8 +21,6 @@ from hermes_memory_store.content_checks.required_words import WordIndex
 from hermes_memory_store.content_checks.secret_values import PLACEHOLDER, REFERENCE, is_chosen_name
 from hermes_memory_store.content_checks.spans import TextSpan
 from hermes_memory_store.safe_text import lazy_pattern
-
-log = logging.getLogger(__name__)
 
 RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
 
@@ -84,7 +81,7 @@ def load_service_rules() -> tuple[WordIndex, dict[str, list[ServiceRule]]]:
             for keyword in rule.keywords:
                 rules.setdefault(keyword, []).append(rule)
     except RuleFileError as error:
-        log.error("%s; secrets are looked for without these rules, install the package again", error)
+        log_rule_error("%s; secrets are looked for without these rules, install the package again", error)
     return WordIndex(rules), rules
 
 
@@ -94,8 +91,15 @@ def compile_service_rule(rule: ServiceRule) -> re.Pattern[str] | None:
     try:
         return re.compile(rule.pattern)
     except re.error as error:
-        log.error("the rule %s of %s does not parse: %s; the others go on", rule.name, RULE_FILE, error)
+        log_rule_error("the rule %s of %s does not parse: %s; the others go on", rule.name, RULE_FILE, error)
         return None
+
+
+def log_rule_error(message: str, *values: object) -> None:
+    """Log an error of the rules. Here the logger is imported, which most texts need as little as the rules."""
+    import logging
+
+    logging.getLogger(__name__).error(message, *values)
 
 
 def find_service_secrets(text: str) -> Iterator[TextSpan]:

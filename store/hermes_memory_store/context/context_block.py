@@ -7,7 +7,7 @@ out, so that the agent knows that a search is worthwhile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.content_checks.intake import to_given_name
@@ -89,6 +89,7 @@ class ContextBlocks:
         sealed: bool = False,
         situation: Situation | None = None,
         is_spec_known: bool = False,
+        count: Callable[[str], int] = count_tokens,
     ) -> ContextBlock:
         """Return the context block for an agent of this theme, and record it: facts, tokens and session.
 
@@ -99,12 +100,13 @@ class ContextBlocks:
         :param sealed: it reads no theme but its own
         :param situation: where it starts; unless given, where the present call comes from (`Store.attribute`)
         :param is_spec_known: whether its reader was given the rules of the notation already
+        :param count: what counts the tokens of a text
         """
         theme = self._names.find_theme_name(theme)
         policy, theme_id = self._policies.for_theme(theme), self._names.theme_or_none(theme)
         gauge = self._tiers.gauge_by_key(theme, theme_id, policy)
         situation = situation or self.present_situation(session)
-        choice = self.choose(theme, situation, policy.injection_tokens, personal=personal, sealed=sealed)
+        choice = self.choose(theme, situation, policy.injection_tokens, personal=personal, sealed=sealed, count=count)
         chosen = self.load_facts(choice.given)
         scopes = self._open_scopes(theme_id)
         marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
@@ -114,12 +116,12 @@ class ContextBlocks:
         ]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
         spec = SPEC_REFERENCE if is_spec_known else SPEC
-        head = [spec, gauge_line, ""]
-        text = format_block(head, lines, len(choice.left_out), choice.held, scopes)
+        head, active = [spec, gauge_line, ""], format_scope_labels(scopes, count)
+        text = format_block(head, lines, len(choice.left_out), choice.held, active)
         while lines and len(text.encode()) > MOST_GIVEN_BYTES:
             lines.pop()
             choice.leave_out(chosen.pop().id)
-            text = format_block(head, lines, len(choice.left_out), choice.held, scopes)
+            text = format_block(head, lines, len(choice.left_out), choice.held, active)
         if record:
             self._reads.note(
                 "status",
@@ -129,7 +131,7 @@ class ContextBlocks:
                 tokens=choice.tokens,
                 reasons=self.explain(choice),
             )
-        tokens = sum(map(count_block_part, text.split("\n\n")))
+        tokens = sum(count_block_part(part, count) for part in text.split("\n\n"))
         return ContextBlock(
             text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held
         )
@@ -151,6 +153,7 @@ class ContextBlocks:
         sealed: bool = False,
         count_line: int = 0,
         is_allowed: Callable[[str | None], bool] | None = None,
+        count: Callable[[str], int] = count_tokens,
     ) -> StartChoice:
         """Choose what a session of this theme is given within `room` tokens: see `choose_start_facts`."""
         theme = self._names.find_theme_name(theme)
@@ -166,7 +169,7 @@ class ContextBlocks:
             personal=personal,
             sealed=sealed,
             count_line=count_line,
-            count=count_fenced_line,
+            count=partial(count_fenced_line, count=count),
             is_allowed=is_allowed,
         )
 
@@ -206,15 +209,15 @@ class ContextBlocks:
 
 
 @lru_cache(maxsize=1 << 14)
-def count_fenced_line(line: str) -> int:
+def count_fenced_line(line: str, count: Callable[[str], int] = count_tokens) -> int:
     """Return what a line costs in its fence."""
-    return count_tokens(f"\n{MARK}{line}")
+    return count(f"\n{MARK}{line}")
 
 
 @lru_cache(maxsize=256)
-def count_block_part(part: str) -> int:
+def count_block_part(part: str, count: Callable[[str], int]) -> int:
     """Return what a part of a context block costs; the notation's rules and a theme's facts stay the same for long."""
-    return count_tokens(f"{part}\n\n")
+    return count(f"{part}\n\n")
 
 
 @cache
@@ -229,7 +232,7 @@ def count_left_out_tokens() -> int:
     return count_fenced_line(format_left_out(9_999))
 
 
-def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: list[str]) -> str:
+def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: str) -> str:
     """Format the text of a context block."""
     lines = head + (facts or ["(no active facts)"])
     if left_out:
@@ -237,16 +240,16 @@ def format_block(head: list[str], facts: list[str], left_out: int, held: int, sc
     if held:
         lines.append(f"(+{held} of unmerged branches held back: memory_search branch:NAME)")
     if scopes:
-        lines += ["", f"active scopes: {format_scope_labels(scopes)}"]
+        lines += ["", f"active scopes: {scopes}"]
     return "\n".join(lines)
 
 
-def format_scope_labels(scopes: list[str]) -> str:
+def format_scope_labels(scopes: list[str], count: Callable[[str], int]) -> str:
     """Format scope labels within `SCOPE_TOKENS`, with a count of those left out."""
     shown: list[str] = []
     spent = 0
     for label in scopes:
-        spent += count_tokens(label) + LINE_TOKENS
+        spent += count(label) + LINE_TOKENS
         if spent > SCOPE_TOKENS and shown:
             return f"{', '.join(shown)} (+{len(scopes) - len(shown)} more)"
         shown.append(label)

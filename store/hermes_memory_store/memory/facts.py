@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import logging
 import sqlite3
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -76,8 +75,6 @@ from hermes_memory_themes import Policies, ThemeName, ThemePolicy
 
 if TYPE_CHECKING:
     from hermes_memory_store.memory.bulk_writer import BulkResult, Line
-
-log = logging.getLogger(__name__)
 
 Columns = Callable[[Mutation, FactRow], dict[str, Any] | None]
 """The columns a change sets on a fact; None: it stays as it is."""
@@ -200,7 +197,11 @@ class Facts:
             try:  # after the commit, so that no other writer waits for this search
                 near = self._find_near(written[0].row)
             except (errors.StoreError, *SQLITE_FAILURES):
-                log.exception("the fact is written; what is close to it could not be looked for")
+                import logging
+
+                logging.getLogger(__name__).exception(
+                    "the fact is written; what is close to it could not be looked for"
+                )
         return WriteResult(
             fact=facts[0],
             created=any(one.created for one in written),

@@ -15,8 +15,6 @@ from hermes_memory_store import uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.language.stop_words import STOP_FORMS
-from hermes_memory_store.language.tokenizer import split_runs
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid, format_notation
 from hermes_memory_store.places.place_queries import PROJECT_OF_THEME
 from hermes_memory_store.projects.place_themes import PlaceThemes
@@ -250,5 +248,9 @@ def decide_by_words(rows: Sequence[FactRow], decided: Decided) -> None:
 
 def fact_words(row: FactRow) -> Iterable[str]:
     """Return the words of a fact that may tell its project, each once."""
+    # Here, not above: these take milliseconds to import, which only a split should cost.
+    from hermes_memory_store.language.stop_words import STOP_FORMS
+    from hermes_memory_store.language.tokenizer import split_runs
+
     words = set(split_runs(f"{row.target} {row.content}")) - STOP_FORMS
     return {word for word in words if len(word) >= MIN_WORD and not word.isdigit()}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.notation.token_count import EXACT, find_counter
 from tests.tui.commands.conftest import COMMAND, Tell
 
 RESIDENT_KIB = 45 * 1024
@@ -20,8 +19,12 @@ HEAVY = {"textual", "rich", "mcp", "sqlite_utils", "pydantic", "asyncio", "httpx
 FROM_THE_BRIDGE = {"", ".version", ".cli", ".cli.click_support", ".cli.bridge_options", ".cli.connect_commands"}
 """What the inspector's command line shares with the bridge's; it imports nothing else of it."""
 
-VOCABULARY_KIB = 40 * 1024
-"""What counting tokens exactly takes besides, where somebody installed it: a hundred thousand pieces of words."""
+RANKING = {
+    "hermes_memory_store.recall.recall",
+    "hermes_memory_store.search.search",
+    "hermes_memory_store.search.ranking",
+}
+"""What a list in another order than that of relevance needs as little as `status` does."""
 
 SAYS_OF_HOSTS = {".connect", ".connect.hooks", ".connect.hooks.host_states", ".connect.hooks.installation_record"}
 """What `status` needs besides."""
@@ -52,6 +55,8 @@ def test_a_command_imports_nothing_heavy(tell: Tell, db: Path, command: str) -> 
     imported = {name.partition(".")[0] for name in modules}
     assert "hermes_memory_tui" in imported
     assert not imported & HEAVY
+    if command in ("status", "facts"):
+        assert not modules & {*RANKING, "tiktoken", "tempfile", "subprocess", "logging"}
     of_the_bridge = {name for name in modules if name.startswith("hermes_memory_bridge")}
     if command == "doctor":  # it looks at the hooks of connected hosts, too
         of_the_bridge = {name for name in of_the_bridge if not name.startswith("hermes_memory_bridge.connect")}
@@ -71,5 +76,4 @@ def test_status_costs_little_memory(tell: Tell, db: Path) -> None:
         tell("write", f"V[v.{number}]: size {number}", "--scope", "db")
 
     # How long it takes is measured by tests.benchmarks.process, beside the floor of the same machine.
-    vocabulary = VOCABULARY_KIB if find_counter().name == EXACT else 0
-    assert measure("--db", str(db), "status") <= RESIDENT_KIB + vocabulary
+    assert measure("--db", str(db), "status") <= RESIDENT_KIB

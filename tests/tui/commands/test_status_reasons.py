@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
+from hermes_memory_store.quick.fenced_text import MARK
 from tests.tui.commands.conftest import Ask, Tell
 
 
@@ -30,3 +32,17 @@ def test_what_is_given_depends_on_the_working_folder_and_says_why(
     assert "why" not in tell("status")
     monkeypatch.chdir(home)
     assert "mobile" in tell("status", "--why")["why"][0]["notation"]
+
+
+def test_tokens_are_estimated_unless_they_are_to_be_counted(tell: Tell) -> None:
+    content = "invoices are rounded half up to two decimals, and never before the tax is added"
+    for number in range(3):
+        tell("write", f"D[billing.part{number}]: {content}, part {number}")
+
+    estimate, count = tell("status", "--why"), tell("status", "--why", "--exact")
+
+    lines = [f"\n{MARK}D[billing.part{number}]: {content}, part {number}" for number in range(3)]
+    assert estimate.keys() == count.keys()
+    assert estimate["fact_tokens"] == sum(map(estimate_from_pieces, lines))
+    assert count["fact_tokens"] == sum(map(count_tokens, lines))
+    assert all(shown["fact_tokens"] == sum(one["tokens"] for one in shown["why"]) for shown in (estimate, count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ from hermes_memory_store.clock import format_iso_time, system_clock
 from hermes_memory_store.context.given_reasons import MOST_LEFT_OUT
 from hermes_memory_store.hosts.capture_switch import describe_capture
 from hermes_memory_store.model import Fact, ThemeSummary, Tier
+from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
 from hermes_memory_store.quick.start_choice import StartCandidate
 from hermes_memory_store.quick.start_situation import Situation, find_situation
 from hermes_memory_store.safe_text import to_printable
@@ -31,25 +33,26 @@ if TYPE_CHECKING:
 
 @add_examples(
     ("status", "the gauge, and what an agent that starts here is given"),
-    ("status --why", "and why, fact by fact"),
+    ("status --why --exact", "and why, fact by fact, with the tokens that an agent is charged"),
 )
 @click.command("status", short_help="Show the gauge and the context block.")
 @click.option("--why", is_flag=True, help="Say fact by fact why it is given or left out.")
+@click.option("--exact", is_flag=True, help="Count tokens as for an agent instead of estimating them.")
 @add_common_options
 @pass_settings
-def status_command(settings: CommandSettings, why: bool) -> None:
+def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
     """Show how full the memory is, and the context an agent receives now that starts in the working folder.
 
     Viewing it does not count as a read: only context blocks sent to agents are recorded.
     """
     from hermes_memory_bridge.connect.hooks.host_states import list_host_states
-    from hermes_memory_bridge.connect.host_entries import find_exposed_entries
 
+    count = count_tokens if exact else estimate_from_pieces
     with settings.store() as store:
         theme = settings.reading_theme(store)
         situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
-        told = store.injection.status(theme, record=False, situation=situation)
-        reasons = list_start_reasons(store, theme, situation) if why else []
+        told = store.injection.status(theme, record=False, situation=situation, count=count)
+        reasons = list_start_reasons(store, theme, situation, count) if why else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
         twins = store.projects.find_twins(project) if project else []
@@ -57,7 +60,11 @@ def status_command(settings: CommandSettings, why: bool) -> None:
         elsewhere = {} if told.facts or told.left_out else store.place_themes.count_elsewhere(theme)
         sessions = [] if settings.past is not None else store.sessions.list()
         hosts = [] if settings.past is not None else list_host_states(store, sessions)
-    exposed = find_exposed_entries() if sessions else []
+    exposed = []
+    if sessions:
+        from hermes_memory_bridge.connect.host_entries import find_exposed_entries
+
+        exposed = find_exposed_entries()
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
     if settings.as_json:
         print_document(
@@ -135,9 +142,11 @@ class StartReason(NamedTuple):
     is_given: bool
 
 
-def list_start_reasons(store: Store, theme: str, situation: Situation) -> list[StartReason]:
+def list_start_reasons(
+    store: Store, theme: str, situation: Situation, count: Callable[[str], int]
+) -> list[StartReason]:
     """Return the facts that are given, and then the best of those left out."""
-    choice = store.injection.choose(theme, situation, store.policies.for_theme(theme).injection_tokens)
+    choice = store.injection.choose(theme, situation, store.policies.for_theme(theme).injection_tokens, count=count)
     shown = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
     facts = {fact.id: fact for fact in store.injection.load_facts(shown)}
     return [
