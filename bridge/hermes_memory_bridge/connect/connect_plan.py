@@ -56,6 +56,11 @@ from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
 
+PERMISSION_NOTE = (
+    "agents may write, search and tick without asking each time{where}; purge, edit and optimize stay asked."
+    " `--no-allow` takes that back"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectAnswers:
@@ -199,7 +204,8 @@ def plan_connection(
     for permission in reversed(permissions):
         is_renewed &= place_of_hooks != permission.file or edits.read(permission.file) != permission.bare
         permission.put_back(edits, former, store)
-        notes += permission.notes
+        where = f" in {permission.folder}" if permission.folder else ""
+        notes += [PERMISSION_NOTE.format(where=where)] * bool(permission.added)
     if place_of_hooks is not None and (request.remove or is_renewed):
         wanted = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
         note_installation(edits, store, host.name, place_of_hooks, system_clock() if wanted else None)

@@ -53,25 +53,9 @@ FREE = ("allow", "approve", "auto")
 """What rules say of a tool that runs without a question; `auto` is Codex, which goes by what a tool says of itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostPermissions:
-    """Where a host notes that a tool runs without a question, and how a tool stands there."""
-
-    file: Callable[[HostEnvironment], Path]
-    parse: Callable[[Any, str], dict[str, str]]
-    """What a document says of each tool of ours, and as `*` of all others, for a folder."""
-    path: tuple[str, ...] = ()
-    """In a JSON file, the list that names tools, or the object with a member for each; "" is the folder it is for."""
-    name: Callable[[str], Any] = str
-    """How a tool stands there."""
-    is_listed: bool = True
-    unset: str = "ask"
-    """What holds of a tool without any rule."""
-
-    def find_rules(self, text: str, folder: str) -> dict[str, str]:
-        """Return what a text says of our tools. :raises ValueError: it cannot be parsed"""
-        bare, _ = without_marks(text)
-        return self.parse(find_jsonc_tree(bare).value if self.path else parse_toml(bare), folder)
+def to_table(value: Any) -> dict[str, Any]:
+    """Return a value that is a table; of any other an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def parse_rule_lists(document: Any, _: str) -> dict[str, str]:
@@ -116,18 +100,33 @@ def parse_opencode_rules(document: Any, _: str) -> dict[str, str]:
     return {name: str(said) for name, said in (general | own).items()}
 
 
-def to_table(value: Any) -> dict[str, Any]:
-    """Return a value that is a table; of any other an empty one."""
-    return value if isinstance(value, dict) else {}
+@dataclass(frozen=True, slots=True)
+class HostPermissions:
+    """Where a host notes that a tool runs without a question, and how a tool stands there."""
+
+    file: Callable[[HostEnvironment], Path]
+    parse: Callable[[Any, str], dict[str, str]] = parse_rule_lists
+    """What a document says of each tool of ours, and as `*` of all others, for a folder."""
+    path: tuple[str, ...] = ("permissions", "allow")
+    """In a JSON file, the list that names tools, or the object with a member for each; "" is the folder it is for. Empty in
+    a TOML file."""
+    name: Callable[[str], Any] = lambda tool: f"{SERVER}__{tool}"
+    """How a tool stands there."""
+    is_listed: bool = True
+    unset: str = "ask"
+    """What holds of a tool without any rule."""
+
+    def find_rules(self, text: str, folder: str) -> dict[str, str]:
+        """Return what a text says of our tools. :raises ValueError: it cannot be parsed"""
+        bare, _ = without_marks(text)
+        return self.parse(find_jsonc_tree(bare).value if self.path else parse_toml(bare), folder)
 
 
 PERMISSIONS = {
-    "claude-code": HostPermissions(
-        HOOKS["claude-code"].file, parse_rule_lists, ("permissions", "allow"), lambda tool: f"{SERVER}__{tool}"
-    ),
-    "codex": HostPermissions(HOSTS["codex"].file, parse_codex_modes, unset="auto"),
+    "claude-code": HostPermissions(HOOKS["claude-code"].file),
+    "codex": HostPermissions(HOSTS["codex"].file, parse_codex_modes, (), unset="auto"),
     "gemini": HostPermissions(
-        lambda p: HOSTS["gemini"].file(p).parent / "policies" / f"{NAME}.toml", parse_gemini_policy
+        lambda p: HOSTS["gemini"].file(p).parent / "policies" / f"{NAME}.toml", parse_gemini_policy, ()
     ),
     "copilot": HostPermissions(
         lambda p: HOSTS["copilot"].file(p).parent / "permissions-config.json",
@@ -135,16 +134,9 @@ PERMISSIONS = {
         ("locations", "", "tool_approvals"),
         lambda tool: {"kind": "mcp", "serverName": NAME, "toolName": tool},
     ),
-    "qwen": HostPermissions(
-        HOSTS["qwen"].file, parse_rule_lists, ("permissions", "allow"), lambda tool: f"{SERVER}__{tool}"
-    ),
+    "qwen": HostPermissions(HOSTS["qwen"].file),
     "opencode": HostPermissions(
-        HOSTS["opencode"].file,
-        parse_opencode_rules,
-        ("permission",),
-        lambda tool: f"{NAME}_{tool}",
-        is_listed=False,
-        unset="allow",
+        HOSTS["opencode"].file, parse_opencode_rules, ("permission",), lambda tool: f"{NAME}_{tool}", False, "allow"
     ),
 }
 """The hosts that have such a switch, by their names in `connect/hosts.py`."""
@@ -168,18 +160,12 @@ class PermissionEdit:
     bare: str = ""
     """The text without our permissions."""
 
-    @property
-    def notes(self) -> list[str]:
-        """What its person must know."""
-        where = f" in {self.folder}" if self.folder else ""
-        said = f"agents may write, search and tick without asking each time{where}; purge, edit and optimize stay asked"
-        return [f"{said}. `--no-allow` takes that back"] * bool(self.added)
-
     def lift(self, files: TextFiles) -> None:
         """Take our permissions out: what was written before them changes as if they had never been there."""
         self.original = files.read(self.file)
         self.bare = edit_rules(self, self.original, self.own, is_removal=True)
-        files.write(self.file, self.bare)
+        if self.bare != self.original:  # a file that is to go stays gone
+            files.write(self.file, self.bare)
 
     def put_back(self, files: TextFiles, former: Path, store: Path) -> None:
         """Write the permissions that are to stand, and note them beside the store.

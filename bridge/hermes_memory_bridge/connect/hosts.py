@@ -73,6 +73,41 @@ def without_marks(text: str) -> tuple[str, TextMarks]:
     return (bare.replace("\r\n", "\n") if crlf else bare), TextMarks(bare != text, crlf)
 
 
+def to_plain_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in the common form."""
+    return {"command": command, "args": args}
+
+
+def to_typed_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry that names its transport."""
+    return {"type": "stdio", "command": command, "args": args}
+
+
+def to_claude_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry whose tools stand in the first request, and are not searched for first."""
+    return {"command": command, "args": args, "alwaysLoad": True}
+
+
+def to_copilot_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in the form that `copilot mcp add` writes."""
+    return {"tools": ["*"], "type": "local", "command": command, "args": args}
+
+
+def to_droid_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in the form of Factory's droid."""
+    return {"type": "stdio", "command": command, "args": args, "disabled": False}
+
+
+def to_opencode_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in opencode's form; its usual 5 seconds may be short while the bridge starts on a busy machine."""
+    return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000}
+
+
+def to_goose_entry(command: str, args: list[str]) -> Entry:
+    """Return an entry in Goose's form."""
+    return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
+
+
 @dataclass(frozen=True, slots=True)
 class Host:
     """A host and its configuration file."""
@@ -80,15 +115,15 @@ class Host:
     name: str
     title: str
     file: Callable[[HostEnvironment], Path]
-    project: str | None
+    project: str | None = None
     """Its file inside a project, from the project's folder."""
-    kind: str
-    """`json`, `toml`, `yaml`, or `yaml-list`."""
-    key: str
-    """Under which key its servers stand."""
-    entry: Callable[[str, list[str]], Entry]
     program: str | None = None
     """The program that shows that the host is there, where it has one."""
+    entry: Callable[[str, list[str]], Entry] = to_plain_entry
+    kind: str = "json"
+    """`json`, `toml`, `yaml`, or `yaml-list`."""
+    key: str = "mcpServers"
+    """Under which key its servers stand."""
 
     def is_there(self, place: HostEnvironment) -> bool:
         """Check whether the host is on this machine: its program, or the folder of its configuration."""
@@ -162,36 +197,6 @@ class Host:
         return toml_yaml_edit.remove_yaml_entry(text, self.key, NAME, listed=self.kind == "yaml-list")
 
 
-def to_plain_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in the common form."""
-    return {"command": command, "args": args}
-
-
-def to_typed_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry that names its transport."""
-    return {"type": "stdio", "command": command, "args": args}
-
-
-def to_claude_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry whose tools stand in the first request, and are not searched for first."""
-    return {"command": command, "args": args, "alwaysLoad": True}
-
-
-def to_copilot_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in the form that `copilot mcp add` writes."""
-    return {"tools": ["*"], "type": "local", "command": command, "args": args}
-
-
-def to_droid_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in the form of Factory's droid."""
-    return {"type": "stdio", "command": command, "args": args, "disabled": False}
-
-
-def to_opencode_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in opencode's form; its usual 5 seconds may be short while the bridge starts on a busy machine."""
-    return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000}
-
-
 def to_merged_entry(entry: Entry, present: Entry | None) -> Entry:
     """Return our entry with what stands there besides the program, as its person left it.
 
@@ -216,11 +221,6 @@ def find_opencode_config(place: HostEnvironment) -> Path:
     return commented if commented.exists() and not (folder / "opencode.json").exists() else folder / "opencode.json"
 
 
-def to_goose_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in Goose's form."""
-    return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
-
-
 HOSTS = {
     host.name: host
     for host in (
@@ -229,104 +229,64 @@ HOSTS = {
             "Claude Code",
             lambda p: p.find_folder("CLAUDE_CONFIG_DIR", p.home) / ".claude.json",
             ".mcp.json",
-            "json",
-            "mcpServers",
-            to_claude_entry,
             "claude",
+            to_claude_entry,
         ),
-        Host(
-            "claude-desktop",
-            "Claude Desktop",
-            lambda p: p.app_data() / "Claude" / "claude_desktop_config.json",
-            None,
-            "json",
-            "mcpServers",
-            to_plain_entry,
-        ),
-        Host(
-            "cursor",
-            "Cursor",
-            lambda p: p.home / ".cursor" / "mcp.json",
-            ".cursor/mcp.json",
-            "json",
-            "mcpServers",
-            to_plain_entry,
-        ),
+        Host("claude-desktop", "Claude Desktop", lambda p: p.app_data() / "Claude" / "claude_desktop_config.json"),
+        Host("cursor", "Cursor", lambda p: p.home / ".cursor" / "mcp.json", ".cursor/mcp.json"),
         Host(
             "vscode",
             "VS Code",
             lambda p: p.app_data() / "Code" / "User" / "mcp.json",
             ".vscode/mcp.json",
-            "json",
-            "servers",
-            to_typed_entry,
+            entry=to_typed_entry,
+            key="servers",
         ),
-        Host(
-            "continue",
-            "Continue",
-            lambda p: p.home / ".continue" / "config.yaml",
-            None,
-            "yaml-list",
-            "mcpServers",
-            to_plain_entry,
-        ),
+        Host("continue", "Continue", lambda p: p.home / ".continue" / "config.yaml", kind="yaml-list"),
         Host(
             "zed",
             "Zed",
             lambda p: (p.home / ".config" if p.platform != "win32" else p.app_data()) / "zed" / "settings.json",
             ".zed/settings.json",
-            "json",
-            "context_servers",
-            to_plain_entry,
+            key="context_servers",
         ),
         Host(
             "goose",
             "Goose",
             lambda p: p.home / ".config" / "goose" / "config.yaml",
-            None,
-            "yaml",
-            "extensions",
-            to_goose_entry,
-            "goose",
+            program="goose",
+            entry=to_goose_entry,
+            kind="yaml",
+            key="extensions",
         ),
         Host(
             "codex",
             "Codex",
             lambda p: p.find_folder("CODEX_HOME", p.home / ".codex") / "config.toml",
             ".codex/config.toml",
-            "toml",
-            "mcp_servers",
-            to_plain_entry,
             "codex",
+            kind="toml",
+            key="mcp_servers",
         ),
         Host(
             "gemini",
             "Gemini CLI",
             lambda p: p.find_folder("GEMINI_CLI_HOME", p.home) / ".gemini" / "settings.json",
             ".gemini/settings.json",
-            "json",
-            "mcpServers",
-            to_plain_entry,
             "gemini",
         ),
         Host(
             "copilot",
             "Copilot CLI",
             lambda p: p.find_folder("COPILOT_HOME", p.home / ".copilot") / "mcp-config.json",
-            None,
-            "json",
-            "mcpServers",
-            to_copilot_entry,
-            "copilot",
+            program="copilot",
+            entry=to_copilot_entry,
         ),
         Host(
             "qwen",
             "Qwen Code",
             lambda p: p.find_folder("QWEN_HOME", p.home / ".qwen") / "settings.json",
             ".qwen/settings.json",
-            "json",
-            "mcpServers",
-            to_plain_entry,
             "qwen",
         ),
         Host(
@@ -334,35 +294,25 @@ HOSTS = {
             "Factory droid",
             lambda p: p.home / ".factory" / "mcp.json",
             ".factory/mcp.json",
-            "json",
-            "mcpServers",
-            to_droid_entry,
             "droid",
+            to_droid_entry,
         ),
-        Host(
-            "opencode", "opencode", find_opencode_config, "opencode.json", "json", "mcp", to_opencode_entry, "opencode"
-        ),
+        Host("opencode", "opencode", find_opencode_config, "opencode.json", "opencode", to_opencode_entry, key="mcp"),
         Host(
             "cline",
             "Cline",
             lambda p: p.find_folder(
                 "CLINE_MCP_SETTINGS_PATH", p.home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
             ),
-            None,
-            "json",
-            "mcpServers",
-            to_plain_entry,
-            "cline",
+            program="cline",
         ),
         Host(
             "hermes-agent",
             "hermes-agent",
             lambda p: p.find_folder("HERMES_HOME", p.home / ".hermes") / "config.yaml",
-            None,
-            "yaml",
-            "mcp_servers",
-            to_plain_entry,
-            "hermes",
+            program="hermes",
+            kind="yaml",
+            key="mcp_servers",
         ),
     )
 }
