@@ -108,7 +108,8 @@ def atomic_write(
 ) -> Iterator[IO[Any]]:
     """Open a new file that takes the name `path` when the block ends without an error; until then, `path` stays as it is.
 
-    Where it may overwrite, a symbolic link is followed: the file it leads to is replaced, the link stays.
+    Where it may overwrite, a symbolic link is followed: the file it leads to is replaced, the link stays. A device or a pipe is
+    written to as it is.
 
     :param encoding: opens the file for text; without it, for bytes
     :param encoding_errors: what becomes of characters that the encoding lacks, as `open` takes it
@@ -121,6 +122,10 @@ def atomic_write(
     """
     import tempfile  # here, not above: it takes milliseconds, and a start writes no file
 
+    if overwrite and path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb" if encoding is None else "w", encoding=encoding, errors=encoding_errors) as file:
+            yield file
+        return
     target = path.resolve() if overwrite else path.absolute()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     made = Path(name)

@@ -459,3 +459,45 @@ def test_names_that_are_no_utf8_stop_no_command(process: Ask, tmp_path: Path) ->
             answer = process(*shlex.split(words), db=db, cwd=folder, env=env)
             assert answer.code == 0, answer
         assert "8443" in process("status", db=db, cwd=folder, env=env).out
+
+
+def test_an_export_goes_into_standard_output_a_pipe_and_a_device(process: Ask, tmp_path: Path, db: Path) -> None:
+    process("write", "V[port.api]: 8443")
+    assert process("export", "/dev/stdout").out == "# MEMORY_SPEC v1.0\nV[port.api]: 8443\n"
+    assert process("export", "/dev/null").code == 0
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert process("export", os.fsencode(pipe)).code == 0
+        assert "V[port.api]: 8443" in reader.communicate(timeout=60)[0]
+    assert pipe.is_fifo()
+    into = f"{shlex.join(COMMAND)} --db {shlex.quote(str(db))} export >(cat >&2) >/dev/null"
+    substituted = subprocess.run(
+        ["bash", "-c", f"{{ {into}; }} 2>&1 | cat"], capture_output=True, timeout=60, check=True
+    )
+    assert b"V[port.api]: 8443" in substituted.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (None, ()),
+        ("folder", ()),
+        (b"\x7fELF\x00\x00", ()),
+        (b"SQLite format 3\x00", ()),
+        (b"no JSON", ("--from", "mem0")),
+        (b'[{"memory": "a", "user_id": "u", "hash": "h"', ()),
+        (b"V[a.b]: c", ("--from", "hermes-memory")),
+        (b"V[a.b]: c", ("--scope", "a\x01b")),
+    ],
+)
+def test_an_import_that_fails_creates_no_memory(
+    content: bytes | str | None, options: tuple[str, ...], process: Ask, tmp_path: Path, db: Path
+) -> None:
+    source = tmp_path / "source"
+    if content == "folder":
+        source.mkdir()
+    elif isinstance(content, bytes):
+        source.write_bytes(content)
+    assert process("import", os.fsencode(source), *options).code == 1
+    assert not db.exists()

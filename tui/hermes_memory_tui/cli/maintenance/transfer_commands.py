@@ -35,6 +35,8 @@ from hermes_memory_tui.cli.terminal_output import format_quantity
 OURS = ("spec", "jsonl")
 """What this program's own `export` writes."""
 
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1")
+
 SHOWN_ERRORS = 20
 """Refused lines that are printed; `--json` lists all."""
 
@@ -68,7 +70,7 @@ def export_command(
             "--turns requires --format jsonl and excludes --scope, since messages belong to no scope", scope
         )
     exported = 0
-    to_stdout = str(file) == "-"
+    to_stdout = str(file) in STANDARD_OUTPUT
     with settings.store() as store:
         if not to_stdout and any(is_same_file(file, part) for part in (store.path, Path(f"{store.path}-wal"))):
             raise ArgumentError(f"{file} is the store itself; choose another file", file)
@@ -91,17 +93,12 @@ def export_command(
 
 @contextmanager
 def open_export(file: Path) -> Iterator[IO[str]]:
-    """Open standard output, a device, or a file that is replaced only once complete and readable by its owner only."""
-    if str(file) == "-":
+    """Open standard output, a device or pipe, or a file that is replaced once complete and readable by its owner only."""
+    if str(file) in STANDARD_OUTPUT:
         yield sys.stdout
         return
-    target = file.expanduser().resolve()
-    if target.exists() and not target.is_file():
-        with target.open("w", encoding="utf-8") as out:
-            yield out
-        return
     try:
-        with atomic_write(target, encoding="utf-8") as out:
+        with atomic_write(file.expanduser(), encoding="utf-8") as out:
             yield out
     except OSError as error:
         # The name that was asked for, not that of the file in the making.
@@ -147,22 +144,28 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
 
     Importing the same file again changes nothing. An invalid line is reported and does not stop the rest.
     """
-    from hermes_memory_store.transfer.export_import import import_file
+    from hermes_memory_store.memory.scopes import validate_label
+    from hermes_memory_store.transfer.export_import import find_importer, import_file
     from hermes_memory_store.transfer.importers import detect_format
 
-    opened = (
-        temporary_store() if dry_run and is_store_missing(settings.path()) else settings.store(creating=not dry_run)
-    )
+    is_new = is_store_missing(settings.path())
     with (
         spool_to_disk(file) as readable,
-        opened as store,
         progress_bar("importing") as progress,
         ExitStack() as named,
     ):
+        # What cannot be imported creates no store.
+        kind = kind or detect_format(readable)
+        if kind not in KINDS:
+            find_importer(readable)
+        elif is_new and not dry_run:
+            import_checked(settings, named.enter_context(temporary_store()), readable, kind, scope, True, None)
+        if scope is not None:
+            validate_label(scope)
+        store = named.enter_context(temporary_store() if dry_run and is_new else settings.store(creating=not dry_run))
         theme = settings.resolved_theme(store)
         if str(file) == "-":
             named.enter_context(store.attribute(replace(store.names.origins.current(), file="standard input")))
-        kind = kind or detect_format(readable)
         if kind is not None and kind in KINDS:
             foreign = import_checked(settings, store, readable, kind, scope, dry_run, progress)
         else:
