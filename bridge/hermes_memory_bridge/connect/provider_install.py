@@ -16,14 +16,21 @@ import tempfile
 from pathlib import Path
 
 from hermes_memory_bridge.connect import toml_yaml_edit
+from hermes_memory_bridge.connect.connect_plan import FileEdits
+from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.host_check import check_configured_command
-from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config, replace_host_config
-from hermes_memory_bridge.connect.host_entries import ConnectRequest, find_own_command
+from hermes_memory_bridge.connect.host_config_files import (
+    HostFileError,
+    apply_file_changes,
+    read_host_config,
+    replace_host_config,
+)
+from hermes_memory_bridge.connect.host_entries import ConnectRequest, find_own_command, find_store_path
 from hermes_memory_bridge.connect.hosts import Host, HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.launcher import peers
-from hermes_memory_bridge.provider import provider_settings
+from hermes_memory_bridge.provider import provider_settings, theme_resolution
 from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import ArgumentError
@@ -48,9 +55,25 @@ def run_provider_install(host: Host, request: ConnectRequest) -> int:
     homes = find_profiles(list(request.profiles), every=request.all_profiles)
     if request.check:
         return max(check_provider_profile(home) for home in homes)
+    if not request.remove:
+        keep_capture_answer(request)
     return max(
         uninstall_provider(home, request) if request.remove else install_provider(home, request) for home in homes
     )
+
+
+def keep_capture_answer(request: ConnectRequest) -> None:
+    """Ask whether conversations may be kept, unless an option says it, and keep the answer; without one nothing changes."""
+    store, answer, edits = find_store_path(request.db), request.capture, FileEdits()
+    if answer is None and not (request.yes or request.dry_run) and sys.stdin.isatty():
+        answer = confirm_on_terminal(
+            "Keep what is said? What you and Hermes Agent say is then stored in your memory, on this machine.",
+            default=find_consent(store, provider_settings.HOST) is True,
+        )
+    if answer is not None and not request.dry_run:
+        change_consent(edits, store, provider_settings.HOST, answer)
+        changes = edits.to_changes()
+        apply_file_changes(changes, without_backup={change.path for change in changes})
 
 
 def find_profiles(names: list[str], *, every: bool) -> list[Path]:
@@ -154,13 +177,21 @@ def check_provider_profile(home: Path) -> int:
         said.append(f"{len(old)} files are of another version; connect again")
     if chosen != NAME:
         said.append(f"config.yaml names {chosen!r} as memory.provider")
-    db = known.get("db")
+    settings = provider_settings.load_provider_settings(str(home), str(folder))
+    profile = home.name if home.parent.name == "profiles" else ""
+    theme = theme_resolution.find_profile_theme(settings.theme, settings.themes, profile)
     outcome = check_configured_command(
-        [*map(str, known["command"]), *(["--db", str(db)] if db else [])], {"HERMES_HOME": str(home)}
+        [*map(str, known["command"]), "--db", settings.db, "--theme", theme], {"HERMES_HOME": str(home)}
     )
     if not outcome.ok:
         said.append(outcome.output)
-    print(f"{home}: {'does not work: ' + '; '.join(said) if said else 'works: ' + outcome.output}")
+    kept = {
+        True: "are kept",
+        False: "are not kept",
+        None: "are not kept until somebody was asked: --capture or --no-capture",
+    }
+    works = f"works: {outcome.output}; conversations {kept[settings.capture]}"
+    print(f"{home}: {'does not work: ' + '; '.join(said) if said else works}")
     return 1 if said else 0
 
 

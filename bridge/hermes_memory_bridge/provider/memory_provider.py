@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import os
 import threading
 import time
 
@@ -150,6 +151,8 @@ class HermesMemory(MemoryProvider):
                     )
                 raise
         self._load_hot_facts()
+        if chosen.capture is None:
+            self._say_unasked(home)
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """Return the tools offered to a model; called before `initialize`."""
@@ -227,9 +230,9 @@ class HermesMemory(MemoryProvider):
         messages: list[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Capture the messages of a finished turn; while capture is stopped, count it without a word of them."""
-        if self._settings is not None and self._settings.capture:
-            if provider_settings.is_capture_stopped(self._settings.db):
+        """Capture the messages of a finished turn; where they may not be kept, count it without a word of them."""
+        if self._settings is not None and self._settings.capture is not False:
+            if self._settings.capture is None or provider_settings.is_capture_stopped(self._settings.db):
                 user_content = assistant_content = ""
             self._queue_record(
                 {
@@ -354,7 +357,7 @@ class HermesMemory(MemoryProvider):
             "store": chosen.db,
             "theme": chosen.theme or "(session key, else profile)",
             "mirror": chosen.mirror,
-            "capture": chosen.capture,
+            "capture": bool(chosen.capture),
             "recall": chosen.recall,
         }
 
@@ -440,6 +443,16 @@ class HermesMemory(MemoryProvider):
                 return
 
         worker.ask(self._theme, job, FACTS_S, patient=True)
+
+    def _say_unasked(self, home: str) -> None:
+        """Say once in a profile that conversations are not kept until somebody was asked."""
+        mark = os.path.join(provider_settings.find_provider_folder(home), "capture-unasked")
+        if os.path.exists(mark):
+            return
+        provider_settings.write_private_file(mark, "")
+        log.warning("hermes-memory: %s", provider_settings.UNASKED)
+        if self._warn is not None:
+            self._warn(f"hermes-memory: {provider_settings.UNASKED}")
 
     def _explain_unavailable(self) -> str | None:
         chosen = self._settings or provider_settings.load_provider_settings(

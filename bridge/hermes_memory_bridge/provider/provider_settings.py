@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 NAME = "hermes-memory"
+
+HOST = "hermes-agent"
+
+SYNC_TURNS = re.compile(r"(?im)^[ \t]+[\"']?sync_turns[\"']?[ \t]*:[ \t]*[\"']?(?:true|yes|on)\b")
+
+UNASKED = (
+    "conversations are not kept, since nobody was asked whether they may be; to keep them, run: hermes-memory-bridge connect "
+    "hermes-agent --provider --capture (--no-capture says no)"
+)
 
 INSTALLED_FILE = "installed.json"
 """In this folder: which bridge this copy belongs to."""
@@ -32,7 +43,7 @@ SCHEMA: tuple[dict[str, Any], ...] = (
     {"key": "db", "description": "The store; empty for ~/.hermes/memory.db", "default": ""},
     {"key": "theme", "description": "Whose memory; empty for the session key, else the profile", "default": ""},
     {"key": "mirror", "description": "Mirror MEMORY.md and USER.md", "default": "true", "choices": ["true", "false"]},
-    {"key": "capture", "description": "Keep what is said", "default": "true", "choices": ["true", "false"]},
+    {"key": "capture", "description": "Keep what is said", "default": "false", "choices": ["true", "false"]},
     {"key": "recall", "description": "Recall before each turn", "default": "true", "choices": ["true", "false"]},
     {
         "key": "start",
@@ -55,7 +66,8 @@ class ProviderSettings:
     themes: Mapping[str, str] = field(default_factory=dict)
     """Theme by profile or by session key, where a person wants another than its name gives."""
     mirror: bool = True
-    capture: bool = True
+    capture: bool | None = None
+    """Whether what is said may be kept; None where nobody was asked, and nothing is."""
     recall: bool = True
     wait_ms: float = WAIT_MS
     command: tuple[str, ...] = ()
@@ -72,9 +84,12 @@ def find_hermes_home() -> str:
     return os.environ.get("HERMES_HOME", "").strip() or os.path.join(os.path.expanduser("~"), ".hermes")
 
 
-def load_provider_settings(home: str) -> ProviderSettings:
-    """Load the settings of a profile. An unreadable file counts as empty: memory must not stop an agent."""
-    installed = load_json_object(os.path.join(os.path.dirname(os.path.abspath(__file__)), INSTALLED_FILE))
+def load_provider_settings(home: str, folder: str = "") -> ProviderSettings:
+    """Load the settings of a profile. An unreadable file counts as empty: memory must not stop an agent.
+
+    :param folder: where the provider is installed; this file's own unless given
+    """
+    installed = load_json_object(os.path.join(folder or os.path.dirname(os.path.abspath(__file__)), INSTALLED_FILE))
     chosen = load_json_object(os.path.join(find_provider_folder(home), CHOSEN_FILE))
     both = {**installed, **{key: value for key, value in chosen.items() if value not in ("", None)}}
     db = (
@@ -93,11 +108,30 @@ def load_provider_settings(home: str) -> ProviderSettings:
         theme=to_setting_text(both.get("theme")) or os.environ.get("HERMES_MEMORY_THEME") or None,
         themes={str(key): str(value) for key, value in themes.items()} if isinstance(themes, dict) else {},
         mirror=to_setting_flag(both.get("mirror")),
-        capture=to_setting_flag(both.get("capture")),
+        capture=find_capture_answer(both, home, os.path.realpath(os.path.expanduser(db))),
         recall=to_setting_flag(both.get("recall")),
         wait_ms=to_wait_ms(both.get("wait_ms")),
         command=tuple(map(str, command)) if isinstance(command, list) and to_setting_flag(both.get("start")) else (),
     )
+
+
+def find_capture_answer(settings: Mapping[str, Any], home: str, db: str) -> bool | None:
+    """Return whether conversations may be kept; None where nobody was asked.
+
+    The provider's settings say so, what `connect` was answered, and `sync_turns: true` in the host's configuration; one no is
+    enough.
+    """
+    hosts = load_json_object(db + ".capture.json").get("hosts")
+    answers = [
+        settings.get("capture"),
+        settings.get("sync_turns"),
+        hosts.get(HOST) if isinstance(hosts, dict) else None,
+    ]
+    with suppress(OSError):
+        config = Path(home, "config.yaml").read_text(encoding="utf-8", errors="replace")
+        answers.append(True if SYNC_TURNS.search(config) else None)
+    answers = [to_setting_flag(one) for one in answers if one not in (None, "")]
+    return all(answers) if answers else None
 
 
 def save_provider_settings(home: str, values: Mapping[str, Any]) -> str:

@@ -255,7 +255,8 @@ class DeliveryWorker:
             if self.settings.mirror and record["theme"] == self.theme:
                 self.mirror.apply(call, record)
         elif op == "turn":
-            capture_turn(call, record, key)
+            # What an earlier version queued unasked is counted, without a word of it.
+            capture_turn(call, record if self.settings.capture else {**record, "user": "", "assistant": ""}, key)
         elif op == "write":
             call("memory_write", record["arguments"], key)
         elif op == "close":

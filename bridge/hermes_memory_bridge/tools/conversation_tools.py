@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hermes_memory_bridge.provider import provider_settings
 from hermes_memory_bridge.recall.connection_recall import recall_turns
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_optional_text, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
@@ -33,6 +34,8 @@ def memory_turn(connection: Connection, arguments: Arguments) -> ToolResult:
         why = explain_skipped_message(content, connection.store.policies.for_theme(connection.theme))
         if not ruling.allowed:
             why = f"capture is {ruling.why}"
+        elif is_unasked_provider(connection):
+            why = provider_settings.UNASKED
         if why is not None and content.strip():
             return ToolResult(f"not kept: {why}", {"kept": False, "why": why, "role": role})
     session = connection.session(arguments)
@@ -42,6 +45,15 @@ def memory_turn(connection: Connection, arguments: Arguments) -> ToolResult:
         f"captured: {short_uid(turn.uid)}",
         {"kept": True, "uid": turn.uid, "role": role, "at": format_iso_time(turn.at)},
     )
+
+
+def is_unasked_provider(connection: Connection) -> bool:
+    """Check whether a profile's provider sends a message though nobody said yes: one of an earlier version does not ask."""
+    home = connection.home
+    if home is None or (connection.client_name, connection.client_version) != (provider_settings.HOST, "provider"):
+        return False
+    plugin = home / "plugins" / provider_settings.NAME
+    return not provider_settings.load_provider_settings(str(home), str(plugin)).capture
 
 
 def recall_conversation(connection: Connection, arguments: Arguments) -> ToolResult:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
-from hermes_memory_store.host_files.memory_file_copies import MemoryFileCopy, load_copy_registry, memory_file_digest
+from hermes_memory_store.host_files.memory_file_copies import MemoryFileCopy, load_copy_registry
 from hermes_memory_store.host_files.memory_files import host_file_lock, read_memory_bytes
 from hermes_memory_store.model import IMPORT, PERSON, Actor, Change, UndoResult
 from hermes_memory_store.store import Store
@@ -106,19 +106,16 @@ class UndoChoice:
 
         :raises UndoConflict: the file was changed since, and what left it does not stand in it
         """
-        present, before = read_memory_bytes(copy.original), read_memory_bytes(copy.path)
-        is_there = copy.path.exists()
-        if is_there and present != before and memory_file_digest(present) == copy.digest:
-            if not dry_run:
-                copy.restore(present, before)
-            return copy.original
-        text = " ".join(present.decode("utf-8", "replace").split())
+        state = copy.restore(dry_run=dry_run)
+        if state != "changed":
+            return copy.original if state == "restored" else None
+        text = " ".join(read_memory_bytes(copy.original).decode("utf-8", "replace").split())
         sql = "SELECT content FROM facts WHERE uid = ?"
         contents = [self._store.db.value(sql, (uids.parse_uid(uid),)) for uid in facts]
-        if present != before and not all(content is None or " ".join(content.split()) in text for content in contents):
-            kept = f"the text before it is in {copy.path}" if is_there else "the text before it is no longer kept"
-            raise errors.UndoConflict(
-                f"{copy.original} changed since the relief; nothing was taken back: what it moved stays in the memory, {kept}",
-                copy.original,
-            )
-        return None
+        if all(content is None or " ".join(content.split()) in text for content in contents):
+            return None
+        kept = f"the text before it is in {copy.path}" if copy.path.exists() else "the text before it is no longer kept"
+        raise errors.UndoConflict(
+            f"{copy.original} changed since the relief; nothing was taken back: what it moved stays in the memory, {kept}",
+            copy.original,
+        )

@@ -45,10 +45,22 @@ class MemoryFileCopy:
         """The file that it was made of."""
         return self.path.with_name(self.path.name.partition(".relief.")[0])
 
-    def restore(self, present: bytes, before: bytes) -> None:
-        """Put it back into its file, which is locked, and delete it."""
-        memory_files.replace_memory_file(self.original, before, expected=present)
-        self.path.unlink(missing_ok=True)
+    def restore(self, *, dry_run: bool = False) -> str:
+        """Put it back into its file, which is locked, and delete it.
+
+        Returns `restored`, `changed` (left alone), or `same` when nothing had replaced it.
+        """
+        if not self.path.exists():
+            return "changed"
+        present, before = memory_files.read_memory_bytes(self.original), memory_files.read_memory_bytes(self.path)
+        state = "restored" if memory_file_digest(present) == self.digest else "changed"
+        if present == before:
+            state = "same"  # the relief was cut off before it replaced the file, or an undo after it had
+        if state == "restored" and not dry_run:
+            memory_files.replace_memory_file(self.original, before, expected=present)
+        if state != "changed" and not dry_run:
+            self.path.unlink(missing_ok=True)
+        return state
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,7 @@ def undo_relief(home: Path) -> ReliefUndoResult:
     changed: tuple[Path, ...] = ()
     for stamp in stamps:
         mine = {path: copy for path, some in kept.items() for copy in some if copy.stamp == stamp}
-        done = {path: restore_memory_file_copy(path, copy) for path, copy in mine.items()}
+        done = {path: restore_memory_file_copy(copy) for path, copy in mine.items()}
         changed = tuple(path for path, state in done.items() if state == "changed")
         restored = tuple(path for path, state in done.items() if state == "restored")
         if restored:
@@ -87,22 +99,10 @@ def undo_relief(home: Path) -> ReliefUndoResult:
     raise errors.NothingToUndo(f"no relief of {home / 'memories'} left anything to put back", home)
 
 
-def restore_memory_file_copy(path: Path, copy: MemoryFileCopy) -> str:
-    """Restore one copy and delete it.
-
-    Returns `restored`, `changed` (left alone), or `same` when nothing had replaced it.
-    """
-    with memory_files.host_file_lock(path):
-        present = memory_files.read_memory_bytes(path)
-        before = memory_files.read_memory_bytes(copy.path)
-        if present == before:
-            # The relief was cut off before it replaced the file, or this undo after it had.
-            copy.path.unlink(missing_ok=True)
-            return "same"
-        if memory_file_digest(present) != copy.digest:
-            return "changed"
-        copy.restore(present, before)
-        return "restored"
+def restore_memory_file_copy(copy: MemoryFileCopy) -> str:
+    """Lock the file of a copy and restore it, as `MemoryFileCopy.restore`."""
+    with memory_files.host_file_lock(copy.original):
+        return copy.restore()
 
 
 def save_memory_file_copy(

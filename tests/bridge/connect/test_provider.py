@@ -165,3 +165,23 @@ def test_taking_the_provider_out_gives_the_configuration_back_byte_for_byte(text
     if "\r\n" in text:
         assert "\n" not in after.replace("\r\n", "")
     assert remove_provider_line(after, "hermes-memory") == text
+
+
+@pytest.mark.parametrize("profile", ["", "work"])
+def test_a_check_names_the_theme_that_the_provider_uses_and_whether_it_keeps_what_is_said(
+    tmp_path: Path, profile: str
+) -> None:
+    home = tmp_path / ".hermes"
+    (home / "profiles" / "work").mkdir(parents=True)
+    named = ["--profile", profile] if profile else []
+    place = home / "profiles" / profile if profile else home
+    assert connect(tmp_path, *named, "--yes").returncode == 0
+    checked = connect(tmp_path, *named, "--check").stdout
+    assert f"theme {profile or 'default'}, " in checked
+    assert "conversations are not kept until somebody was asked" in checked
+    (place / "hermes-memory").mkdir()
+    (place / "hermes-memory" / "provider.json").write_text('{"theme": "Night Shift"}')
+    assert connect(tmp_path, *named, "--capture", "--yes").returncode == 0
+    checked = connect(tmp_path, *named, "--check").stdout
+    assert "theme night-shift, " in checked
+    assert "conversations are kept" in checked

@@ -37,7 +37,7 @@ class Profile:
         self.db = home / "m.db"
         self.places = BridgePaths.of(self.db)
         home.mkdir(exist_ok=True)
-        connected(home, "--provider", "--yes", "--db", str(self.db))
+        connected(home, "--provider", "--yes", "--capture", "--db", str(self.db))
 
     def file(self, kind: str = "memory") -> Path:
         """MEMORY.md or USER.md."""

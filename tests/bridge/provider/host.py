@@ -152,6 +152,9 @@ def loaded():
     return collected[0]
 
 
+warnings = []
+
+
 def carry_out(host, command):
     """One command; what came of it, and the milliseconds of its hook."""
     name, given = command["do"], command.get("with", {})
@@ -170,6 +173,10 @@ def carry_out(host, command):
         manager.queue_prefetch_all(said)
         manager.flush_pending(5)
         return recalled, took
+    if name == "warnings":
+        return warnings, 0.0
+    if name == "initialize_all":
+        given["kwargs"]["warning_callback"] = warnings.append
     if name == "waiting":
         # The host process has no other threads of interest: what the worker still has to deliver.
         return host.provider._worker.outbox.has_records, 0.0

@@ -170,4 +170,37 @@ def test_a_setup_that_says_false_means_it(tmp_path: Path) -> None:
     chosen = provider_settings.load_provider_settings(str(tmp_path))
     assert (chosen.capture, chosen.mirror, chosen.wait_ms, chosen.theme) == (False, True, 12.0, None)
     (tmp_path / "hermes-memory" / "provider.json").write_text("{broken")
-    assert provider_settings.load_provider_settings(str(tmp_path)).capture is True
+    assert provider_settings.load_provider_settings(str(tmp_path)).capture is None
+
+
+@pytest.mark.parametrize(
+    ("chosen", "connected", "config", "answer"),
+    [
+        ({}, None, "memory:\n  provider: hermes-memory\n", None),
+        ({}, True, "", True),
+        ({}, False, "", False),
+        ({"capture": "true"}, None, "", True),
+        ({"capture": "true"}, False, "", False),
+        ({"capture": "false"}, True, "plugins:\n  hermes-memory:\n    sync_turns: true\n", False),
+        ({"sync_turns": True}, None, "", True),
+        ({}, None, "plugins:\n  hermes-memory:\n    sync_turns: true\n", True),
+        ({}, None, "memory:\n  sync_turns: 'true'  # kept\n", True),
+        ({}, None, "memory:\n  # sync_turns: true\n  sync_turns: false\n", None),
+    ],
+)
+def test_what_is_said_is_kept_only_where_somebody_said_yes_and_nobody_no(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    chosen: dict[str, object],
+    connected: bool | None,
+    config: str,
+    answer: bool | None,
+) -> None:
+    monkeypatch.setenv("HERMES_MEMORY_DB", str(tmp_path / "m.db"))
+    folder = tmp_path / "hermes-memory"
+    folder.mkdir()
+    (folder / "provider.json").write_text(json.dumps(chosen))
+    (tmp_path / "config.yaml").write_text(config)
+    if connected is not None:
+        (tmp_path / "m.db.capture.json").write_text(json.dumps({"hosts": {"hermes-agent": connected}}))
+    assert provider_settings.load_provider_settings(str(tmp_path)).capture is answer

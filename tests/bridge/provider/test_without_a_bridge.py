@@ -6,10 +6,12 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
+from hermes_memory_bridge.provider.bridge_line import BridgeLine
 from hermes_memory_bridge.provider.outbox import Outbox
 from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
-from tests.bridge.provider.conftest import Host, Profile, soon
+from tests.bridge.provider.conftest import Host, Profile, connected, soon
 from tests.bridge.running import until
 
 Begin = Callable[..., Host]
@@ -151,3 +153,28 @@ def test_two_hosts_of_one_profile_mirror_each_entry_once(profile: Profile, begin
     for host in hosts:
         host.end()
     assert len(profile.facts()) == 6
+
+
+def test_unless_somebody_was_asked_no_word_is_kept_and_that_is_said_once(profile: Profile, begin: Begin) -> None:
+    Path(f"{profile.db}.capture.json").unlink()
+    profile.break_bridge()
+    host = begin()
+    host("turn", turn=1, user="said unasked", assistant="heard unasked")
+    assert len([text for text in host("warnings") if "nobody was asked" in text]) == 1
+    host.end()
+    again = begin()
+    again("turn", turn=1, user="said again", assistant="")
+    assert not [text for text in again("warnings") if "nobody was asked" in text]
+    waiting = b"".join(path.read_bytes() for path in (profile.home / "hermes-memory").glob("waiting-*"))
+    assert b"said" not in waiting
+    again.end()
+    with profile.bridge():
+        earlier = BridgeLine(str(profile.db), "default", str(profile.home))
+        answer = earlier.call("memory_turn", {"role": "user", "content": "said through a copy of before"})
+        assert "not kept" in answer[0]
+        earlier.close()
+    assert profile.turns() == []
+    connected(profile.home, "--provider", "--yes", "--capture", "--db", str(profile.db))
+    asked = begin()
+    asked("turn", turn=1, user="said once it was asked", assistant="")
+    until(lambda: profile.turns() == ["said once it was asked"], "what may be kept")

@@ -37,6 +37,7 @@ def test_without_a_terminal_undo_refuses_where_somebody_elses_change_is_newer(
     assert f"change {theirs} by claude-code#1 in theme default: create V[host]: db1" in refused.err
     assert f"change {mine} by you in theme default: create V[port]: 5432" in refused.err
     assert f"--change {mine}" in refused.err
+    assert "--leave-conflicts" not in refused.err
     assert "--any" in refused.err
     assert ask("undo", "--json").error["code"] == "undo.conflict"
     assert ask("undo", "--dry-run").code == 1

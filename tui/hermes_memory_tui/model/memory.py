@@ -848,7 +848,7 @@ class Memory:
         if not ours:
             raise errors.NothingToUndo("that relief changed no file")
         for path, copy in ours:
-            if restore_memory_file_copy(path, MemoryFileCopy.of(copy)) == "changed":
+            if restore_memory_file_copy(MemoryFileCopy.of(copy)) == "changed":
                 raise errors.UndoConflict(f"{path} changed since the relief; the text before it is in {copy}", path)
         return ActionResult(f"undone: {' and '.join(path.name for path, _ in ours)} as before the relief", back="")
 

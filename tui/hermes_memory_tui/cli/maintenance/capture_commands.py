@@ -39,8 +39,9 @@ def capture_command(settings: CommandSettings, wanted: str, here: bool, host: st
     store, is_off = settings.path(), wanted == "off"
     if here and host is not None:
         raise ArgumentError("--here and --host are two questions; give one command for each", host)
-    if host is not None and host not in HOOK_HOSTS:
-        raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(HOOK_HOSTS)}", host)
+    hosts = (*HOOK_HOSTS, "hermes-agent")
+    if host is not None and host not in hosts:
+        raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(hosts)}", host)
     if wanted == "status":
         if host is not None:
             raise ArgumentError("`capture status` shows all hosts; leave --host out", host)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import click
 
 from hermes_memory_store.errors import NothingToUndo, UndoConflict
@@ -87,24 +90,19 @@ def undo_command(
     with settings.store(writing=True) as store:
         theme = settings.named_theme()
 
-        def undo() -> UndoResult:
-            if session is not None:
-                return store.undo.session(session, theme=theme, leaving=leave_conflicts)
-            assert teammate is not None
-            return store.sync.undo_teammate(teammate, theme=theme)
-
+        undo: Callable[[], UndoResult]
+        if session is not None:
+            undo = partial(store.undo.session, session, theme=theme, leaving=leave_conflicts)
+        elif teammate is not None:
+            undo = partial(store.sync.undo_teammate, teammate, theme=theme)
+        else:
+            chosen = None if seq is None else [store.journal.get(seq).change]
+            changes = chosen or choose_changes(settings, store, last or 1, is_any)
+            undo = partial(UndoChoice(store).undo, changes, leaving=leave_conflicts, dry_run=dry_run)
         try:
-            if session is not None or teammate is not None:
-                undone = store.undo.preview(undo) if dry_run else undo()
-            else:
-                changes = (
-                    choose_changes(settings, store, last or 1, is_any)
-                    if seq is None
-                    else [store.journal.get(seq).change]
-                )
-                undone = UndoChoice(store).undo(changes, leaving=leave_conflicts, dry_run=dry_run)
+            undone = store.undo.preview(undo) if dry_run else undo()
         except UndoConflict as conflict:
-            if seq is not None or leave_conflicts:
+            if leave_conflicts or (session is None and last is None):
                 raise
             said = f"{conflict.message}; to undo the rest and skip these, pass --leave-conflicts"
             raise UndoConflict(said, conflict.value) from conflict
