@@ -202,6 +202,25 @@ def test_another_repository_at_the_path_of_one_that_was_moved_is_another_project
     assert all_themes(store, shop) == {"shop-2"}
 
 
+def test_a_new_clone_at_the_path_of_one_that_was_moved_is_another_project(store: Store, tmp_path: Path) -> None:
+    template = make_repository(tmp_path / "template")
+    git(tmp_path, "clone", "-q", str(template), "shop")
+    write_at(store, tmp_path / "shop", "V[a]: b")
+    (tmp_path / "shop").rename(tmp_path / "old")
+    git(tmp_path, "clone", "-q", str(template), "shop")
+    assert all_themes(store, tmp_path / "shop") == {"shop-2"}
+    assert all_themes(store, tmp_path / "old") == {"shop"}
+
+
+def test_a_repository_that_came_back_from_a_copy_stays_itself(store: Store, tmp_path: Path) -> None:
+    shop = make_repository(tmp_path / "shop")
+    write_at(store, shop, "V[a]: b")
+    for way in (copy_and_delete, copy_without_times_and_delete):
+        way(shop, tmp_path / "backup")
+        way(tmp_path / "backup", shop)
+        assert all_themes(store, shop) == {"shop"}
+
+
 def test_another_remote_at_the_path_of_a_repository_is_another_project(store: Store, tmp_path: Path) -> None:
     shop = make_repository(tmp_path / "shop", "https://example.org/a/shop")
     write_at(store, shop, "V[a]: b")

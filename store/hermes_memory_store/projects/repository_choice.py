@@ -64,7 +64,8 @@ def choose_project(
         roots = {value for value, key in conn.execute(FIRST_COMMITS) if key == here}
         first = find_first_commit(seen) if roots else first
         has_other_remote = seen.remote is not None and conn.execute(HAS_REMOTE, (here,)).fetchone() is not None
-        if has_other_remote or (roots and first not in {*roots, ""}) or (roots and seen.commit is None):
+        is_other = first not in {*roots, ""} or seen.commit is None or not can_be_copy(conn, here, seen.common or "")
+        if has_other_remote or (roots and is_other):
             here = None
     key = known.get("remote", here)
     if (
@@ -98,15 +99,14 @@ def find_gone_projects(conn: sqlite3.Connection) -> dict[str, int]:
 
 def can_be_copy(conn: sqlite3.Connection, key: int, common: str) -> bool:
     """Check whether a repository was made from that of a project, as no other one is that was made from its template before."""
+    marks = (read_mark(common) or ":0", *list_aliases(conn, key, "mark"))
+    made, *times = (int(mark.rpartition(":")[2]) for mark in marks)
+    if any(abs(made - time) < 1_000 or made == time - time % 10**9 for time in times):  # as archives round it
+        return True
     source = read_remote(Repository(common, common, common))[1]
-    if source is not None and source not in list_aliases(conn, key, "path"):
-        return False
-    made, *times = (
-        int(mark.rpartition(":")[2]) for mark in (read_mark(common) or ":0", *list_aliases(conn, key, "mark"))
-    )
-    is_copied = any(abs(made - time) < 1_000 or made == time - time % 10**9 for time in times)  # as archives round it
     (since,) = conn.execute("SELECT seen_at FROM projects WHERE id = ?", (key,)).fetchone()
-    return not made or not times or is_copied or made // 10**6 >= since
+    is_foreign = source is not None and source not in list_aliases(conn, key, "path")
+    return not is_foreign and (not made or not times or made // 10**6 >= since)
 
 
 def list_aliases(conn: sqlite3.Connection, key: int, kind: str) -> list[str]:
