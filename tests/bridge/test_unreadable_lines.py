@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from hermes_memory_bridge.protocol.framing import MAX_LINE
@@ -102,7 +103,7 @@ def test_each_request_of_a_batch_is_refused_in_a_revision_without(talk: Talk) ->
     first = talk.answer(json.dumps([ask(2), INITIALIZED, ask(3)]).encode())
     second = talk.answer(json.dumps(ask(4)).encode())
     assert (first["id"], first["error"]["code"], second["id"]) == (2, REFUSED, 3)
-    assert "send each message on a line of its own" in first["error"]["message"]
+    assert "send each message on its own" in first["error"]["message"]
 
 
 @pytest.mark.parametrize("cursor", ["nope", "", 5])
@@ -110,3 +111,17 @@ def test_a_cursor_that_no_list_gave_is_refused(talk: Talk, cursor: object) -> No
     talk.open("2025-06-18")
     for method in ("tools/list", "prompts/list", "resources/list", "resources/templates/list"):
         assert talk.answer(json.dumps(ask(method, method, cursor=cursor)).encode())["error"]["code"] == PARAMS, method
+
+
+@pytest.mark.parametrize(("revision", "status"), [("2025-03-26", 200), ("2025-06-18", 400)])
+def test_a_batch_over_http_is_answered_by_revision(db: Path, revision: str, status: int) -> None:
+    accepted = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    with bridge(db) as places, httpx.Client(transport=httpx.HTTPTransport(uds=places.http), headers=accepted) as client:
+        opening = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": revision}}  # type: ignore[dict-item]
+        marked = b"\xef\xbb\xbf" + json.dumps(opening).encode()
+        session = client.post("http://localhost/mcp", content=marked).headers["mcp-session-id"]
+        client.headers.update({"mcp-session-id": session, "mcp-protocol-version": revision})
+        client.post("http://localhost/mcp", json=INITIALIZED)
+        answer = client.post("http://localhost/mcp", json=[ask(2), INITIALIZED, json.loads(write(3, b"V[a.b]: c"))])
+        assert answer.status_code == status
+        assert {one["id"]: "error" in one for one in answer.json()} == {2: status == 400, 3: status == 400}

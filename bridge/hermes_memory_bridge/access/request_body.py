@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import MutableMapping
 from typing import Any
@@ -102,7 +103,7 @@ class RequestBody:
         if self._given:
             return await self.receive()
         self._given = True
-        return {"type": "http.request", "body": bytes(self.whole), "more_body": False}
+        return {"type": "http.request", "body": bytes(self.whole).removeprefix(BOM_UTF8), "more_body": False}
 
     def _keep(self, piece: bytes) -> None:
         if len(self.whole) + len(piece) > self.most_bytes:

@@ -116,6 +116,31 @@ def to_parse_error_line(said: bytes, why: str | None = None) -> bytes:
     return encode_message_line({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": why or reason}})
 
 
+def split_batch(said: bytes, version: str | None) -> tuple[list[bytes], list[bytes]]:
+    """Return the messages of a line, and the refusals of a batch that may not be.
+
+    :param version: the revision of the protocol, as far as one was agreed upon
+    """
+    if not said.lstrip().startswith(b"["):
+        return [said], []
+    try:
+        messages = json.loads(said.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        return [said], []
+    if version == BATCH_REVISION and messages:
+        return [encode_message_line(one) for one in messages], []
+    why = (
+        f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
+        "send each message on its own"
+    )
+    return [], [to_parse_error_line(encode_message_line(one), why) for one in messages or [None] if is_request(one)]
+
+
+def is_request(message: Any) -> bool:
+    """Check whether a message of a batch is answered: every one that is no notification."""
+    return not isinstance(message, dict) or "id" in message
+
+
 class BatchAnswers:
     """The answers of one connection: those to a batch go out as one line, once the last of them is there."""
 
@@ -125,28 +150,12 @@ class BatchAnswers:
         """Of each batch the ids that lack an answer, and the answers."""
 
     def split(self, said: bytes, version: str | None) -> list[bytes]:
-        """Return the messages of a line; none of a batch that is refused.
-
-        :param version: the revision of the protocol, as far as one was agreed upon
-        """
-        if not said.lstrip().startswith(b"["):
-            return [said]
-        try:
-            messages = json.loads(said.decode("utf-8", "surrogateescape")) or [None]
-        except (ValueError, RecursionError):
-            return [said]
-        requests = [one for one in messages if not isinstance(one, dict) or "id" in one]
-        if version == BATCH_REVISION and messages != [None]:
-            if requests:
-                self.open.append(([one.get("id") if isinstance(one, dict) else None for one in requests], []))
-            return [encode_message_line(one) for one in messages]
-        why = (
-            f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
-            "send each message on a line of its own"
-        )
-        for one in requests:
-            self.writer.write(to_parse_error_line(encode_message_line(one), why))
-        return []
+        """Return the messages of a line, as `split_batch` does; the answers to those of a batch are awaited from now on."""
+        lines, refusals = split_batch(said, version)
+        self.writer.writelines(refusals)
+        if lines != [said] and (requests := [json.loads(line) for line in lines if is_request(json.loads(line))]):
+            self.open.append(([one.get("id") if isinstance(one, dict) else None for one in requests], []))
+        return lines
 
     def write(self, line: bytes) -> None:
         """Write a message, or keep it until its batch is answered."""
