@@ -98,11 +98,11 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
         click.echo(f"{to_printable(stopped)}; `hermes-memory-tui capture status` says more")
     for line in [*exposed, *(f"{state.host}: {state.describe(system_clock())}" for state in hosts)]:
         click.echo(to_printable(line))
-    for twin in twins:
+    for twin in twins[:3]:
         way = to_printable(f"hermes-memory-tui projects --join {shlex.join((str(project), twin))}")
         click.echo(f"{to_printable(twin)} has the same first commit; if it is the same project: {way}")
-    for name, count in strays.items():
-        stray = f"{format_quantity(count, 'fact')} written in other projects"
+    for name, facts in strays.items():
+        stray = f"{format_quantity(facts, 'fact')} written in other projects"
         click.echo(f"{name} has {stray}: `hermes-memory-tui theme split {name}` shows and moves them")
     if elsewhere:
         click.echo(f"{format_other_themes(elsewhere)}; `hermes-memory-tui themes` lists them")
