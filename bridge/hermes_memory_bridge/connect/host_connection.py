@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
@@ -21,9 +22,9 @@ from hermes_memory_bridge.connect.file_change import FileChange
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.hooks.codex_plan import TRUST_QUESTION
 from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
-from hermes_memory_bridge.connect.hooks.installation_record import find_installations
+from hermes_memory_bridge.connect.hooks.installation_record import find_installations, find_offers
 from hermes_memory_bridge.connect.host_check import check_configured_command
-from hermes_memory_bridge.connect.host_config_files import apply_file_changes
+from hermes_memory_bridge.connect.host_config_files import HostFileError, apply_file_changes
 from hermes_memory_bridge.connect.host_entries import (
     ConnectRequest,
     find_bridge_entry,
@@ -34,7 +35,7 @@ from hermes_memory_bridge.connect.host_entries import (
     to_host_entry,
     to_standing_request,
 )
-from hermes_memory_bridge.connect.host_permissions import describe_permissions, plan_permissions
+from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, plan_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin, hears_events
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, read_plugin_command
@@ -116,7 +117,8 @@ def is_concerned(host: Host, place: HostEnvironment, request: ConnectRequest) ->
         hooks_file = find_hooks_file(host, place, project=False)
         has_hooks = hooks_file is not None and has_own_hooks(hooks_file)
         is_sharing = bool(find_sharing_hosts(FileEdits(), host, place))
-        if find_installations(find_store_path(request.db), host.name) and not is_sharing:
+        store = find_store_path(request.db)
+        if find_offers(FileEdits(), store, host.name) or (find_installations(store, host.name) and not is_sharing):
             return True
         has_plugin = host.name in SCRIPTS and bool(read_plugin_command(find_script_plugin(host.name, place)))
         return find_bridge_entry(host, host.file(place)) is not None or has_plugin or (has_hooks and not is_sharing)
@@ -178,12 +180,11 @@ def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: 
     """Return what the person answers to the question whether tools run unasked, as `ConnectAnswers.allows` has it."""
     project = Path.cwd() if request.project else None
     store, files = find_store_path(request.db), FileEdits()
-    edits = [
-        edit
-        for host in hosts
-        for edit in plan_permissions(files, store, host.name, place, answer=None, project=project)
-        if edit.offer
-    ]
+    edits: list[PermissionEdit] = []
+    for host in hosts:
+        with contextlib.suppress(HostFileError):  # connecting it says why
+            edits += plan_permissions(files, store, host.name, place, answer=None, project=project)
+    edits = [edit for edit in edits if edit.offer]
     if not edits:
         return None
     was_refused = not any(edit.own or edit.added for edit in edits)

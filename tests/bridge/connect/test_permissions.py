@@ -406,3 +406,21 @@ def test_permissions_are_taken_out_although_the_store_and_its_record_are_gone(na
             assert connect_here(tmp_path, name, "--yes", "--no-hooks", "--theme", "x") == 0
         assert connect_here(tmp_path, name, "--yes", "--remove") == 0
         assert {place: said for place, said in tree(tmp_path).items() if said not in (b"", b"{}\n")} == before
+
+
+def test_one_damaged_file_keeps_no_other_host_from_being_asked_about(tmp_path: Path) -> None:
+    for name, text in (("qwen", "{broken"), ("claude-code", "{}")):
+        permission_file(name, tmp_path).parent.mkdir()
+        permission_file(name, tmp_path).write_text(text)
+    file_of("claude-code", tmp_path).write_text("{}")
+    shown = connect(tmp_path, "--all", typed="\n" * 6)
+    assert "without asking each time?" in shown.stdout
+    assert "Qwen Code" in shown.stderr
+    assert unasked_tools("claude-code", tmp_path) == set(UNASKED_TOOLS)
+
+
+def test_permissions_go_with_all_where_the_entry_has_gone_before(tmp_path: Path) -> None:
+    assert connect_here(tmp_path, "copilot", "--yes", "--no-hooks") == 0
+    file_of("copilot", tmp_path).unlink()
+    assert connect_here(tmp_path, "--all", "--remove", "--yes") == 0
+    assert not permission_file("copilot", tmp_path).exists()
