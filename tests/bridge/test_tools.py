@@ -80,7 +80,7 @@ async def test_a_fact_is_written_found_told_and_exported(server: StdioServerPara
         assert parse_fenced_text(await ask(client, "memory_search", query="mandatory uuid")) == "C[db.id]: UUID mndtry"
         assert "C[db.id]: UUID mndtry" in await ask(client, "memory_status")
         assert "Constraints:" in await ask(client, "memory_reflect", topic="uuid")
-        assert await ask(client, "memory_export", scope="schema") == "C[db.id]: UUID mndtry"
+        assert parse_fenced_text(await ask(client, "memory_export", scope="schema")) == "C[db.id]: UUID mndtry"
 
 
 async def test_a_bad_write_is_refused_as_text_and_changes_nothing(server: StdioServerParameters, db: Path) -> None:

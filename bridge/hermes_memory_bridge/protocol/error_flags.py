@@ -1,4 +1,4 @@
-"""Clients that must not see refusals marked as errors: hermes-agent alone.
+"""Clients that must not see refusals marked as errors, nor known texts in another form: hermes-agent alone.
 
 After three consecutive results with `isError`, hermes-agent considers the whole server dead and withholds its
 tools from the model for a minute. For all other clients a refusal is marked, as MCP requires.
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 
 HERMES_CLIENT_NAME = re.compile(r"hermes[-_ ]agent(\s.*)?", re.IGNORECASE)
@@ -26,6 +27,13 @@ MODULE = re.compile(r"hermes_(cli|agent)(\..+)?")
 def is_marked_as_error(answer: ToolResult, connection: Connection) -> bool:
     """Check whether a result is marked `isError` for this connection: every refusal is, except for hermes-agent."""
     return "error" in answer.data and not is_hermes_agent(connection)
+
+
+def to_client_text(answer: ToolResult, connection: Connection) -> str:
+    """Return a result's text for this connection: what stands in the store is fenced, except for hermes-agent."""
+    if answer.fenced_from is None or is_hermes_agent(connection):
+        return answer.text
+    return answer.text[: answer.fenced_from] + format_fenced_text(answer.text[answer.fenced_from :])
 
 
 def is_hermes_agent(connection: Connection) -> bool:

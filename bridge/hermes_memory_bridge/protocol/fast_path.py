@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_memory_bridge.protocol.error_flags import is_marked_as_error
+from hermes_memory_bridge.protocol.error_flags import is_marked_as_error, to_client_text
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, introduce_client
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_offered_tools
@@ -79,7 +79,7 @@ class FastPath:
     def result_of(self, answer: ToolResult) -> Message:
         """Return a result in the form of this connection's protocol era."""
         result: Message = {
-            "content": [{"text": answer.text, "type": "text"}],
+            "content": [{"text": to_client_text(answer, self.connection), "type": "text"}],
             "isError": is_marked_as_error(answer, self.connection),
         }
         if self.modern:

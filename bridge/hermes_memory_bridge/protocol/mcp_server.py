@@ -13,7 +13,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from hermes_memory_bridge.launcher.instructions import WORDS
 from hermes_memory_bridge.protocol import elicitation
-from hermes_memory_bridge.protocol.error_flags import is_marked_as_error
+from hermes_memory_bridge.protocol.error_flags import is_marked_as_error, to_client_text
 from hermes_memory_bridge.protocol.given_instructions import to_instructions_middleware
 from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.protocol.resource_handlers import to_resource_handlers
@@ -105,7 +105,7 @@ def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> A
 def to_call_tool_result(answer: ToolResult, connection: Connection) -> types.CallToolResult:
     """Return a tool result in MCP's form."""
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
+        content=[types.TextContent(type="text", text=to_client_text(answer, connection))],
         structured_content=answer.data,
         is_error=is_marked_as_error(answer, connection),
     )

@@ -23,6 +23,8 @@ class ToolResult:
 
     text: str
     data: dict[str, Any] = field(default_factory=dict)
+    fenced_from: int | None = None
+    """Where the text of the store begins, which is fenced for every client but hermes-agent: it knows these texts as they are."""
 
 
 class ConsentRequired(Exception):

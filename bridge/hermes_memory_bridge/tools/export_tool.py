@@ -44,7 +44,7 @@ def memory_export(connection: Connection, arguments: Arguments) -> ToolResult:
         return ToolResult("(no facts to export)", data)
     if total > len(lines):
         lines.append(f"(+{total - len(lines)} more: hermes-memory-tui export)")
-    return ToolResult("\n".join(lines), data)
+    return ToolResult("\n".join(lines), data, 0)
 
 
 SPEC = ToolSpec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from hermes_memory_bridge.recall.connection_recall import recall_facts
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
@@ -46,7 +47,8 @@ def memory_reflect(connection: Connection, arguments: Arguments) -> ToolResult:
         "facts": [to_fact_data(fact, item.mark) for item, fact in zip(found.items, facts, strict=True)],
         "ranked_by": found.ranked_by,
     }
-    return add_note(add_held_note(ToolResult("\n".join(lines).rstrip(), data), found.held_note), found.note)
+    answer = add_note(add_held_note(ToolResult("\n".join(lines).rstrip(), data), found.held_note), found.note)
+    return replace(answer, fenced_from=0)
 
 
 SPEC = ToolSpec(

@@ -22,6 +22,7 @@ def memory_status(connection: Connection, arguments: Arguments) -> ToolResult:
             "tokens": told.tokens,
             **({"held": told.held} if told.held else {}),
         },
+        told.text.index("\n\n", told.text.index("\n[MEMORY ")) + 2,
     )
 
 

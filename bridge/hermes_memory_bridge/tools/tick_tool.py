@@ -32,13 +32,12 @@ def memory_tick(connection: Connection, arguments: Arguments) -> ToolResult:
     tick = connection.store.sessions.tick(session, turn, message)
     if message:
         connection.store.fact_uses.note_said(session, message)
-    lines = [f"turn: {turn}", f"gauge: {tick.gauge.pct:.1f}%"]
+    said = f"turn: {turn}\ngauge: {tick.gauge.pct:.1f}%"
     closed, cooling = ([*map(to_given_name, labels)] for labels in (tick.closed, tick.cooling))
-    if closed:
-        lines.append(f"cooled: {', '.join(closed)}")
     return ToolResult(
-        "\n".join(lines),
+        f"{said}\ncooled: {', '.join(closed)}" if closed else said,
         {"turn": turn, "cooled": closed, "cooling": cooling, "gauge": to_gauge_data(tick.gauge)},
+        len(said) + 1 if closed else None,
     )
 
 

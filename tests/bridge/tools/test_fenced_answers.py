@@ -1,0 +1,51 @@
+"""What stands in the store is data for every reader: answers mark each line of it, but for hermes-agent's known texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hermes_memory_bridge.toolkit.fence import HEAD, MARK
+from tests.bridge.running import Shim, bridge
+
+CALLS = (
+    ("memory_status", {}),
+    ("memory_reflect", {"topic": "database"}),
+    ("memory_export", {}),
+    ("memory_tick", {"turn": 2, "message": "It is merged and deployed, database done."}),
+)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def answer(shim: Shim, tool: str, arguments: dict[str, object]) -> str:
+    return str(shim.call(tool, **arguments)["result"]["content"][0]["text"])
+
+
+def lines_of_the_store(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "database" in line or "5432" in line]
+
+
+def test_each_line_of_the_store_is_marked_in_every_answer(db: Path) -> None:
+    with bridge(db), Shim(db, "--theme", "default", "--tools", "all") as shim:
+        shim.open("claude-code")
+        answer(shim, "memory_write", {"content": "V[database.port]: 5432", "scope": "database"})
+        for tool, arguments in CALLS:
+            text = answer(shim, tool, arguments)
+            assert lines_of_the_store(text), (tool, text)
+            assert [line for line in lines_of_the_store(text) if not line.startswith(MARK)] == [], (tool, text)
+            assert text.count(HEAD) == 1
+
+
+def test_hermes_agent_is_given_the_texts_that_it_knows(db: Path) -> None:
+    with bridge(db), Shim(db, "--theme", "default", "--tools", "all") as shim:
+        shim.open("hermes-agent")
+        answer(shim, "memory_write", {"content": "V[database.port]: 5432", "scope": "database"})
+        for tool, arguments in CALLS:
+            text = answer(shim, tool, arguments)
+            assert lines_of_the_store(text), (tool, text)
+            assert HEAD not in text
