@@ -466,7 +466,9 @@ def test_what_was_erased_leaves_the_backups_though_somebody_was_cut_off(
 
 def test_a_turn_the_database_cannot_keep_hinders_no_other(database: Database, join: Callable[..., Machine]) -> None:
     here, there = join(), join()
-    here.say("before", "with \0 in it", "after")
+    here.say("before", "with | in it", "after")
+    with here.store.db.write_transaction() as conn:  # as programs before 0.4.1 stored it
+        conn.execute("UPDATE turns SET content = replace(content, '|', char(0))")
     settle(database, here, there)
 
     assert there.heard() == ["after", "before"]
