@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
+from hermes_memory_store.history.change_folds import ChangeFolds
 from hermes_memory_store.history.undo_choice import UndoChoice
 from hermes_memory_store.model import IMPORT, Origin, Way
 from hermes_memory_store.relief.file_relief import relieve_files, undo_relief
@@ -138,3 +139,15 @@ def test_an_import_in_batches_is_one_action(store: Store) -> None:
     assert len(fold.changes) == 3
     UndoChoice(store).undo(fold.changes)
     assert standing(store, "ops") == set()
+
+
+def test_the_actions_of_many_undone_rows_are_each_named_once(store: Store) -> None:
+    for theme in ("ops", "shop"):
+        with store.journal.join_changes():
+            for number in range(30):
+                store.facts.write(theme, f"V[port.{number}]: {number}")
+    folds = UndoChoice(store).newest((), 2)
+    undone = UndoChoice(store).undo([change for fold in folds for change in fold.changes])
+    named = ChangeFolds(store).of_rows(undone.undone)
+    assert [fold.first for fold in named] == [fold.first for fold in folds]
+    assert [ChangeFolds(store).themes(fold) for fold in named] == [["shop"], ["ops"]]

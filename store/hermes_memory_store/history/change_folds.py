@@ -163,6 +163,16 @@ class ChangeFolds:
         """Return the fold of a row. :raises UnknownChange:"""
         return self._describe([self._span(seq, self._journal.get(seq).change)])[0]
 
+    def of_rows(self, numbers: Iterable[int]) -> list[ChangeFold]:
+        """Return the folds of rows, each once, in their order. :raises UnknownChange:"""
+        folds: dict[int, ChangeFold] = {}
+        fold: ChangeFold | None = None
+        for seq in numbers:
+            if fold is None or not fold.first <= seq <= fold.last:
+                fold = self.of_row(seq)
+                folds[fold.first] = fold
+        return list(folds.values())
+
     # Where a change ends
 
     def _head(self, seq: int) -> JournalHead | None:

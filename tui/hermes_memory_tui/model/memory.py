@@ -741,14 +741,18 @@ class Memory:
         :raises UndoConflict: when later changes depend on it
         """
         undone = self._undo_choice.undo(changes or (change.change,))
-        self._redo.append(tuple(dict.fromkeys(self._store.journal.get(seq).change for seq in undone.seqs)))
+        rows = self._store.journal.numbers(until=undone.seqs[-1] + 1, limit=len(undone.seqs))
+        self._redo.append(tuple(sorted({change for _, change in rows})))
         what = self._describe_undo(change, undone.uids)
         if undone.files:
             facts = display_formats.pluralise(len(undone.uids), "fact")
             names = " and ".join(path.name for path in undone.files)
             what = f"{names} as before the relief, {facts} removed from the memory"
         who = "you" if self._undo_choice.is_own(change) else display_formats.actor_name(change.actor)
-        where = " and ".join(dict.fromkeys(self._store.journal.get(seq).theme for seq in undone.undone))
+        from hermes_memory_store.history.change_folds import ChangeFolds
+
+        folds = ChangeFolds(self._store)
+        where = " and ".join(sorted({one for fold in folds.of_rows(undone.undone) for one in folds.themes(fold)}))
         said = f"undone: {what}, by {who} in theme {to_printable(where)}{left_note(undone.left)}"
         return ActionResult(said, first_fact_uid(change), "ctrl+r redoes.")
 

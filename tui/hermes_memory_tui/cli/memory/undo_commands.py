@@ -154,8 +154,7 @@ def print_undo_result(
     settings: CommandSettings, store: Store, undone: UndoResult, word: str, *, dry_run: bool = False
 ) -> None:
     """Print what was undone or redone, whose and where, with the journal rows that record it, and what was left as it is."""
-    reader, lines = ChangeFolds(store), JournalPrinter(store)
-    folds = {fold.first: fold for seq in undone.undone[:SHOWN] for fold in [reader.of_row(seq)]}.values()
+    folds, lines = ChangeFolds(store).of_rows(undone.undone), JournalPrinter(store)
     if settings.as_json:
         changes = [] if dry_run else list(undone.seqs)
         done = {"undone": list(undone.undone), "changes": changes, "changed": list(undone.uids)}
@@ -163,8 +162,10 @@ def print_undo_result(
         done |= {"files": list(map(str, undone.files))}
         print_document(done | ({"dry_run": True} if dry_run else {}))
         return
-    for fold in folds:
+    for fold in folds[:SHOWN]:
         print_hanging(f"{word}: ", to_printable(lines.name_fold(fold)))
+    if len(folds) > SHOWN:
+        click.echo(f"{word}: {len(folds) - SHOWN} more")
     for file in undone.files:
         click.echo(f"{to_printable(str(file))} {'would be' if dry_run else 'is'} as before the relief")
     rows = undone.undone if dry_run else undone.seqs
