@@ -60,12 +60,10 @@ PUT_SAME = """
 """
 
 WITHOUT_ROOT = """
-    SELECT value FROM project_aliases a
-    WHERE kind = 'dir' AND (?1 IS NULL OR value = ?1) AND NOT EXISTS (
+    SELECT value FROM project_aliases a WHERE kind = 'dir' AND value = ? AND NOT EXISTS (
       SELECT 1 FROM project_aliases
       WHERE project_id = a.project_id AND kind IN ('remote', 'root', 'twin') AND value NOT LIKE 'file:%'
     )
-    ORDER BY seen_at DESC LIMIT ?2
 """
 
 PROJECT_NAME = "SELECT name FROM projects WHERE id = ?"
@@ -224,18 +222,18 @@ class Projects:
             paths=tuple(found.get("path", ())),
         )
 
-    def note_first_commit(self, seen: ProjectSighting, seconds: float = LOOK_S) -> None:
+    def note_first_commit(self, seen: ProjectSighting) -> None:
         """Find and note the first commit of a repository whose project is known by nothing but paths, once in a process."""
         if seen.common is None or seen.common in self._searched or not self.lacks_root(seen.common):
             return
         self._searched.add(seen.common)
-        first = seen.commit and find_root_commit(seen.common, seen.commit, seconds)
+        first = seen.commit and find_root_commit(seen.common, seen.commit, LOOK_S)
         if first:
             self.note_root(seen.common, first)
 
     def lacks_root(self, common: str) -> bool:
         """Check whether the project of a common directory is known by nothing but paths."""
-        return self._db.value(WITHOUT_ROOT, (safe_text.to_printable(common), 1)) is not None
+        return self._db.value(WITHOUT_ROOT, (safe_text.to_printable(common),)) is not None
 
     def note_root(self, common: str, root: str) -> None:
         """Note the root commit of the repository with this common directory; its project joins one that is known by it."""

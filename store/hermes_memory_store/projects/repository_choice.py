@@ -68,13 +68,7 @@ def choose_project(
         if has_other_remote or (roots and is_other):
             here = None
     key = known.get("remote", here)
-    if (
-        key is None
-        and seen.common is not None
-        and seen.remote is None
-        and seen.commit is not None
-        and "path" not in known
-    ):
+    if key is None and "path" not in known and seen.common and seen.commit and seen.remote is None:
         gone = {root: key for root, key in find_gone_projects(conn).items() if can_be_copy(conn, key, seen.common)}
         first = find_first_commit(seen) if gone else first
         key = gone.get(first or "")
