@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.model.working_folder import find_working_theme
 from hermes_memory_tui.screens.fact_editor import Editor
 from hermes_memory_tui.views.base_view import BaseView
+from tests.store.test_projects import make_repository
 from tests.tui.inspector.driving import (
     beside,
     facts_of,
@@ -73,7 +76,10 @@ async def test_a_memory_with_facts_does_not(path: Path) -> None:
         await until(pilot, lambda: "This memory holds 1 fact" in beside(pilot))
 
 
-async def test_n_writes_the_first_fact(path: Path) -> None:
+async def test_n_writes_the_first_fact_where_the_command_line_would(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_repository(tmp_path / "shop"))
     async with inspecting(path, offers_start=True) as pilot:
         await started(pilot)
         await pilot.press("n")
@@ -82,6 +88,9 @@ async def test_n_writes_the_first_fact(path: Path) -> None:
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "port" in facts_of(path))
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+    assert facts_of(path)["port"].theme == "shop"
+    with Store.open(path, read_only=True) as store:
+        assert find_working_theme(store) == "shop"
 
 
 @pytest.mark.parametrize(("row", "begins"), [("MEMORY.md", "MEMORY.md"), ("ARCHIVE.jsonl", "archive")])
