@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
+from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.history import transaction_log
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import FactFilter, Millis, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.transfer import export_import
 from hermes_memory_store.transfer.export_import import ImportReport, export_jsonl, export_spec, import_file
@@ -338,3 +339,23 @@ def test_an_imported_fact_keeps_its_author_in_a_replay(store: Store, clock: Hand
         assert str(other.facts.page(FactFilter()).facts[0].actor) == "session:agent"
         transaction_log.replay_log(transaction_log.transaction_log_lines(other), third)
         assert portrait(third) == portrait(other)
+
+
+def test_what_is_dated_ahead_of_the_clock_stands_before_nothing_newer(store: Store, clock: HandClock) -> None:
+    """Neither as it is imported, nor where a wrong clock has dated it."""
+    ahead = 400 * 86_400_000
+    store.facts.write("default", "V[port.a]: gateway 1")
+    lines = [line.replace("gateway 1", "gateway 2") for line in export_jsonl(store, "default")]
+    stamps = format_iso_time(clock.now), format_iso_time(Millis(clock.now + ahead))
+    lines = [line.replace(*stamps).replace("port.a", "port.b") for line in lines]
+    with fresh(clock) as other:
+        brought(other, lines)
+        clock.forward(ahead)
+        other.facts.write("default", "V[port.c]: gateway 3")
+        clock.forward(-ahead)
+        clock.forward(86_400_000)
+        other.facts.write("default", "V[port.d]: gateway 4")
+        found = other.search.find("default", "gateway").facts
+        assert [fact.target for fact in found] == ["port.d", "port.c", "port.b"]
+        imported = other.facts.by_uids([found[2].uid])[found[2].uid]
+        assert (imported.created_at, imported.updated_at) == (clock.now - 86_400_000 + ahead, clock.now - 86_400_000)

@@ -92,7 +92,7 @@ SEPARATE_THEMES = 16
 """Up to so many themes are each searched newest first; of more, the range of all of them is walked as one."""
 
 CANDIDATES = (
-    "SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at FROM json_each(?) j"
+    "SELECT f.id, f.scope_id, f.target, f.content, f.tier, min(f.updated_at, ?), f.created_at FROM json_each(?) j"
     " CROSS JOIN facts f ON f.id = j.value WHERE "
 )
 
@@ -452,7 +452,8 @@ class Search:
     def _candidates(self, keys: Sequence[int], within: Within) -> list[Candidate]:
         if not keys:
             return []
-        rows = self._db.rows(CANDIDATES + within.where, (json.dumps(sorted(keys)), *within.args))
+        args = (int(self._clock()), json.dumps(sorted(keys)), *within.args)  # what is dated ahead is not the newest
+        rows = self._db.rows(CANDIDATES + within.where, args)
         return [Candidate(*row) for row in rows]
 
     def _within(self, wanted: FactFilter, scope_ids: list[int] | None) -> Within:

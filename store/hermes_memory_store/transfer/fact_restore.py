@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.content_checks.intake import (
     Admission,
     AdmittedFact,
@@ -170,7 +171,10 @@ class Restorer:
         if isinstance(said, PortableFact) and isinstance(admitted, Admission):
             self.masked += bool(admitted.masked_names or admitted.unkept)
             self.unkept += admitted.unkept
-            return self._restore_fact(change, theme_id, self._hold(said, admitted), admitted.facts[0], number)
+            fact = self._hold(said, admitted)
+            if fact.updated_at > change.now + DAY_MS:  # it would replace what is newer, and stand before it, until then
+                fact = replace(fact, updated_at=change.now)
+            return self._restore_fact(change, theme_id, fact, admitted.facts[0], number)
         return RestoreOutcome.NO_FACT
 
     def _hold(self, fact: PortableFact, admission: Admission) -> PortableFact:
