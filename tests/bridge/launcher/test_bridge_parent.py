@@ -20,7 +20,7 @@ from hermes_memory_bridge.launcher import dialing
 from hermes_memory_bridge.launcher.bridge_process import start_bridge_process
 from hermes_memory_bridge.launcher.dialing import dial_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.silence import ListenerStopped
+from hermes_memory_bridge.launcher.silence import ListenerStopped, check_process, is_process_frozen
 from tests.bridge.running import INITIALIZE, Shim, until
 
 LINGER = {"HERMES_MEMORY_LINGER": "60"}
@@ -112,6 +112,40 @@ def test_a_start_that_is_stopped_is_told_with_its_process(db: Path, monkeypatch:
     process = int(str(stopped.value).partition("process ")[2].partition(",")[0])
     os.kill(process, signal.SIGKILL)
     assert f"kill -CONT {process}" in str(stopped.value)
+
+
+@pytest.mark.skipif(
+    not os.access("/sys/fs/cgroup/freezer", os.W_OK), reason="it takes the right to make a control group"
+)
+def test_a_process_whose_control_group_is_frozen_is_told_apart_from_one_that_runs() -> None:
+    group = Path("/sys/fs/cgroup/freezer") / f"hermes-memory-test-{os.getpid()}"
+    group.mkdir()
+    with subprocess.Popen([sys.executable, "-Sc", "input()"], stdin=subprocess.PIPE) as process:
+        try:
+            check_process(process.pid)
+            (group / "cgroup.procs").write_text(str(process.pid))
+            (group / "freezer.state").write_text("FROZEN")
+            until(lambda: is_process_frozen(process.pid), "the frozen group")
+            with pytest.raises(ListenerStopped, match=f"process {process.pid}, is frozen"):
+                check_process(process.pid)
+        finally:
+            (group / "freezer.state").write_text("THAWED")
+            process.kill()
+            process.wait()
+            until(lambda: not (group / "cgroup.procs").read_text(), "the empty group")
+            group.rmdir()
+
+
+def test_a_bridge_that_cannot_load_the_sdk_says_so_to_who_is_connected(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken" / "uvicorn").mkdir(parents=True)
+    (tmp_path / "broken" / "uvicorn" / "__init__.py").write_text("raise ImportError('it is damaged')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
+    with Shim(db) as shim:
+        shim.open()
+        shim.request("resources/read", {"uri": "memory://status"})
+        assert "cannot go on: ImportError: it is damaged" in shim.hear()["error"]["message"]
 
 
 def test_only_an_end_that_was_told_is_a_good_one(tmp_path: Path) -> None:
