@@ -151,3 +151,13 @@ def test_the_actions_of_many_undone_rows_are_each_named_once(store: Store) -> No
     named = ChangeFolds(store).of_rows(undone.undone)
     assert [fold.first for fold in named] == [fold.first for fold in folds]
     assert [ChangeFolds(store).themes(fold) for fold in named] == [["shop"], ["ops"]]
+
+
+def test_the_choice_of_themes_for_projects_is_the_newest_of_every_theme(store: Store) -> None:
+    store.facts.write("shop", "V[tax]: 19")
+    with store.db.write_transaction() as conn:
+        conn.execute("UPDATE place_choice SET places = 'default', chosen_at = NULL")
+    (seq,) = store.place_themes.adopt()
+    assert newest(store, "shop") == newest(store, "ops") == [(seq,)]
+    undo_newest(store, "shop")
+    assert not store.place_themes.is_by_project

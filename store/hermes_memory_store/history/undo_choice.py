@@ -15,6 +15,7 @@ from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.host_files.memory_file_copies import MemoryFileCopy, load_copy_registry
 from hermes_memory_store.host_files.memory_files import host_file_lock, read_memory_bytes
 from hermes_memory_store.model import IMPORT, PERSON, Actor, Change, UndoResult
+from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.store import Store
 
 OF_KINDS = " AND actor_id IN (SELECT id FROM actors WHERE kind IN ({kinds}))"
@@ -51,7 +52,8 @@ class UndoChoice:
         where = OF_KINDS.format(kinds="'person', 'import'") + NOT_OF_AGENTS if is_own else ""
         where = where or OF_KINDS.format(kinds="'person', 'import', 'session'")
         if themes:
-            where += f" AND theme_id IN ({', '.join(str(self._store.names.theme_or_none(one) or 0) for one in themes)})"
+            keys = ", ".join(str(self._store.names.theme_or_none(one) or 0) for one in themes)
+            where += f" AND (theme_id IN ({keys}) OR entity = '{PLACES}')"  # that choice is one of all themes
         folds, found = ChangeFolds(self._store), dict[int, ChangeFold]()
         for change in self._store.undo.effective_changes(where):
             if change not in passed and not self._store.undo.is_spent(change):
