@@ -16,6 +16,8 @@ PROMPT_TARGETS = ("system.prompt", "system_prompt")
 
 SEPARATORS = re.compile(r"[-_.]+")
 
+WORD = re.compile(r"[^\W\d_]{2,}")
+
 NAME_SEPARATORS = re.compile(
     r"[-_/]+|\.+(?!(?:com|net|org|io|cc|dev|ai|app|sh|xyz|info|biz|tk|eu|de|uk|ru|cn|co|example|md|json|sh|toml|ya?ml|env)\b)"
 )
@@ -77,7 +79,7 @@ def to_spaced_words(name: str) -> str:
 def to_name_sentence(name: str) -> str:
     """Return a name as the sentence that it may be, its separators as spaces; empty for two words, too few for an order."""
     sentence = re.sub(r"[-_/]+" if " " in name else NAME_SEPARATORS, " ", name)
-    return sentence if sentence.count(" ") > 1 else ""
+    return sentence if len(WORD.findall(sentence)) > 2 or not sentence.isascii() else ""
 
 
 def load_readings(text: str) -> list[str]:
