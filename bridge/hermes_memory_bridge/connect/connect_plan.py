@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 from collections.abc import Collection
@@ -162,8 +161,6 @@ def plan_connection(
             notes.append(
                 f"{BRIDGE_PROGRAM} is started by its name, and is not on your PATH; `pipx install` puts it there"
             )
-        if host.name == "codex":
-            entry = functools.reduce(lambda entry, permission: permission.to_entry(entry), permissions, entry)
     if hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file):
         after = to_joint_config(host, file, before, entry, hooks)
     elif hooks_file is not None:

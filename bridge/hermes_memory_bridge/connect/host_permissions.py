@@ -50,7 +50,8 @@ priority = 100
 
 
 FREE = ("allow", "approve", "auto")
-"""What rules say of a tool that runs without a question; `auto` is Codex, which goes by what a tool says of itself."""
+"""What rules say of a tool that runs without a question; `auto` is Codex's word for going by what a tool says of itself: it
+needs no rule of ours."""
 
 
 def to_table(value: Any) -> dict[str, Any]:
@@ -184,13 +185,6 @@ class PermissionEdit:
             note_offer(files, former, self.host, place, None)
         note_offer(files, store, self.host, place, self.offer)
 
-    def to_entry(self, entry: Entry) -> Entry:
-        """Return an entry of Codex with the permissions that are to stand in it."""
-        withdrawn = self.own if self.is_withdrawal else []
-        tools = {name: tool for name, tool in to_table(entry.get("tools")).items() if name not in withdrawn}
-        tools |= {name: {**tools.get(name, {}), "approval_mode": "approve"} for name in self.added}
-        return {**entry, "tools": tools} if tools or "tools" in entry else entry
-
 
 def plan_permissions(
     files: TextFiles,
@@ -227,11 +221,11 @@ def plan_permissions(
             rules = form.find_rules(files.read(file), folder)
         except ValueError as error:
             raise HostFileError(f"{file} was left alone: {error}", file) from error
-        can_permit = rules.get("*", form.unset) not in ("allow", "approve", "deny")
-        missing = [tool for tool in UNASKED_TOOLS if can_permit and tool not in rules]
+        is_asking = rules.get("*", form.unset) == "ask"
+        missing = [tool for tool in UNASKED_TOOLS if is_asking and tool not in rules]
         if not offer and rules.keys() >= {*UNASKED_TOOLS}:  # the record is gone: nobody else writes them all
             offer = dict.fromkeys((tool for tool in UNASKED_TOOLS if tool not in form.parse({}, folder)), True)
-        own = [tool for tool, is_ours in offer.items() if is_ours and rules.get(tool) in ("allow", "approve")]
+        own = [tool for tool, is_ours in offer.items() if is_ours and rules.get(tool) == "allow"]
         is_withdrawal = answer is False or removes
         added = [] if is_withdrawal else [tool for tool in missing if answer or tool not in offer]
         standing = added if is_withdrawal else [*own, *added]
@@ -258,15 +252,20 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     if reads and writes:
         return f"reads and writes without a question{where}"
     how = "reads without a question, asks before each writing" if reads else "asks before each reading and writing"
-    return f"{how}{where}; `hermes-memory-bridge connect {host} --allow` lets agents write"
+    remedy = (
+        "its approval modes say so"
+        if host == "codex"
+        else f"`hermes-memory-bridge connect {host} --allow` lets agents write"
+    )
+    return f"{how}{where}; {remedy}"
 
 
 def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_removal: bool = False) -> str:
-    """Return a text with, or without, rules of ours for some tools; that of Codex, which has them in its entry, as it is.
+    """Return a text with, or without, rules of ours for some tools.
 
     :raises HostFileError: it cannot be changed safely
     """
-    if not tools or edit.host == "codex":
+    if not tools:
         return text
     form = PERMISSIONS[edit.host]
     bare, marks = without_marks(text)

@@ -27,6 +27,9 @@ from tests.bridge.connect.test_connect import connect, connect_here, file_of
 from tests.bridge.connect.test_hook_installation import tree
 
 ASKED = {"memory_purge", "memory_edit", "memory_optimize", "memory_archive", "memory_close_scope", "memory_reveal"}
+WRITTEN = [name for name in PERMISSIONS if name != "codex"]
+"""The hosts into whose files permissions are written: Codex asks for none of these tools."""
+
 ASKS_BY_ITSELF = {"permission": {"*": "ask"}}
 """What a person of opencode has set who is asked before each tool."""
 
@@ -73,7 +76,7 @@ def test_what_runs_unasked_destroys_hides_and_reveals_nothing() -> None:
     assert written_tools("copilot") == set(WRITING_TOOLS)
 
 
-@pytest.mark.parametrize("name", PERMISSIONS)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_yes_includes_it_and_prints_it(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     prepare(name, tmp_path)
     before = tree(tmp_path)
@@ -94,7 +97,7 @@ def test_yes_includes_it_and_prints_it(name: str, tmp_path: Path, capsys: pytest
     assert left == before
 
 
-@pytest.mark.parametrize("name", PERMISSIONS)
+@pytest.mark.parametrize("name", WRITTEN)
 @pytest.mark.parametrize("words", [("--yes", "--no-allow"), ("--yes", "--no-allow", "--no-hooks")])
 def test_no_is_a_no_until_a_yes_is_said(name: str, words: tuple[str, ...], tmp_path: Path) -> None:
     prepare(name, tmp_path)
@@ -164,9 +167,7 @@ def test_what_the_host_wrote_since_stays(name: str, change: Callable[[str], str]
 def drop_tool(name: str, file: Path, tool: str) -> None:
     """Take one permission out, as a person would."""
     text = file.read_text()
-    if name == "codex":
-        file.write_text(text.replace(f'[mcp_servers.hermes-memory.tools.{tool}]\napproval_mode = "approve"\n', ""))
-    elif name == "gemini":
+    if name == "gemini":
         file.write_text(text.replace(f'"{tool}", ', ""))
     else:
         document = json.loads(text)
@@ -185,7 +186,7 @@ def drop_value(node: Any, value: Any) -> None:
             drop_value(inner, value)
 
 
-@pytest.mark.parametrize("name", PERMISSIONS)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_what_a_person_took_out_since_stays_out(name: str, tmp_path: Path) -> None:
     prepare(name, tmp_path)
     file = permission_file(name, tmp_path)
@@ -197,26 +198,38 @@ def test_what_a_person_took_out_since_stays_out(name: str, tmp_path: Path) -> No
         assert unasked_tools(name, tmp_path) == written_tools(name) - {"memory_write"}
 
 
-@pytest.mark.parametrize("name", ["claude-code", "qwen", "copilot", "codex"])
+@pytest.mark.parametrize("name", ["claude-code", "qwen", "copilot"])
 def test_what_stood_there_before_is_neither_written_again_nor_taken_out(name: str, tmp_path: Path) -> None:
     rule = PERMISSIONS[name].name("memory_write")
     documents = {"copilot": {"locations": {str(Path.cwd()): {"tool_approvals": [rule]}}}}
     file = permission_file(name, tmp_path)
     file.parent.mkdir()
-    if name != "codex":
-        file.write_text(json.dumps(documents.get(name, {"permissions": {"allow": [rule]}})))
-        before = file.read_bytes()
-    assert connect_here(tmp_path, name, "--yes", "--no-allow") == 0
-    if name == "codex":
-        file.write_text(file.read_text() + '[mcp_servers.hermes-memory.tools.memory_write]\napproval_mode = "prompt"\n')
-    assert connect_here(tmp_path, name, "--yes", "--allow") == 0
-    assert unasked_tools(name, tmp_path) >= written_tools(name)
-    if name == "codex":
-        assert HOSTS[name].find_entry(file.read_text())["tools"]["memory_write"] == {"approval_mode": "prompt"}
-    else:
-        assert file.read_text().count("memory_write") == 1
-        assert connect_here(tmp_path, name, "--yes", "--remove") == 0
-        assert file.read_bytes() == before
+    file.write_text(json.dumps(documents.get(name, {"permissions": {"allow": [rule]}})))
+    before = file.read_bytes()
+    for words in ("--no-allow", "--allow"):
+        assert connect_here(tmp_path, name, "--yes", words) == 0
+    assert unasked_tools(name, tmp_path) == written_tools(name)
+    assert file.read_text().count("memory_write") == 1
+    assert connect_here(tmp_path, name, "--yes", "--remove") == 0
+    assert file.read_bytes() == before
+
+
+def test_codex_asks_for_none_of_these_and_a_mode_of_its_person_stays(tmp_path: Path) -> None:
+    for mode, said in (
+        ("approve", "reads and writes without a question"),
+        ("prompt", "reads without a question, asks"),
+    ):
+        assert connect_here(tmp_path, "codex", "--yes", "--allow", "--theme", mode) == 0
+        assert describe("codex", tmp_path).startswith("reads and writes without a question")
+        file = file_of("codex", tmp_path)
+        table = f'\n[mcp_servers.hermes-memory.tools.memory_write]\napproval_mode = "{mode}"\n'
+        file.write_text(file.read_text() + table)
+        assert connect_here(tmp_path, "codex", "--yes", "--allow", "--theme", "other") == 0
+        entry = HOSTS["codex"].find_entry(file.read_text())
+        assert entry is not None
+        assert entry["tools"] == {"memory_write": {"approval_mode": mode}}
+        assert describe("codex", tmp_path).startswith(said)
+        assert connect_here(tmp_path, "codex", "--yes", "--remove") == 0
 
 
 @pytest.mark.parametrize(
@@ -238,7 +251,7 @@ def test_enter_at_every_question_connects(name: str, tmp_path: Path) -> None:
     shown = connect(tmp_path, name, cwd=Path.cwd(), typed="\n" * 8)
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert HOSTS[name].find_entry(file_of(name, tmp_path).read_text()) is not None
-    if name in PERMISSIONS:
+    if name in WRITTEN:
         assert shown.stdout.startswith("Enter at a question takes the answer in capitals")
         assert unasked_tools(name, tmp_path) == written_tools(name)
     assert connect(tmp_path, name, "--remove", typed="\n" * 8).returncode == 0
@@ -314,21 +327,19 @@ def describe(name: str, home: Path) -> str:
     return describe_permissions(name, HostEnvironment(home, "linux", {}), entry)
 
 
-@pytest.mark.parametrize("name", PERMISSIONS)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_a_check_tells_reading_and_writing_apart(name: str, tmp_path: Path) -> None:
     prepare(name, tmp_path)
     assert connect_here(tmp_path, name, "--yes", "--no-allow") == 0
     assert describe(name, tmp_path).startswith(
         {
-            "codex": "reads and writes without a question",
             "copilot": "reads without a question, asks before each writing",
         }.get(name, "asks before each reading and writing")
     )
     assert connect_here(tmp_path, name, "--yes", "--allow") == 0
     assert describe(name, tmp_path).startswith("reads and writes without a question")
     drop_tool(name, permission_file(name, tmp_path), "memory_write")
-    if name != "codex":
-        assert describe(name, tmp_path).startswith("reads without a question, asks before each writing")
+    assert describe(name, tmp_path).startswith("reads without a question, asks before each writing")
 
 
 @pytest.mark.parametrize("name", ["claude-code", "qwen"])
@@ -395,7 +406,7 @@ def test_who_said_no_is_not_told(tmp_path: Path) -> None:
     assert "agents may not write" not in status(tmp_path)
 
 
-@pytest.mark.parametrize("name", PERMISSIONS)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_permissions_are_taken_out_although_the_store_and_its_record_are_gone(name: str, tmp_path: Path) -> None:
     prepare(name, tmp_path)
     before = tree(tmp_path)
