@@ -252,12 +252,9 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     if reads and writes:
         return f"reads and writes without a question{where}"
     how = "reads without a question, asks before each writing" if reads else "asks before each reading and writing"
-    remedy = (
-        "its approval modes say so"
-        if host == "codex"
-        else f"`hermes-memory-bridge connect {host} --allow` lets agents write"
-    )
-    return f"{how}{where}; {remedy}"
+    if host == "codex":
+        return f"{how}, as its approval modes say"
+    return f"{how}{where}; `hermes-memory-bridge connect {host} --allow` lets agents write"
 
 
 def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_removal: bool = False) -> str:

@@ -130,7 +130,7 @@ def test_the_inspector_writes_what_the_command_line_writes(
         if face == "inspector":
             succeeded, printed = connect_discovered_host(name, home / store, dry_run=False)
             assert succeeded, printed
-            assert "without asking each time" in printed or name in ("goose", "opencode")
+            assert "without asking each time" in printed or name in ("goose", "opencode", "codex")
         else:
             assert connect_here(home, name, "--yes", *([] if is_usual else ["--db", str(home / store)])) == 0
         entries.append(file_of(name, home).read_text().replace(str(home), "HOME"))
