@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store import errors
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
 from hermes_memory_tui.inspector import Inspector
@@ -188,3 +189,10 @@ async def test_a_memory_on_a_full_disk_is_shown_and_can_be_changed_once_there_is
             await until(pilot, lambda: "read-only" not in screen_text(pilot))
             fill(path, "V[port.db]: 5432")
             await until(pilot, lambda: "5432" in screen_text(pilot))
+
+
+def test_without_a_memory_a_full_disk_is_what_the_inspector_names(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        fill_disk(disk)
+        with pytest.raises(errors.DiskFull, match="is full"):
+            Memory.open(disk / "memory.db")

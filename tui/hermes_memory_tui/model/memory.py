@@ -240,8 +240,10 @@ class Memory:
         def open_store() -> Store:
             try:
                 return Store.open(path, read_only=read_only)
-            except (errors.DiskFull, errors.StoreReadOnly):
-                return Store.open(path, read_only=True)
+            except (errors.DiskFull, errors.StoreReadOnly) as error:
+                with suppress(errors.StoreMissing):
+                    return Store.open(path, read_only=True)
+                raise error
 
         return cls(open_store)
 
