@@ -28,7 +28,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).parents[1]
 
-PATIENCE_S = 120.0
+PATIENCE_S = 600.0
 """How long one step may take on a machine with other work; far more than it does."""
 
 PROBE = "import sys, sqlite3, ssl; print(*sys.version_info[:3], sep='.')"

@@ -109,7 +109,7 @@ class FileEdits:
     def to_changes(self) -> list[FileChange]:
         """Return the changes that are needed.
 
-        :raises HostFileError: a file cannot be read
+        :raises HostFileError: a file cannot be read, or cannot hold a path of ours
         """
         try:
             changes = [
@@ -118,6 +118,11 @@ class FileEdits:
         except OSError as error:
             raise HostFileError(
                 f"{error.filename} cannot be read: {error.strerror or error}", error.filename
+            ) from error
+        except UnicodeEncodeError as error:
+            path = error.object[: error.end].splitlines()[-1].strip()
+            raise HostFileError(
+                "no host's file can hold a path that is no UTF-8; choose another with --db", path
             ) from error
         return [change for change in changes if change.is_needed]
 

@@ -459,6 +459,8 @@ def test_names_that_are_no_utf8_stop_no_command(process: Ask, tmp_path: Path) ->
             answer = process(*shlex.split(words), db=db, cwd=folder, env=env)
             assert answer.code == 0, answer
         assert "8443" in process("status", db=db, cwd=folder, env=env).out
+        refused = process("connect", "claude-code", "--dry-run", db=db, cwd=folder, env=env)
+        assert (refused.code, "no UTF-8; choose another with --db" in refused.err) == (1, True), refused
 
 
 def test_an_export_goes_into_standard_output_a_pipe_and_a_device(process: Ask, tmp_path: Path, db: Path) -> None:
