@@ -211,4 +211,4 @@ def test_a_bridge_started_on_demand_leaves_after_somebody_who_only_asked(db: Pat
     until(lambda: ask_bridge(places, "status"), "the bridge")
     with dial(places):
         time.sleep(1)  # it looks whether anybody is left just while there is
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0

@@ -214,7 +214,8 @@ class LineServer:
                 await (await asyncio.shield(self.serve_sdk_lines))(connection, lines, answers)
                 tasks.cancel_scope.cancel()
         except* (ConnectionError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            log.info("a connection broke off")
+            if not farewell.is_closing:  # else it left before it had every answer
+                log.info("a connection broke off")
 
 
 def is_named(name: str | None) -> bool:
