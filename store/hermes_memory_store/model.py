@@ -511,6 +511,11 @@ class Change:
     origin: Origin = UNKNOWN_ORIGIN
     """Where the change came from; a fact that it brings in may come from elsewhere."""
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is of the person at this machine, and not of an agent or another machine."""
+        return self.actor.kind in (PERSON.kind, IMPORT.kind) and self.origin.session is None
+
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:

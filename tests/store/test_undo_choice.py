@@ -121,6 +121,35 @@ def test_an_undo_of_a_relief_that_would_lose_an_entry_is_refused_whole(
     assert (profile.print(), standing(store)) == (before, facts)
 
 
+def test_where_one_of_two_files_was_changed_since_neither_is_put_back(store: Store, profile: Profile) -> None:
+    profile.write(*ENTRIES, filler(1100))
+    profile.write("V[name]: Ada", filler(1000), user=True)
+    relieve_files(store, THEME, home=profile.home)
+    profile.write("what the host wrote since", user=True)
+    before, facts = profile.print(), standing(store)
+    with pytest.raises(errors.UndoConflict, match=r"USER\.md changed since the relief; nothing was taken back"):
+        undo_newest(store, THEME)
+    assert (profile.print(), standing(store)) == (before, facts)
+
+
+def test_two_reliefs_of_one_file_are_planned_and_taken_back_at_once(
+    store: Store, profile: Profile, clock: HandClock
+) -> None:
+    profile.write(*(f"The service {number} is restarted by hand when it hangs." for number in range(20)), filler(600))
+    before, changes = profile.memory.read_bytes(), []
+    for threshold in (60, 40):
+        report = relieve_files(store, THEME, home=profile.home, threshold_pct=threshold).memory
+        assert report.migrated > 0
+        changes.append(store.journal.get(report.changes[0]).change)
+        clock.forward(60)
+    last = profile.memory.read_bytes()
+    planned = UndoChoice(store).undo(changes, dry_run=True)
+    assert (planned.files, profile.memory.read_bytes()) == ((profile.memory,), last)
+    assert UndoChoice(store).undo(changes).files == (profile.memory,)
+    assert profile.memory.read_bytes() == before
+    assert standing(store) == set()
+
+
 def test_after_the_files_alone_were_restored_the_facts_can_follow(store: Store, profile: Profile) -> None:
     profile.write(*ENTRIES, filler(1100))
     before = profile.memory.read_bytes()

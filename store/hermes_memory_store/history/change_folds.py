@@ -161,17 +161,15 @@ class ChangeFolds:
 
     def of_row(self, seq: int) -> ChangeFold:
         """Return the fold of a row. :raises UnknownChange:"""
-        return self._describe([self._span(seq, self._journal.get(seq).change)])[0]
+        return self.of_rows([seq])[0]
 
     def of_rows(self, numbers: Iterable[int]) -> list[ChangeFold]:
         """Return the folds of rows, each once, in their order. :raises UnknownChange:"""
-        folds: dict[int, ChangeFold] = {}
-        fold: ChangeFold | None = None
+        spans: list[Span] = []
         for seq in numbers:
-            if fold is None or not fold.first <= seq <= fold.last:
-                fold = self.of_row(seq)
-                folds[fold.first] = fold
-        return list(folds.values())
+            if not any(span.first <= seq <= span.last for span in spans[-1:]):
+                spans.append(self._span(seq, self._journal.get(seq).change))
+        return self._describe(dict.fromkeys(spans))
 
     # Where a change ends
 

@@ -45,22 +45,12 @@ class MemoryFileCopy:
         """The file that it was made of."""
         return self.path.with_name(self.path.name.partition(".relief.")[0])
 
-    def restore(self, *, dry_run: bool = False) -> str:
-        """Put it back into its file, which is locked, and delete it.
-
-        Returns `restored`, `changed` (left alone), or `same` when nothing had replaced it.
-        """
+    def find_former_text(self, present: bytes) -> bytes | None:
+        """Return the text to put back; None where the present one is neither it nor what took its place, or it is gone."""
         if not self.path.exists():
-            return "changed"
-        present, before = memory_files.read_memory_bytes(self.original), memory_files.read_memory_bytes(self.path)
-        state = "restored" if memory_file_digest(present) == self.digest else "changed"
-        if present == before:
-            state = "same"  # the relief was cut off before it replaced the file, or an undo after it had
-        if state == "restored" and not dry_run:
-            memory_files.replace_memory_file(self.original, before, expected=present)
-        if state != "changed" and not dry_run:
-            self.path.unlink(missing_ok=True)
-        return state
+            return None
+        before = memory_files.read_memory_bytes(self.path)
+        return before if present == before or memory_file_digest(present) == self.digest else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +90,19 @@ def undo_relief(home: Path) -> ReliefUndoResult:
 
 
 def restore_memory_file_copy(copy: MemoryFileCopy) -> str:
-    """Lock the file of a copy and restore it, as `MemoryFileCopy.restore`."""
+    """Put a copy back into its file and delete it.
+
+    Returns `restored`, `changed` (left alone), or `same` when nothing had replaced it.
+    """
     with memory_files.host_file_lock(copy.original):
-        return copy.restore()
+        present = memory_files.read_memory_bytes(copy.original)
+        before = copy.find_former_text(present)
+        if before is None:
+            return "changed"
+        if before != present:
+            memory_files.replace_memory_file(copy.original, before, expected=present)
+        copy.path.unlink(missing_ok=True)
+        return "same" if before == present else "restored"
 
 
 def save_memory_file_copy(

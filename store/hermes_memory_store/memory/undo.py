@@ -76,13 +76,13 @@ class Undo:
         """
         return self._take_back([self._journal.get(seq).change], actor)
 
-    def changes(self, changes: Iterable[int], *, actor: Actor = PERSON, leaving: bool = False) -> UndoResult:
+    def changes(self, changes: Iterable[int], *, leaving: bool = False) -> UndoResult:
         """Revert these changes, newest first, all or none.
 
         :param leaving: skip and report what cannot be reverted, instead of refusing all of it
         :raises NothingToUndo: UndoConflict; nothing was changed then
         """
-        return self._take_back(sorted(set(changes), reverse=True), actor, leaving=leaving)
+        return self._take_back(sorted(set(changes), reverse=True), PERSON, leaving=leaving)
 
     def last(
         self, count: int = 1, *, theme: str | None = None, actor: Actor = PERSON, leaving: bool = False

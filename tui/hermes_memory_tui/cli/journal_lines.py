@@ -74,15 +74,14 @@ class JournalPrinter:
         """Return a change in a line: its number, whose it is, where, and what it did."""
         said = self.fold_document(fold)
         who = "you" if said["own"] else format_actor(fold.lead.actor)
-        return f"change {fold.first} by {who} in theme {' and '.join(said['themes'])}: {said['said']}"
+        return to_printable(f"change {fold.first} by {who} in theme {' and '.join(said['themes'])}: {said['said']}")
 
     def fold_document(self, fold: ChangeFold) -> dict[str, Any]:
         """Return a change with the keys of the JSON contract, all of its themes, and whether it is this person's."""
         from hermes_memory_store.history.change_folds import ChangeFolds
-        from hermes_memory_store.history.undo_choice import UndoChoice
 
         said = fold_json(fold, format_fold_verb(fold), self.fold_subject(fold))
-        return said | {"themes": ChangeFolds(self._store).themes(fold), "own": UndoChoice.is_own(fold.lead)}
+        return said | {"themes": ChangeFolds(self._store).themes(fold), "own": fold.lead.is_own}
 
     def describe(self, change: Change) -> str:
         """Return what a change did, in words."""

@@ -750,10 +750,8 @@ class Memory:
             facts = display_formats.pluralise(len(undone.uids), "fact")
             names = " and ".join(path.name for path in undone.files)
             what = f"{names} as before the relief, {facts} removed from the memory"
-        who = "you" if self._undo_choice.is_own(change) else display_formats.actor_name(change.actor)
-        from hermes_memory_store.history.change_folds import ChangeFolds
-
-        folds = ChangeFolds(self._store)
+        who = "you" if change.is_own else display_formats.actor_name(change.actor)
+        folds = self._undo_choice.folds
         where = " and ".join(sorted({one for fold in folds.of_rows(undone.undone) for one in folds.themes(fold)}))
         said = f"undone: {what}, by {who} in theme {to_printable(where)}{left_note(undone.left)}"
         return ActionResult(said, first_fact_uid(change), "ctrl+r redoes.")

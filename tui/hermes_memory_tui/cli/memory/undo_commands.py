@@ -96,8 +96,9 @@ def undo_command(
         elif teammate is not None:
             undo = partial(store.sync.undo_teammate, teammate, theme=theme)
         else:
-            chosen = None if seq is None else [store.journal.get(seq).change]
-            changes = chosen or choose_changes(settings, store, last or 1, is_any)
+            changes = (
+                choose_changes(settings, store, last or 1, is_any) if seq is None else [store.journal.get(seq).change]
+            )
             undo = partial(UndoChoice(store).undo, changes, leaving=leave_conflicts, dry_run=dry_run)
         try:
             undone = store.undo.preview(undo) if dry_run else undo()
@@ -117,25 +118,24 @@ def choose_changes(settings: CommandSettings, store: Store, count: int, is_any: 
     """
     theme, choice, lines = settings.reading_theme(store), UndoChoice(store), JournalPrinter(store)
     themes = [theme] if settings.named_theme() else [theme, PERSONAL]  # where a command here writes
-    newest, own = choice.newest(themes, count, is_own=False), choice.newest(themes, count)
-    if not newest and not own:
+    chosen, own = choice.newest(themes, count, is_own=False), choice.newest(themes, count)
+    if not chosen:
         others = choice.newest() or choice.newest(is_own=False)
         hint = f"; the newest change elsewhere is {lines.name_fold(others[0])}; name that theme" if others else ""
         raise NothingToUndo(f"nothing to undo in theme {theme!r}{hint}", theme)
-    chosen = newest if is_any else own
-    if newest != own and not is_any:
-        other = lines.name_fold(next(fold for fold in newest if fold not in own))
+    if chosen != own and not is_any:
+        other = lines.name_fold(next(fold for fold in chosen if fold not in own))
         mine = lines.name_fold(own[0]) if own else "none"
         if settings.as_json or not is_at_terminal():
             switch = f"--change {own[0].first} for yours, " if own else ""
             raise UndoConflict(
                 f"somebody else's change is newer in theme {theme!r}: {other}; yours: {mine}; nothing was undone, pass "
                 f"{switch}--any for the newest",
-                newest[0].first,
+                chosen[0].first,
             )
         click.echo(f"yours: {mine}\nany:   {other}")
-        answer = click.prompt("Undo which", type=click.Choice(["yours", "any"] if own else ["any"]))
-        chosen = newest if answer == "any" else own
+        if click.prompt("Undo which", type=click.Choice(["yours", "any"] if own else ["any"])) == "yours":
+            chosen = own
     return [change for fold in chosen for change in fold.changes]
 
 
@@ -163,7 +163,7 @@ def print_undo_result(
         print_document(done | ({"dry_run": True} if dry_run else {}))
         return
     for fold in folds[:SHOWN]:
-        print_hanging(f"{word}: ", to_printable(lines.name_fold(fold)))
+        print_hanging(f"{word}: ", lines.name_fold(fold))
     if len(folds) > SHOWN:
         click.echo(f"{word}: {len(folds) - SHOWN} more")
     for file in undone.files:
