@@ -196,6 +196,7 @@ class Store:
     def turns(self) -> Turns:
         """Captured turns."""
         from hermes_memory_store.conversations.turns import Turns
+        from hermes_memory_store.places.project_sighting import read_project
 
         return Turns(
             self.db,
@@ -204,7 +205,7 @@ class Store:
             self.clock,
             self.eraser,
             self.intake,
-            lambda folder: self.place_themes.find_theme_of_folder(folder),
+            lambda folder: self.place_themes.find_known(read_project(folder) if folder else None),
         )
 
     @cached_property

@@ -163,6 +163,17 @@ def test_clones_of_one_template_are_given_nothing_of_each_other(
         assert [one.name for one in store.place_themes.readable(name)] == [name, "default", "personal"]
 
 
+def test_repositories_whose_names_are_no_text_are_told_apart_and_read(store: Store, tmp_path: Path) -> None:
+    write_at(store, make_repository(tmp_path / "first"), "V[a]: b")
+    odd = Path(os.fsdecode(os.fsencode(tmp_path / "odd") + b"\xff"))
+    theme = write_at(store, make_repository(odd), "V[a]: c")
+    copy(odd, tmp_path / "copy")
+    assert all_themes(store, tmp_path / "copy") == {"copy"}
+    copy(tmp_path / "first", odd.with_name(f"{odd.name}-new"))
+    assert all_themes(store, odd.with_name(f"{odd.name}-new")) == {f"{theme}-new"}
+    assert all_themes(store, odd) == {theme}
+
+
 def test_a_copy_is_another_project_while_the_original_is_there(store: Store, tmp_path: Path) -> None:
     shop = make_repository(tmp_path / "shop")
     write_at(store, shop, "V[a]: b")

@@ -156,9 +156,9 @@ def find_packed_ref(path: str, name: bytes) -> str | None:
     return None
 
 
-def read_remote_url(repository: Repository) -> str | None:
+def read_remote_url(common: str) -> str | None:
     """Return the URL of the remote `origin`, else of the first one; as it is written, with a password if it has one."""
-    path = os.path.join(repository.common, "config")
+    path = os.path.join(common, "config")
     try:
         info = os.stat(path)
     except (OSError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_store.places.known_folder import find_known_folder
+from hermes_memory_store.places.known_folder import find_known_folder, to_stored_path
 from hermes_memory_store.places.place_queries import (
     DEFAULT,
     PERSONAL,
@@ -93,11 +93,12 @@ def find_folder_theme(ask: Ask, identities: Sequence[tuple[str, str]] | None) ->
     """
     if identities is None or ask(PLACE_CHOICE, ()) != [("projects",)]:
         return DEFAULT
-    known = {kind: key for kind, value in identities for (key,) in ask(PROJECT_BY_IDENTITY, (kind, value))}
-    key = next((known[kind] for kind in ("remote", "mark", "dir", "path") if kind in known), None)
-    if key is not None and "mark" in dict(identities) and not known.keys() & {"mark", "remote"}:
-        words = key, dict(identities)["dir"]
-        key = None if ask(HAS_OTHER_REPOSITORY, words) else key  # whose it is takes a look at those: `choose_project`
+    stored = {kind: to_stored_path(value) for kind, value in identities}
+    keys = {kind: key for kind, value in stored.items() for (key,) in ask(PROJECT_BY_IDENTITY, (kind, value))}
+    key = next(iter(keys.values()), None)
+    if key is not None and "mark" in stored and not keys.keys() & {"mark", "remote"}:
+        # whose it is takes a look at its other repositories: `choose_project`
+        key = None if ask(HAS_OTHER_REPOSITORY, (key, stored["dir"])) else key
     themes = [] if key is None else ask(THEME_OF_PROJECT, (key,))
     return str(themes[0][0]) if themes else NEW_PROJECT
 

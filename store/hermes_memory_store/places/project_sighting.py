@@ -6,7 +6,7 @@ import os
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.places.bounded_files import read_mark
-from hermes_memory_store.places.git_files import Repository, find_repository, read_head, read_remote_url
+from hermes_memory_store.places.git_files import find_repository, read_head, read_remote_url
 from hermes_memory_store.places.remote_urls import normalise_remote, remote_label
 
 
@@ -21,9 +21,7 @@ class ProjectSighting:
     common: str | None = None
     """The directory that all working trees of the repository share; None: there is no repository."""
     remote: str | None = None
-    """The remote's normalised URL."""
-    source: str | None = None
-    """The folder of this machine that it was cloned from: no identity, since many repositories are made from one template."""
+    """The remote's normalised URL; None where that is a folder of this machine, from which many may be made."""
     mark: str | None = None
     """What stays the same where the repository is moved; see `read_mark`."""
     branch: str | None = None
@@ -58,23 +56,21 @@ def read_project(folder: str | os.PathLike[str]) -> ProjectSighting:
     repository = find_repository(place)
     if repository is None:
         return ProjectSighting(root=place)
-    (remote, source), head = read_remote(repository), read_head(repository)
+    head = read_head(repository)
     return ProjectSighting(
         root=repository.root,
         folder=os.path.relpath(place, repository.root),
         common=repository.common,
-        remote=remote,
-        source=source,
+        remote=read_remote(repository.common)[0],
         mark=read_mark(repository.common),
         branch=head.branch,
         commit=head.commit,
     )
 
 
-def read_remote(repository: Repository) -> tuple[str | None, str | None]:
-    """Return the remote's normalised URL, or else the folder of this machine that it is."""
-    url = read_remote_url(repository)
-    remote = None if url is None else normalise_remote(url)
+def read_remote(common: str) -> tuple[str | None, str | None]:
+    """Return the normalised URL of a repository's remote, or else the folder of this machine that it is."""
+    remote = normalise_remote(read_remote_url(common) or "")
     return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
 
 

@@ -17,11 +17,11 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Millis
 from hermes_memory_store.places.place_queries import PLACE_CHOICE, PROJECT_OF_THEME, THEME_OF_PROJECT, is_person_target
 from hermes_memory_store.places.place_reading import find_readable_themes, reads_personal
-from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, to_project
+from hermes_memory_store.places.project_sighting import ProjectSighting, to_project
 from hermes_memory_store.projects.projects import Projects
 from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.rows.name_keys import Names, find_normal_form
-from hermes_memory_store.rows.project_rows import PLACES, project_key, write_place_choice
+from hermes_memory_store.rows.project_rows import PLACES, project_key, to_project_name, write_place_choice
 from hermes_memory_themes import Policies, ThemeName
 from hermes_memory_themes.theme_identity import DEFAULT, MAX_THEME, PERSONAL
 
@@ -165,7 +165,7 @@ class PlaceThemes:
         project = self._projects().recognise(seen)
         if project is None:
             with self._db.snapshot() as conn:
-                return find_free_theme(conn, seen.label)
+                return find_free_theme(conn, to_project_name(seen.label))
         return self.theme_of_project(project)
 
     def find_known(self, seen: ProjectSighting | None) -> ThemeName | None:
@@ -177,10 +177,6 @@ class PlaceThemes:
             return None
         with self._db.snapshot() as conn:
             return next(iter(find_project_themes(conn, project_key(conn, project))), None)
-
-    def find_theme_of_folder(self, folder: str) -> ThemeName | None:
-        """Return the theme of a folder by its path, as `find_known` does: `default` without a path."""
-        return self.find_known(read_project(folder) if folder else None)
 
     def theme_of_project(self, project: str) -> ThemeName:
         """Return the theme of a project by its name, made when it has none. :raises StoreLocked: DiskFull"""
@@ -207,10 +203,6 @@ class PlaceThemes:
         """Return the name of the project whose theme this is; None where it is none of a project."""
         key = self._db.value(PROJECT_OF_THEME, (theme,))
         return None if key is None else str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
-
-    def is_project_theme(self, theme: str) -> bool:
-        """Check whether a theme is that of a project."""
-        return self._db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None
 
     def readable(self, theme: str, *, personal: bool = True, sealed: bool = False) -> tuple[ReadableTheme, ...]:
         """Return what an agent of a theme reads: its own theme first, then `default` as far as it concerns it, then personal.

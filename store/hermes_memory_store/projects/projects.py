@@ -18,31 +18,28 @@ from hermes_memory_store.clock import Clock
 from hermes_memory_store.content_checks.intake import AdmittedText, to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
-from hermes_memory_store.places.git_files import Repository
 from hermes_memory_store.places.known_folder import find_plain_project
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, read_remote
 from hermes_memory_store.projects.repository_choice import (
     HAS_REMOTE,
-    LOOK_S,
     TWIN,
     TWINS,
     can_be_copy,
     choose_project,
+    find_first_commit,
     find_gone_projects,
     find_mixed_repositories,
-    find_root_commit,
     part_repositories,
 )
 from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.rows.project_rows import (
+    FIND_ALIAS,
     fold_project_name,
     insert_project,
     merge_projects,
     project_key,
     rename_project,
 )
-
-FIND_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
 
 PUT_ALIAS = """
     INSERT INTO project_aliases VALUES (?, ?, ?, ?)
@@ -155,7 +152,7 @@ class Projects:
         if self.find(seen) is not None:
             return seen
         with self._db.snapshot() as conn:
-            first_commit = choose_project(conn, seen, find_known_keys(conn, storable_identities(seen)))[2]
+            first_commit = choose_project(conn, seen, find_project_keys(conn, storable_identities(seen)))[2]
         return replace(seen, first_commit=first_commit)
 
     def get(self, name: str) -> Project:
@@ -181,13 +178,12 @@ class Projects:
 
     def join(self, name: str, into: str) -> Project:
         """Let a project be one with another, since a person says so; return that. :raises QueryError: there is no such project"""
-        self.get(name)
-        self.get(into)
+        self.get(name), self.get(into)
         with self._db.write_transaction() as conn:
-            key = project_key(conn, into)
-            if key == project_key(conn, name):
+            key, copy = project_key(conn, into), project_key(conn, name)
+            if key == copy:
                 raise errors.ArgumentError(f"{name!r} and {into!r} are one project already", name)
-            merge_projects(conn, project_key(conn, name), key)
+            merge_projects(conn, copy, key)
             conn.execute(PUT_SAME, (key,))
         self._known.clear()
         self._names.origins.forget()
@@ -227,8 +223,7 @@ class Projects:
         if seen.common is None or seen.common in self._searched or not self.lacks_root(seen.common):
             return
         self._searched.add(seen.common)
-        first = seen.commit and find_root_commit(seen.common, seen.commit, LOOK_S)
-        if first:
+        if first := find_first_commit(seen):
             self.note_root(seen.common, first)
 
     def lacks_root(self, common: str) -> bool:
@@ -252,11 +247,11 @@ class Projects:
             changed_at = os.stat(os.path.join(seen.common, "config")).st_mtime_ns // 1_000_000
         except (OSError, ValueError):
             return
-        identity = ("dir", seen.common) if seen.mark is None else ("mark", seen.mark)
-        words = identity[0], to_storable_identity(identity[1]), changed_at
+        kind, value = ("dir", seen.common) if seen.mark is None else ("mark", seen.mark)
+        words = kind, to_storable_identity(value), changed_at
         if not self._db.value(SEEN_BEFORE, words):
             return
-        if read_remote(Repository(seen.root, seen.common, seen.common)) == (seen.remote, seen.source):
+        if read_remote(seen.common)[0] == seen.remote:
             with self._db.write_transaction() as conn:
                 conn.execute(PUT_SEEN_AT, words)
 
@@ -272,9 +267,9 @@ class Projects:
     def _find_joined(self, seen: ProjectSighting, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project that a sighting would join, as `join_project` chooses it."""
         with self._db.snapshot() as conn:
-            known = find_known_keys(conn, identities)
-            key = choose_project(conn, replace(seen, first_commit=seen.first_commit or ""), known)[0]
-            if key is None or ("mark" not in known and seen.common in find_mixed_repositories(conn, key)):
+            keys = find_project_keys(conn, identities)
+            key = choose_project(conn, replace(seen, first_commit=seen.first_commit or ""), keys)[0]
+            if key is None or ("mark" not in keys and seen.common in find_mixed_repositories(conn, key)):
                 return None
             return str(conn.execute(PROJECT_NAME, (key,)).fetchone()[0])
 
@@ -294,12 +289,12 @@ def join_project(
     conn: sqlite3.Connection, seen: ProjectSighting, identities: tuple[tuple[str, str], ...], now: int
 ) -> int:
     """Return the key of the project of a sighting; all its identities are that project's own from now on."""
-    known = find_known_keys(conn, identities)
-    if seen.mark is not None and "mark" not in known:
-        for one in set(known.values()):
+    keys = find_project_keys(conn, identities)
+    if seen.mark is not None and "mark" not in keys:
+        for one in set(keys.values()):
             part_repositories(conn, one, now)
-        known = find_known_keys(conn, identities)
-    key, here, first_commit = choose_project(conn, seen, known)
+        keys = find_project_keys(conn, identities)
+    key, here, first_commit = choose_project(conn, seen, keys)
     if key is None:
         key = insert_project(conn, seen.label, now)
     elif here is not None and here != key and conn.execute(HAS_REMOTE, (here,)).fetchone() is None:
@@ -310,8 +305,8 @@ def join_project(
     return key
 
 
-def find_known_keys(conn: sqlite3.Connection, identities: tuple[tuple[str, str], ...]) -> dict[str, int]:
-    """Return the keys of the projects that are known by these identities, by kind of identity."""
+def find_project_keys(conn: sqlite3.Connection, identities: tuple[tuple[str, str], ...]) -> dict[str, int]:
+    """Return the keys of the projects with these identities, by kind of identity."""
     rows = ((kind, conn.execute(FIND_ALIAS, (kind, value)).fetchone()) for kind, value in identities)
     return {kind: int(row[0]) for kind, row in rows if row is not None}
 

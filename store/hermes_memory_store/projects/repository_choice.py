@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections import defaultdict
 
 from hermes_memory_store.places.bounded_files import read_mark
-from hermes_memory_store.places.git_files import Repository, repository_at
+from hermes_memory_store.places.git_files import repository_at
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_remote
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects, read_shallow_ends
 from hermes_memory_store.rows.project_rows import insert_project
@@ -27,16 +26,16 @@ TWIN, SAME = "twin", "same"
 of which a person said that it is its project's as much as the others are."""
 
 FIRST_COMMITS = """
-    SELECT substr(value, 1, instr(value || ' ', ' ') - 1), project_id FROM project_aliases WHERE kind IN ('root', 'twin')
+    SELECT substr(value, 1, instr(value || ' ', ' ') - 1) AS first, project_id
+    FROM project_aliases WHERE kind IN ('root', 'twin')
 """
 
-TWINS = """
-    SELECT DISTINCT p.name FROM projects p JOIN project_aliases a ON a.project_id = p.id AND a.kind IN ('root', 'twin')
-    WHERE p.name <> ?1 AND substr(a.value, 1, instr(a.value || ' ', ' ') - 1) IN (
-      SELECT substr(value, 1, instr(value || ' ', ' ') - 1) FROM project_aliases
-      WHERE kind IN ('root', 'twin') AND project_id = (SELECT id FROM projects WHERE name = ?1))
-    ORDER BY 1
+TWINS = f"""
+    WITH firsts AS (SELECT first, name FROM ({FIRST_COMMITS}) JOIN projects ON id = project_id)
+    SELECT DISTINCT name FROM firsts WHERE name <> ?1 AND first IN (SELECT first FROM firsts WHERE name = ?1) ORDER BY 1
 """
+
+OWNERS = f"SELECT first, min(project_id) FROM ({FIRST_COMMITS}) GROUP BY 1 HAVING count(DISTINCT project_id) = 1"
 
 HAS_REMOTE = "SELECT 1 FROM project_aliases WHERE project_id = ? AND kind = 'remote' AND value NOT LIKE 'file:%'"
 
@@ -49,17 +48,17 @@ FORMER_PROJECT = """
 
 
 def choose_project(
-    conn: sqlite3.Connection, seen: ProjectSighting, known: dict[str, int]
+    conn: sqlite3.Connection, seen: ProjectSighting, keys: dict[str, int]
 ) -> tuple[int | None, int | None, str | None]:
     """Return the key of the project that a sighting belongs to, that which is known here, and the first commit if it mattered.
 
     Without the first it is a new project; where the two differ, what is known here joins the project that has its remote.
 
-    :param known: keys of projects by the kind of identity that they are known by
+    :param keys: as `find_project_keys` returns them
     """
-    here = next((known[kind] for kind in ("mark", "dir", "path") if kind in known), None)
+    here = next((keys[kind] for kind in ("mark", "dir", "path") if kind in keys), None)
     first = seen.first_commit
-    if here is not None and "mark" not in known and seen.mark is not None and list_aliases(conn, here, "mark"):
+    if here is not None and "mark" not in keys and seen.mark is not None and list_aliases(conn, here, "mark"):
         # another repository lies there now, unless it came back from a copy
         roots = {value for value, key in conn.execute(FIRST_COMMITS) if key == here}
         first = find_first_commit(seen) if roots else first
@@ -67,8 +66,8 @@ def choose_project(
         is_other = first not in {*roots, ""} or seen.commit is None or not can_be_copy(conn, here, seen.common or "")
         if has_other_remote or (roots and is_other):
             here = None
-    key = known.get("remote", here)
-    if key is None and "path" not in known and seen.common and seen.commit and seen.remote is None:
+    key = keys.get("remote", here)
+    if key is None and "path" not in keys and seen.common and seen.commit and seen.remote is None:
         gone = {root: key for root, key in find_gone_projects(conn).items() if can_be_copy(conn, key, seen.common)}
         first = find_first_commit(seen) if gone else first
         key = gone.get(first or "")
@@ -77,18 +76,20 @@ def choose_project(
 
 def find_first_commit(seen: ProjectSighting) -> str:
     """Return the first commit of a repository; empty where it has none, or it cannot be found so soon."""
-    if seen.first_commit is None and seen.common is not None and seen.commit is not None:
+    if seen.first_commit is None and seen.common is not None:
         return find_root_commit(seen.common, seen.commit, LOOK_S) or ""
     return seen.first_commit or ""
 
 
 def find_gone_projects(conn: sqlite3.Connection) -> dict[str, int]:
     """Return the projects that alone have a first commit and lie nowhere on this machine, by that commit."""
-    owners: dict[str, set[int]] = defaultdict(set)
-    for first, key in conn.execute(FIRST_COMMITS):
-        owners[first].add(key)
-    single = {first: next(iter(keys)) for first, keys in owners.items() if len(keys) == 1}
-    return {first: key for first, key in single.items() if not any(map(os.path.exists, list_aliases(conn, key, "dir")))}
+    owners = conn.execute(OWNERS).fetchall()
+    return {first: key for first, key in owners if not any(map(can_exist, list_aliases(conn, key, "dir")))}
+
+
+def can_exist(path: str) -> bool:
+    """Check whether a path may be there: one with bytes that are no text is stored in a form that cannot be looked for."""
+    return os.path.exists(path) or "\\u{" in path
 
 
 def can_be_copy(conn: sqlite3.Connection, key: int, common: str) -> bool:
@@ -97,7 +98,7 @@ def can_be_copy(conn: sqlite3.Connection, key: int, common: str) -> bool:
     made, *times = (int(mark.rpartition(":")[2]) for mark in marks)
     if any(abs(made - time) < 1_000 or made == time - time % 10**9 for time in times):  # as archives round it
         return True
-    source = read_remote(Repository(common, common, common))[1]
+    source = read_remote(common)[1]
     (since,) = conn.execute("SELECT seen_at FROM projects WHERE id = ?", (key,)).fetchone()
     is_foreign = source is not None and source not in list_aliases(conn, key, "path")
     return not is_foreign and (not made or not times or made // 10**6 >= since)
@@ -116,9 +117,9 @@ def find_mixed_repositories(conn: sqlite3.Connection, key: int) -> dict[str, lis
     living = [path for path in list_aliases(conn, key, "dir") if os.path.isdir(path)]
     if len(living) < 2:
         return {}
-    marks, said = set(list_aliases(conn, key, "mark")), set(list_aliases(conn, key, SAME))
-    alone = [path for path in living if read_remote(Repository(path, path, path))[0] is None and path not in said]
-    first = min(living, key=lambda path: (path in alone and read_mark(path) not in marks, living.index(path)))
+    marks, same = list_aliases(conn, key, "mark"), list_aliases(conn, key, SAME)
+    alone = [path for path in living if read_remote(path)[0] is None and path not in same]
+    first = min(living, key=lambda path: path in alone and read_mark(path) not in marks)
     paths: dict[str, list[str]] = {path: [] for path in alone if not os.path.samefile(path, first)}
     for path in list_aliases(conn, key, "path"):
         repository = repository_at(path)
@@ -139,18 +140,14 @@ def part_repositories(conn: sqlite3.Connection, key: int, now: int) -> None:
             conn.execute("UPDATE project_aliases SET project_id = ? WHERE kind = ? AND value = ?", (*row, kind, value))
 
 
-def find_root_commit(common: str, commit: str, seconds: float = TIMEOUT_S) -> str | None:
-    """Return the commit without parents that is first in line before `commit`; None where that cannot be found.
-
-    :param common: the repository's common directory
-    :param seconds: how long Git may take
-    """
-    if read_shallow_ends(common):
+def find_root_commit(common: str, commit: str | None, seconds: float = TIMEOUT_S) -> str | None:
+    """Return the commit without parents that is first in line before `commit`; None where Git cannot find it in this time."""
+    if commit is None or read_shallow_ends(common):
         return None
     try:
         with borrow_objects(common, sha256=len(commit) == 64) as git:
             words = ("rev-list", "--first-parent", "--max-parents=0", commit, "--")
-            found = git.run(*words, seconds=seconds).decode("ascii", "replace").split()
+            commits = git.run(*words, seconds=seconds).decode("ascii", "replace").split()
     except GitFailed:
         return None
-    return found[-1] if found else None
+    return commits[-1] if commits else None

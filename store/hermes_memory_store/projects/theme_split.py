@@ -6,7 +6,6 @@ it shares with the facts of one project and of no other.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
@@ -55,6 +54,9 @@ ORIGIN_SESSIONS = "SELECT id, session FROM origins WHERE theme_id = ? AND sessio
 SESSION_PROJECTS = """
     SELECT n.name, coalesce(p.joined_id, p.id) FROM sessions n JOIN projects p ON p.id = n.project_id WHERE n.theme_id = ?
 """
+
+KNOWN_PLACES = (ORIGIN_PROJECTS, ORIGIN_SESSIONS, SESSION_PROJECTS)
+"""What fills `KnownPlaces`."""
 
 LABELLED_SCOPES = "SELECT id FROM scopes WHERE theme_id = ? AND label <> ''"
 
@@ -125,7 +127,7 @@ class ThemeSplit:
             theme_id = self._names.theme(source)
             own = ThemeName(self._names.theme_name(theme_id))
             rows = self._moves.list_rows(conn, theme_id)
-            known = load_known_places(conn, theme_id)
+            known = KnownPlaces(*(dict(conn.execute(sql, (theme_id,)).fetchall()) for sql in KNOWN_PLACES))
             decided = {row.uid: found for row in rows if (found := self._decide_by_itself(known, row))}
             labelled = {key for (key,) in conn.execute(LABELLED_SCOPES, (theme_id,))}
             decide_by_scope(rows, decided, labelled)
@@ -200,12 +202,6 @@ class KnownPlaces:
     sessions: dict[int, str]
     """Names of sessions by origin."""
     of_sessions: dict[str, int]
-
-
-def load_known_places(conn: sqlite3.Connection, theme_id: int) -> KnownPlaces:
-    """Load what origins and sessions of a theme say of projects."""
-    asked = (ORIGIN_PROJECTS, ORIGIN_SESSIONS, SESSION_PROJECTS)
-    return KnownPlaces(*(dict(conn.execute(sql, (theme_id,)).fetchall()) for sql in asked))
 
 
 Decided = dict[bytes, tuple[int | None, Reason]]

@@ -129,7 +129,7 @@ def relieve_files(
 def choose_user_theme(store: Store, theme: str) -> str:
     """Return the theme to which USER.md belongs: the person's own facts are not those of a project."""
     places = store.place_themes
-    return PERSONAL if places.is_by_project and places.is_project_theme(theme) else theme
+    return PERSONAL if places.is_by_project and places.project_of(theme) is not None else theme
 
 
 def relieve_file(

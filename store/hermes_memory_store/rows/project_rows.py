@@ -26,6 +26,8 @@ IS_SEEN_HERE = """
 """
 """Finds a project whose identities are not to be learned from others: seen on this machine, or joined to another."""
 
+FIND_ALIAS = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
+
 FIND_PROJECT = "SELECT coalesce(joined_id, id) FROM projects WHERE folded = ?"
 
 
@@ -119,9 +121,7 @@ def ensure_project(conn: sqlite3.Connection, words: Any, now: int, *, depth: int
             learn_identities(conn, int(found[0]), known, now)
         return int(found[0])
     for kind, value in known:
-        found = conn.execute(
-            "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)
-        ).fetchone()
+        found = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
         if found is not None and depth == 0 and "joined" not in words:
             return int(found[0])
     key = insert_project(conn, name, now, uid=uid)
@@ -142,9 +142,7 @@ def learn_identities(conn: sqlite3.Connection, key: int, identities: Sequence[tu
     if conn.execute(IS_SEEN_HERE, (key,)).fetchone() is not None:
         return
     for kind, value in identities:
-        row = conn.execute(
-            "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)
-        ).fetchone()
+        row = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
         if row is None:
             conn.execute("INSERT INTO project_aliases VALUES (?, ?, ?, ?)", (kind, value, key, now))
         elif row[0] != key:

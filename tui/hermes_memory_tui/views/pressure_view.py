@@ -318,15 +318,11 @@ class PressureView(BaseView[PressureData]):
 
     def _ask_join(self, project: str, twin: str) -> None:
         names = to_printable(f"{project} and {twin}")
-        question = Question(
-            f"are {names} one project?", [Content("They have one first commit. Undo does not part them.")]
+        reason = Content("They have one first commit. Undo does not part them.")
+        join = partial(
+            self.memory.run_write, lambda store: store.projects.join(project, twin), f"{names} are one project"
         )
-
-        def join(_: object) -> None:
-            joined = f"{names} are one project"
-            self.write(lambda: self.memory.run_write(lambda store: store.projects.join(project, twin), joined))
-
-        self.ask_then(question, join)
+        self.ask_then(Question(f"are {names} one project?", [reason]), lambda _: self.write(join))
 
     def _ask_split(self, plan: SplitPlan) -> None:
         project = self.memory.read_now(lambda store: store.place_themes.project_of(plan.source))

@@ -115,11 +115,8 @@ def check_host_hooks(store: Path) -> list[Check]:
     from hermes_memory_bridge.connect.hosts import HostEnvironment
 
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
-    entries = [Check("entries of hosts", False, said) for said in find_exposed_entries()]
-    return [
-        *entries,
-        *(Check(f"hooks of {found.host}", found.ok, found.detail) for found in examine_hooks(place, store)),
-    ]
+    entries = [Check("entries of hosts", False, fault) for fault in find_exposed_entries()]
+    return entries + [Check(f"hooks of {one.host}", one.ok, one.detail) for one in examine_hooks(place, store)]
 
 
 def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -> bool:
