@@ -43,18 +43,14 @@ from hermes_memory_store.sync.versions import (
     UPSERT_VERSION,
     Version,
     ensure_node,
-    find_checked_payload,
     find_version,
-    is_hidden_version,
     load_payloads,
     load_sync_rows,
     load_versions,
     newest_ancestors,
     next_ticks,
     remember_mask,
-    remember_masked,
     settle_losing_versions,
-    shown_content,
     to_put_columns,
     to_sync_uid,
 )
@@ -104,7 +100,7 @@ REPLACED_IN_SHADOW = """
 """
 
 HeldRows = Mapping[bytes, Sequence[tuple[SyncRow, CheckedVersion]]]
-"""Versions that are held back, by uid, with the results of this machine's content checks."""
+"""Versions that are held back, masked, by uid, with the results of this machine's content checks."""
 
 
 class VersionApplier:
@@ -157,24 +153,25 @@ class VersionApplier:
         fresh: dict[bytes, SyncRow] = {}
         for one in self._received:
             _, uid, row, checked = one
+            shown = one._replace(row=mask_version(row, checked.masked_content))
             if self._is_ahead(uid, row):
                 hold_version(self._conn, self._theme_id, one, self._now, is_alone=not self._is_history)
-                self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (row, checked)]
+                self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (shown.row, checked)]
                 self.hidden += 1
                 continue
             if uid in self._held:
-                self._replace_held(uid, mask_version(row, checked.masked_content))
-            if not self._wins(one):
+                self._replace_held(uid, shown.row)
+            if not self._wins(shown):
                 continue
             if uid in self._here:
-                remember_masked(self._conn, self._theme_id, self._here[uid])
+                remember_mask(self._conn, self._theme_id, uid, self._here[uid].checked)
             elif row.kind == "fact" and row.state == LIVE and checked in BULK_CHECKS and self._times[uid] == 1:
                 fresh[uid] = row
             won[uid] = one
             if self._times[uid] > 1:
                 (columns,) = to_put_columns(self._theme_id, [one], {})
                 self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
-            self._apply_winner(one)
+            self._apply_winner(shown)
         others = [one.row for one in self._received if one.uid not in fresh]
         self.bulk = find_bulk_facts(self._conn, self._theme_id, fresh, others)
         self._conn.executemany(UPSERT_VERSION, to_put_columns(self._theme_id, won.values(), self.bulk))
@@ -201,7 +198,6 @@ class VersionApplier:
 
     def _wins(self, received: ReceivedVersion) -> bool:
         seq, uid, row, checked = received
-        row = mask_version(row, checked.masked_content)
         if row.hlc <= self._reach:
             self.newest = max(self.newest, row.hlc)
         here = self._here.get(uid)
@@ -225,12 +221,10 @@ class VersionApplier:
         if (
             not is_descendant(row, here, self._clocks)
             and PURGED not in (row.state, here.state)
-            and not is_hidden_version(here)
+            and here.checked.hidden_because is None
         ):
             loser = self._row(here)
-            payload = find_checked_payload(here)
-            checked = UNCHANGED if payload is None else payload.checked
-            self._keep_loser(uid, loser, row, checked, None if here.sent else UNTOLD)
+            self._keep_loser(uid, loser, row, here.checked, None if here.sent else UNTOLD)
             # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
             # was offered to a database in vain is of a machine that may only read there, unless others of its versions
             # arrived and only the answer was lost: what a reader makes would wait for ever.
@@ -242,7 +236,6 @@ class VersionApplier:
 
     def _apply_winner(self, received: ReceivedVersion) -> None:
         _, uid, row, checked = received
-        row = mask_version(row, checked.masked_content)
         self.hidden += checked.hidden_because is not None
         if row.state == PURGED and checked.hidden_because is None:
             self.purged.append(uid)
@@ -303,7 +296,7 @@ def replace_held_version(
 
     Returns 1 where the held version is kept for a person, since the author of the other did not know of it.
     """
-    lost, checked = mask_version(held[0], held[1].masked_content), held[1]
+    lost, checked = held
     uid = uids.parse_uid(row.uid)
     release_held_version(conn, theme_id, uid, lost.hlc)
     if is_made_from_held(row, lost, clocks) or comparable_content(lost) == comparable_content(row):
@@ -342,7 +335,7 @@ def is_before_ancestors(clock: int, ancestors: Sequence[int]) -> bool:
 
 
 def mask_version(row: SyncRow, shown: str | None) -> SyncRow:
-    """Return a version to keep for a person, who would bring its secrets back. :param shown: without them"""
+    """Return a version as it is kept here. :param shown: its content without secrets, if it has any"""
     return row if shown is None else replace(row, content=shown)
 
 
@@ -672,7 +665,6 @@ class ShadowSettler:
         self._outplaced.add(loser)
         self._conn.execute(f"{DELETE_LOST_PLACES} AND other <> ?", (self._theme_id, loser, winner))
         row = load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
-        row = mask_version(row, shown_content(version))
         self.conflicts += keep_losing_version(self._conn, self._theme_id, row, "two heads", self._now, winner)
 
     def _clear_shadow(self) -> None:

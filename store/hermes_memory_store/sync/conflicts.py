@@ -17,7 +17,6 @@ from hermes_memory_store.content_checks.intake import repeat_fact
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
-from hermes_memory_store.sync.apply import mask_version
 from hermes_memory_store.sync.row_validation import validate_row_content
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
 from hermes_memory_store.sync.versions import (
@@ -27,11 +26,9 @@ from hermes_memory_store.sync.versions import (
     ensure_node,
     find_masked_originals,
     find_version,
-    is_hidden_version,
     load_sync_rows,
     newest_ancestors,
-    remember_masked,
-    shown_content,
+    remember_mask,
     to_version_row,
 )
 from hermes_memory_store.sync.wire_format import (
@@ -117,8 +114,7 @@ def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[
             continue
         theirs = to_lost_row(conn, theme, row)
         (mine,) = load_sync_rows(conn, theme_id, theme, [winner])
-        mine = mask_version(mine, shown_content(winner))
-        if is_hidden_version(winner):
+        if winner.checked.hidden_because is not None:
             mine = replace(mine, content=HIDDEN_TEXT, attrs=theirs.attrs)
         found.append(SyncConflict(uids.format_uid(uid), theme, mine, theirs, at, why))
     return found
@@ -179,7 +175,7 @@ class ConflictResolver:
         ).uid
         former = find_version(self._conn, self._theme_id, uids.parse_uid(row.uid))
         if former is not None:
-            remember_masked(self._conn, self._theme_id, former)
+            remember_mask(self._conn, self._theme_id, former.uid, former.checked)
         self._conn.execute(COPY_MASK, (made, self._theme_id, uids.parse_uid(row.uid), notation.content))
         return made
 

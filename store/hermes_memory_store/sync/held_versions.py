@@ -87,7 +87,8 @@ def hold_version(
     seq, uid, row, checked = received
     if is_alone:
         conn.execute(DELETE_HELD, (theme_id, uid))
-    checked = replace(checked, quarantine_rule=None, uncurated=not row.trusted)
+    digest = checked.clear_digest if checked.hidden_because is None else row.content_digest
+    checked = replace(checked, quarantine_rule=None, uncurated=not row.trusted, clear_digest=digest)
     payload = VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
     name = (theme_id, uid, row.hlc, uids.parse_uid(row.node))
     conn.execute(INSERT_HELD, (*name, now, seq.to_bytes(8, "big"), json.dumps(row.ancestors), payload))

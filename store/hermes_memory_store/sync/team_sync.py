@@ -34,6 +34,7 @@ from hermes_memory_store.sync.apply import (
     ShadowSettler,
     VersionApplier,
     find_waiting_replaced,
+    mask_version,
     replace_held_version,
     shadow_versions,
 )
@@ -64,7 +65,6 @@ from hermes_memory_store.sync.versions import (
 )
 from hermes_memory_store.sync.wire_format import (
     DELETED,
-    UNCHANGED,
     ApplyResult,
     CheckedVersion,
     HiddenVersion,
@@ -124,7 +124,7 @@ REJECT = "UPDATE sync_rows SET refused = ? WHERE theme_id = ? AND uid = ? AND hl
 
 UNKEPT = "it holds a secret that is not kept on this machine, so another machine has to send it"
 
-UPDATE_DIGEST = "UPDATE sync_rows SET said = ?1 WHERE theme_id = ?2 AND uid = ?3 AND said <> ?1"
+UPDATE_DIGEST = "UPDATE sync_rows SET said = ? WHERE theme_id = ? AND uid = ? AND hlc = ?"
 """A version of this machine's making was stored without its secrets, so its digest is known once it is sent."""
 
 RETRY_REJECTED = "UPDATE sync_rows SET refused = NULL WHERE sent = 0 AND refused IS NOT NULL"
@@ -294,10 +294,10 @@ class Sync:
                 "UPDATE sync_rows SET offered = 1 WHERE theme_id = ? AND uid = ? AND offered = 0",
                 [(theme_id, version.uid) for version in found if not version.offered],
             )
-            rows = self._reveal_rows(conn, theme_id, theme, found)
-            if rows or not found:
-                return self._to_outgoing(conn, theme_id, rows, author)
-        return self.pending_rows(theme, limit=limit, author=author)  # none of these could be sent
+            masked = self._to_outgoing(conn, theme_id, load_sync_rows(conn, theme_id, theme, found), author)
+        rows = self._reveal_rows(theme_id, found, masked)
+        # Where none of these can be sent, others may.
+        return rows if rows or not found else self.pending_rows(theme, limit=limit, author=author)
 
     def pending_counts(self) -> dict[str, int]:
         """Count the pending versions by theme."""
@@ -374,9 +374,11 @@ class Sync:
         :param author: as of `pending_rows`
         """
         with self._db.snapshot() as conn:
-            rows = [row for one in find_held(conn, theme) if (row := self._reveal(one.row, one.checked)) is not None]
+            held = find_held(conn, theme)
             theme_id = self._names.theme_or_none(theme)
-            return rows if theme_id is None else self._to_outgoing(conn, theme_id, rows, author)
+            rows = self._to_outgoing(conn, theme_id, [one.row for one in held], author) if theme_id and held else []
+        revealed = (self._reveal(row, one.checked) for row, one in zip(rows, held, strict=True))
+        return [row for row in revealed if row is not None]
 
     def admit_held(self) -> int:
         """Apply held versions that are allowed by now; return how many."""
@@ -423,9 +425,7 @@ class Sync:
             checked = check_versions(self._db, self._names, self.content_check, theme_id, theme, rows)
             anew = {}
             for version, row, result in zip(found, rows, checked, strict=True):
-                if (
-                    row.content_digest != version.content_digest
-                ):  # refused secrets are kept nowhere: it is never sent on
+                if row.content_digest != version.content_digest:  # its secrets are kept nowhere: it is never sent
                     result = replace(result, masked_content=result.masked_content or row.content, clear_digest="")
                 if result.hidden_because is None:
                     anew[version.uid] = row, result
@@ -522,8 +522,9 @@ class Sync:
         theme_id = self._names.theme_or_none(theme) or 0
         with self._db.snapshot() as conn:
             lost = find_untold_versions(conn, theme_id, theme)
-            found = [row for pair in lost if (row := self._reveal(*pair)) is not None]
-            return self._to_outgoing(conn, theme_id, found, author) if found else []
+            rows = self._to_outgoing(conn, theme_id, [row for row, _ in lost], author) if lost else []
+        revealed = (self._reveal(row, checked) for row, (_, checked) in zip(rows, lost, strict=True))
+        return [row for row in revealed if row is not None]
 
     def acknowledge_lost(self, theme: str, rows: Sequence[SyncRow]) -> None:
         """Mark losing versions as sent."""
@@ -590,7 +591,7 @@ class Sync:
             self.stamp(conn)
             gone = [Version(*row) for row in conn.execute(UNLISTED_ROWS, (theme_id,)).fetchall()]
             for version in gone:
-                versions.remember_masked(conn, theme_id, version)
+                versions.remember_mask(conn, theme_id, version.uid, version.checked)
             conn.executemany(
                 "UPDATE sync_rows SET state = 1, said = '', shadow = ? WHERE theme_id = ? AND uid = ?",
                 [(VersionPayload(one.kind, one.label, {}, DELETED).to_json(), theme_id, one.uid) for one in gone],
@@ -786,30 +787,38 @@ class Sync:
         return attach_authors(conn, theme_id, rows, author) if author else rows
 
     def _reveal(self, row: SyncRow, checked: CheckedVersion) -> SyncRow | None:
-        """Return a version with the secrets that are masked here; None where they are kept no more."""
+        """Return a version with the secrets that are masked here; None where they are kept no more.
+
+        Not inside a transaction, as `check_versions`.
+        """
+        if checked.hidden_because is not None:
+            return row if row.content_digest == checked.clear_digest else None
         if checked.masked_content is None:
-            return row if checked.hidden_because is None else None
+            return row
         try:
             clear = self.content_check.reveal(row.theme, checked.masked_content)
         except errors.FileError:  # the vault does not answer now
             return None
         return replace(row, content=clear) if canonical_text_digest(clear) == checked.clear_digest else None
 
-    def _reveal_rows(
-        self, conn: sqlite3.Connection, theme_id: int, theme: str, wanted: Sequence[Version]
-    ) -> list[SyncRow]:
+    def _reveal_rows(self, theme_id: int, wanted: Sequence[Version], masked: Sequence[SyncRow]) -> list[SyncRow]:
         """Return versions as they are sent; the others wait as rejected ones until their secrets are kept here."""
-        rows = []
-        for version, row in zip(wanted, load_sync_rows(conn, theme_id, theme, wanted), strict=True):
-            payload = versions.find_checked_payload(version)
-            checked = UNCHANGED if payload is None else payload.checked
-            is_whole = checked.masked_content is None and row.content_digest == version.content_digest
-            clear = row if is_whole or not checked else self._reveal(row, checked)
+        rows, changes = [], []
+        for version, row in zip(wanted, masked, strict=True):
+            checked, name = version.checked, (theme_id, version.uid, version.hlc)
+            if checked.hidden_because is not None:
+                checked = replace(checked, clear_digest=version.content_digest)
+            clear = self._reveal(row, checked)
             if clear is None:
-                conn.execute(REJECT, (UNKEPT, theme_id, version.uid, version.hlc))
-            else:
-                conn.execute(UPDATE_DIGEST, (clear.content_digest, theme_id, version.uid))
-                rows.append(clear)
+                changes.append((REJECT, (UNKEPT, *name)))
+                continue
+            rows.append(clear)
+            if clear.content_digest != version.content_digest:
+                changes.append((UPDATE_DIGEST, (clear.content_digest, *name)))
+        if changes:
+            with self._db.write_transaction() as conn:
+                for change in changes:
+                    conn.execute(*change)
         return rows
 
     def mask_stored(self) -> tuple[str, ...]:
@@ -843,11 +852,14 @@ class Sync:
         if not self._db.value(HAS_HELD, (theme_id,)):
             return {}
         with self._db.snapshot() as conn:
-            rows = [one.row for one in find_held(conn, theme) if one.row.uid in wanted]
+            held = [one for one in find_held(conn, theme) if one.row.uid in wanted]
+        clear = [self._reveal(one.row, one.checked) for one in held]
+        rows = [row or one.row for row, one in zip(clear, held, strict=True)]
         checked = check_versions(self._db, self._names, self.content_check, theme_id, theme, rows)
         found: dict[bytes, list[tuple[SyncRow, CheckedVersion]]] = {}
-        for row, result in zip(rows, checked, strict=True):
-            found.setdefault(uids.parse_uid(row.uid), []).append((row, result))
+        for one, row, result in zip(held, clear, checked, strict=True):
+            shown = one.row if row is None else mask_version(row, result.masked_content)
+            found.setdefault(uids.parse_uid(one.row.uid), []).append((shown, one.checked if row is None else result))
         return found
 
     def _track_theme(self, theme: str) -> int:

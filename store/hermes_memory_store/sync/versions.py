@@ -26,6 +26,7 @@ from hermes_memory_store.sync.wire_format import (
     LIVE,
     MAX_ANCESTORS,
     PURGED,
+    UNCHANGED,
     CheckedVersion,
     ReceivedVersion,
     SyncRow,
@@ -141,6 +142,11 @@ class Version:
         return version_digest(uids.format_uid(self.uid), self.hlc, uids.format_uid(self.node), self.content_digest)
 
     @property
+    def checked(self) -> CheckedVersion:
+        """What this machine's content checks made of it."""
+        return UNCHANGED if self.shadow is None else VersionPayload.from_json(self.shadow).checked
+
+    @property
     def is_shared(self) -> bool:
         """Return whether another store may know it."""
         return bool(self.sent or self.offered)
@@ -247,7 +253,7 @@ def stamp_versions(
             if not payload.checked and (mask := masks.get((uid, shown))) is not None:
                 payload = VersionPayload(payload.kind, mask.masked_content, payload.attrs, LIVE, mask)
             if old is not None:
-                remember_masked(conn, theme_id, old)
+                remember_mask(conn, theme_id, uid, old.checked)
             new.append((thing, uid, payload, old))
         for (thing, uid, payload, old), tick in zip(new, next_ticks(conn, now, len(new)), strict=True):
             descends = () if old is None else newest_ancestors(*old.ancestors, *((old.hlc,) if old.is_shared else ()))
@@ -297,23 +303,10 @@ def find_checked_payload(version: Version) -> VersionPayload | None:
     return payload if payload and payload.checked else None
 
 
-def shown_content(version: Version) -> str | None:
-    """Return the content of a version as it is shown here, where its secrets are masked."""
-    payload = find_checked_payload(version)
-    return payload.checked.masked_content if payload else None
-
-
-def remember_masked(conn: sqlite3.Connection, theme_id: int, version: Version) -> None:
-    """Note that a version is shown masked, before another replaces it."""
-    payload = find_checked_payload(version)
-    if payload is not None:
-        remember_mask(conn, theme_id, version.uid, payload.checked)
-
-
 def remember_mask(conn: sqlite3.Connection, theme_id: int, uid: bytes, checked: CheckedVersion) -> None:
-    """Note by which mask a content is shown, if it is: the clear text is known by its digest alone."""
+    """Note by which mask a content is shown, if it is, before another replaces it: the clear text is known by its digest."""
     if (masked := checked.masked_content) is not None:
-        clear = f"{DIGEST}{checked.clear_digest or ''} {masked}"
+        clear = f"{DIGEST}{checked.clear_digest} {masked}"
         conn.execute(MASKED, (theme_id, uid, validate_row_content(masked), clear))
 
 
@@ -348,12 +341,6 @@ def mask_stored_versions(conn: sqlite3.Connection, tables: Collection[str]) -> i
     for theme_id, uid, *mask in masks:
         remember_mask(conn, theme_id, uid, parse_mask(*mask))
     return len(clear) + len(masks)
-
-
-def is_hidden_version(version: Version) -> bool:
-    """Check whether a version is hidden: nothing of it is shown here in any form."""
-    payload = find_checked_payload(version)
-    return payload is not None and payload.checked.hidden_because is not None
 
 
 def to_outgoing_payload(

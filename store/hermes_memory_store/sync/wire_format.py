@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store.content_checks.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
@@ -162,7 +162,7 @@ class CheckedVersion:
     uncurated: bool = False
     """Whether it is kept cold and not pinned, since no curator made it hot, until a person here agrees."""
     clear_digest: str | None = None
-    """Digest of the content with its secrets, which the vault alone has."""
+    """Digest of the content with its secrets, which the vault alone has; of one that is held and hidden, `content_digest`."""
 
     def __bool__(self) -> bool:
         return self != UNCHANGED
@@ -198,21 +198,23 @@ class VersionPayload:
 
     def to_json(self) -> str:
         """Return what is stored of it: nothing that a content check masked, or refused."""
-        one, content, attrs, digest = self.checked, self.content, self.attrs, self.checked.clear_digest
-        if one.masked_content is not None:
-            digest = canonical_text_digest(str(content)) if digest is None else digest
-            content = one.masked_content
-        if one.hidden_because is not None:
+        content, attrs, checked = self.content, self.attrs, astuple(self.checked)
+        if self.checked.masked_content is not None:
+            content = self.checked.masked_content
+        if self.checked.hidden_because is not None:
             target = attrs.get("target") if isinstance(attrs, dict) else None
             content, attrs = hide_secrets(content, str(target or "")), hide_secrets(attrs)
-        found = [one.masked_content, one.quarantine_rule, one.hidden_because, one.uncurated, digest]
-        checked = [found if digest is not None else found[:-1]] if one else []
-        return to_canonical_json([self.kind, content, attrs, self.state, *checked])
+        found = [checked if self.checked.clear_digest is not None else checked[:-1]] if self.checked else []
+        return to_canonical_json([self.kind, content, attrs, self.state, *found])
 
     @classmethod
     def from_json(cls, text: str) -> VersionPayload:
-        kind, content, attrs, state, *checked = json.loads(text)
-        return cls(kind, content, attrs, state, *(CheckedVersion(*one) for one in checked))
+        kind, content, attrs, state, *found = json.loads(text)
+        checked = CheckedVersion(*found[0]) if found else UNCHANGED
+        if checked.masked_content is not None and checked.clear_digest is None:  # as earlier versions stored it
+            checked = replace(checked, clear_digest=canonical_text_digest(str(content)))
+            content = checked.masked_content
+        return cls(kind, content, attrs, state, checked)
 
 
 def hide_secrets(value: Any, target: str = "") -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store import uids
-from hermes_memory_store.model import FactFilter, Tier
+from hermes_memory_store.model import FactFilter, Tier, Uid
 from hermes_memory_store.sync.content_checks import IntakeCheck
 from hermes_memory_store.sync.wire_format import COUNTER_BITS, VersionPayload
 from hermes_memory_store.upkeep import backup
@@ -59,7 +59,7 @@ def bob(join: Join) -> Member:
     return join("bob")
 
 
-def write(member: Member, line: str) -> str:
+def write(member: Member, line: str) -> Uid:
     member.clock.forward(1000)
     return member.store.facts.write(THEME, line, scope="release").fact.uid
 
@@ -151,17 +151,94 @@ def test_a_secret_that_is_shown_after_a_change_of_policy_is_not_sent_without_its
 def test_what_is_held_back_is_held_without_its_secret(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, f"V[ci.token]: {KEY}")
     converge([ann, bob], server)
-    _, row = server.rows[uid]
-    ahead = ((bob.clock.now + 3_600_000) << COUNTER_BITS, NEXT_KEY)
-    server.push([replace(row, hlc=ahead[0], content=ahead[1], ancestors=(row.hlc,))])
-    bob.pull(server)
-    assert len(bob.store.sync.held_versions()) == 1
+    hold_ahead(bob, server, uid, NEXT_KEY)
     assert find_files_with(bob, KEY, NEXT_KEY) == []
     assert [row.content for row in bob.store.sync.held_rows(THEME, "bob")] == [NEXT_KEY]
     bob.clock.forward(3_700_000)
     assert bob.store.sync.admit_held() == 1
-    assert bob.store.sync.digests(THEME)[row.uid] == server.rows[uid][1].digest
+    assert bob.store.sync.digests(THEME)[uid] == server.rows[uid][1].digest
     assert find_files_with(bob, KEY, NEXT_KEY) == []
+
+
+def hold_ahead(member: Member, server: Server, uid: Uid, content: str) -> None:
+    """Let a version come whose clock runs an hour ahead."""
+    _, row = server.rows[uid]
+    server.push(
+        [replace(row, hlc=(member.clock.now + 3_600_000) << COUNTER_BITS, content=content, ancestors=(row.hlc,))]
+    )
+    member.pull(server)
+    assert len(member.store.sync.held_versions()) == 1
+
+
+def test_a_held_secret_that_a_person_brings_back_is_sent_as_it_came(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, "V[ci.token]: none")
+    converge([ann, bob], server)
+    _, row = server.rows[uid]
+    hold_ahead(bob, server, uid, KEY)
+    bob.clock.forward(60_000)
+    repaired = replace(row, hlc=bob.clock.now << COUNTER_BITS, content="ask the operator", ancestors=(row.hlc,))
+    server.rows[uid] = (server.seq + 1, repaired)
+    server.seq += 1
+    bob.pull(server)
+    assert bob.store.facts.get(uid).content == "ask the operator"
+    bob.clock.forward(1000)
+    bob.store.sync.resolve(uid, "theirs")
+    assert bob.store.facts.get(uid).content == "‹secret:ci-token›"
+    converge([ann, bob], server)
+    assert ann.store.facts.get(uid).content == KEY
+    assert find_files_with(bob, KEY) == []
+
+
+def test_what_is_held_back_and_refused_is_admitted_hidden_once_its_time_has_come(
+    ann: Member, join: Join, server: Server
+) -> None:
+    eve = join("eve")
+    uid = write(ann, "V[port]: 5432")
+    converge([ann, eve], server)
+    eve.guard()
+    hold_ahead(eve, server, uid, "unspeakable")
+    assert [row.content for row in eve.store.sync.held_rows(THEME, "eve")] == ["unspeakable"]
+    eve.clock.forward(3_700_000)
+    assert eve.store.sync.admit_held() == 1
+    assert [one.why for one in eve.store.sync.hidden_versions()] == ["it must not be said"]
+    assert eve.store.sync.digests(THEME)[uid] == server.rows[uid][1].digest
+
+
+def test_a_clear_text_of_an_earlier_version_that_loses_before_it_is_masked_is_kept_without_its_secret(
+    ann: Member, bob: Member, server: Server
+) -> None:
+    uid = write(ann, f"V[ci.token]: {KEY}")
+    converge([ann, bob], server)
+    put_clear_texts_back(bob.path, uid)
+    ann.clock.forward(60_000)
+    _, row = server.rows[uid]
+    server.push([replace(row, hlc=ann.clock.now << COUNTER_BITS, content="ask the operator", ancestors=())])
+    bob.clock.forward(60_000)
+    bob.pull(server)
+    assert len(bob.store.sync.conflicts(THEME)) == 1
+    bob.store.sync.mask_stored()
+    assert find_files_with(bob, KEY) == []
+    bob.clock.forward(1000)
+    bob.store.sync.resolve(uid, "theirs")
+    converge([ann, bob], server)
+    assert ann.store.facts.get(uid).content == KEY
+
+
+def test_a_vault_is_asked_while_other_programs_may_write(ann: Member, bob: Member, server: Server) -> None:
+    uid = write(ann, f"V[ci.token]: {KEY}")
+    converge([ann, bob], server)
+    reveal, blocked = bob.screen.reveal, []
+
+    def reveal_slowly(theme: str, masked: str) -> str:
+        blocked.append(bob.store.db.conn.in_transaction)
+        return reveal(theme, masked)
+
+    bob.screen.reveal = reveal_slowly  # type: ignore[method-assign]
+    bob.clock.forward(60_000)
+    bob.store.facts.archive([uid])
+    converge([ann, bob], server)
+    assert blocked == [False]
+    assert ann.store.facts.get(uid).content == KEY
 
 
 @pytest.mark.parametrize("how", ["forgotten", "never kept"])
