@@ -92,18 +92,17 @@ class CallRecord:
     """Of all that its result names."""
 
     def about(self, erased: Set[str] = frozenset(), erased_at: int = 0) -> str | None:
-        """Return the query, notation or scope that was given; never a secret, nor what may belong to an erased fact."""
+        """Return the query, notation or scope that was given; never a secret, nor what may belong to an erased fact.
+
+        :param erased_at: when the last fact was: nobody knows whose words stood in an earlier call that found nothing
+        """
         if self.subject is None:
             return None
         is_erased = self.uids & erased if self.uids else self.at <= erased_at
         return ERASED if is_erased else self.subject.to_display_text()
 
-    def as_dict(self, erased: Set[str] = frozenset(), erased_at: int = 0) -> dict[str, Any]:
-        """Return the call as a JSON object.
-
-        :param erased: uids of facts that were erased since
-        :param erased_at: of the last of them: nobody knows whose words stood in an earlier call that found nothing
-        """
+    def as_dict(self, erased: Set[str], erased_at: int) -> dict[str, Any]:
+        """Return the call as a JSON object, with `about`."""
         return {
             "number": self.number,
             "at": self.at,

@@ -84,15 +84,17 @@ def find_undecided(conn: sqlite3.Connection, theme_id: int) -> list[tuple[Any, .
     return [row for name, row in zip(said, rows, strict=True) if newest[name] is row]
 
 
-def find_untold_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[tuple[SyncRow, CheckedVersion]]:
-    """Find those of them that no other machine has, each with the mask by which it is kept."""
+def find_untold_versions(
+    conn: sqlite3.Connection, theme_id: int, theme: str
+) -> tuple[list[SyncRow], list[CheckedVersion]]:
+    """Find those of them that no other machine has, and the masks by which they are kept."""
     lost = [row for row in find_undecided(conn, theme_id) if row[5] == UNTOLD]
     masks = find_masked_originals(conn, theme_id, {row[0] for row in lost})
     rows = [to_lost_row(conn, theme, row) for row in lost]
-    return [
-        (row, masks.get((uid, row.content and validate_row_content(row.content)), UNCHANGED))
-        for (uid, *_), row in zip(lost, rows, strict=True)
+    names = [
+        (uid, row.content and validate_row_content(row.content)) for (uid, *_), row in zip(lost, rows, strict=True)
     ]
+    return rows, [masks.get(name, UNCHANGED) for name in names]
 
 
 def to_lost_row(conn: sqlite3.Connection, theme: str, row: Sequence[Any]) -> SyncRow:

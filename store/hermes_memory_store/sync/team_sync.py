@@ -377,8 +377,7 @@ class Sync:
             held = find_held(conn, theme)
             theme_id = self._names.theme_or_none(theme)
             rows = self._to_outgoing(conn, theme_id, [one.row for one in held], author) if theme_id and held else []
-        revealed = (self._reveal(row, one.checked) for row, one in zip(rows, held, strict=True))
-        return [row for row in revealed if row is not None]
+        return [row for row in map(self._reveal, rows, [one.checked for one in held]) if row is not None]
 
     def admit_held(self) -> int:
         """Apply held versions that are allowed by now; return how many."""
@@ -521,10 +520,9 @@ class Sync:
         """Return the versions that lost before any other machine had them. :param author: as of `pending_rows`"""
         theme_id = self._names.theme_or_none(theme) or 0
         with self._db.snapshot() as conn:
-            lost = find_untold_versions(conn, theme_id, theme)
-            rows = self._to_outgoing(conn, theme_id, [row for row, _ in lost], author) if lost else []
-        revealed = (self._reveal(row, checked) for row, (_, checked) in zip(rows, lost, strict=True))
-        return [row for row in revealed if row is not None]
+            lost, checked = find_untold_versions(conn, theme_id, theme)
+            rows = self._to_outgoing(conn, theme_id, lost, author) if lost else []
+        return [row for row in map(self._reveal, rows, checked) if row is not None]
 
     def acknowledge_lost(self, theme: str, rows: Sequence[SyncRow]) -> None:
         """Mark losing versions as sent."""

@@ -243,8 +243,8 @@ def stamp_versions(
                 continue  # no other store has ever seen it
             if old is not None and old.shadow is None and old.content_digest == payload.content_digest:
                 continue
-            checked = None if old is None else find_checked_payload(old)
-            if old is not None and checked is not None:
+            checked = None if old is None or old.shadow is None else VersionPayload.from_json(old.shadow)
+            if old is not None and checked is not None and checked.checked:
                 beyond = to_outgoing_payload(conn, old, checked, payload)
                 if beyond is None and old.content_digest:
                     continue
@@ -295,12 +295,6 @@ def settle_losing_versions(
             said.append(content)
             conn.execute(DELETE_SETTLED_VERSION, (theme_id, uid, hlc))
     return known
-
-
-def find_checked_payload(version: Version) -> VersionPayload | None:
-    """Return the content of a version that a content check changed here; None when none did."""
-    payload = None if version.shadow is None else VersionPayload.from_json(version.shadow)
-    return payload if payload and payload.checked else None
 
 
 def remember_mask(conn: sqlite3.Connection, theme_id: int, uid: bytes, checked: CheckedVersion) -> None:

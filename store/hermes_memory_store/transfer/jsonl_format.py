@@ -197,11 +197,16 @@ def fact_jsonl_lines(reader: Store, theme_id: int, scope: str | None, words: Ori
 
 def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `FACTS` as one JSON text."""
+    from hermes_memory_store.content_checks.scoring.score_check import find_scored_suspicion  # compiles patterns
+
     _, uid, label, kind, target, content, tier, pinned, actor, name, created, updated, link, cooled_by, times, read = (
         row[:16]
     )
-    is_own = actor == PERSON.kind and tier != Tier.QUARANTINED
-    verdict = row[18] or (find_own_verdict(target, content) if is_own else None)
+    verdict = row[18]
+    if verdict is None and actor == PERSON.kind and tier != Tier.QUARANTINED:
+        # The check that scores asks nothing of the person, which other stores cannot know.
+        suspicion = find_scored_suspicion(target, content)
+        verdict = None if suspicion is None else APPROVED + suspicion.rule
     return to_compact_json(
         {
             "kind": "fact",
@@ -222,14 +227,6 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
             **origins.words(row[16], row[17], verdict),
         }
     )
-
-
-def find_own_verdict(target: str, content: str) -> str | None:
-    """Return the verdict on what a person wrote, of whom the check that scores asks nothing; other stores cannot know that."""
-    from hermes_memory_store.content_checks.scoring.score_check import find_scored_suspicion  # compiles patterns
-
-    suspicion = find_scored_suspicion(target, content)
-    return None if suspicion is None else APPROVED + suspicion.rule
 
 
 def turn_jsonl_lines(reader: Store, theme_id: int, words: OriginWords) -> Iterator[str]:

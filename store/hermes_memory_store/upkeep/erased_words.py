@@ -167,11 +167,9 @@ def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
 
 def add_lone_targets(conn: sqlite3.Connection, words: ErasedWords) -> ErasedWords:
     """Add the targets that go with the facts since no other fact has them; one ordinary word is looked for in their own alone."""
-    targets: dict[bool, set[str]] = {True: set(), False: set()}
     names = {uid.replace("-", "") for uid in words.uids}
-    for uid, target in conn.execute(TARGETS):
-        targets[uid in names].add(fold_phrase(target))
-    lone = targets[True] - targets[False]
+    targets = {(uid in names, fold_phrase(target)) for uid, target in conn.execute(TARGETS)}
+    lone = {target for is_own, target in targets if is_own and (False, target) not in targets}
     parted = [target for target in lone if is_distinctive(target) or not target.isalnum()]
     return ErasedWords(words.uids, words.contents | PhraseSet(lone), words.phrases | PhraseSet(parted))
 

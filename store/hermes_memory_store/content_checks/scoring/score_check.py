@@ -131,7 +131,7 @@ def is_same_subject(earlier: str, target: str, content: str) -> bool:
 
 
 def find_sentence_suspicion(text: str) -> Suspicion | None:
-    """Return the first sentence's order or claim of a message or a name: length is no evidence, so nothing is scored."""
+    """Return the first sentence's order or claim of a message: length is no evidence, so nothing is scored."""
     for sentence in SENTENCE_END.split(text):
         if found := find_orders_and_claims(sentence):
             return to_order_suspicion(found)
