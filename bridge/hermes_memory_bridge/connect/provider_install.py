@@ -81,9 +81,8 @@ def find_profiles(names: list[str], *, every: bool) -> list[Path]:
 
     :raises ArgumentError: there is no such profile, or `$HERMES_HOME` is a relative path
     """
-    HostEnvironment(Path.home(), sys.platform, dict(os.environ)).find_folder(
-        "HERMES_HOME", Path.home()
-    )  # refuses a relative one
+    # Refuses a relative one.
+    HostEnvironment(Path.home(), sys.platform, dict(os.environ)).find_folder("HERMES_HOME", Path.home())
     present = hermes_home()
     root = present.parent.parent if present.parent.name == "profiles" else present
     folder = root / "profiles"
@@ -162,17 +161,13 @@ def check_provider_profile(home: Path) -> int:
     """Check that a profile has this version of the provider, and that its bridge answers."""
     folder = find_plugin_folder(home)
     known = provider_settings.load_json_object(str(folder / provider_settings.INSTALLED_FILE))
-    missing = [name for name in load_provider_files() if (folder / name).exists() is False]
-    old = [
-        name
-        for name, held in load_provider_files().items()
-        if name not in missing and (folder / name).read_bytes() != held
-    ]
+    files, installed = load_provider_files(), load_installed_files(folder)
     chosen = (toml_yaml_edit.parse_yaml(read_host_config(home / "config.yaml")).get("memory") or {}).get("provider")
-    if missing or not known:
+    if not known or not files.keys() <= installed.keys():
         print(f"{home}: not installed; `hermes-memory-bridge connect hermes-agent --provider` installs it")
         return 1
     said = []
+    old = [name for name, content in files.items() if installed[name] != content]
     if old:
         said.append(f"{len(old)} files are of another version; connect again")
     if chosen != NAME:
@@ -185,12 +180,8 @@ def check_provider_profile(home: Path) -> int:
     )
     if not outcome.ok:
         said.append(outcome.output)
-    kept = {
-        True: "are kept",
-        False: "are not kept",
-        None: "are not kept until somebody was asked: --capture or --no-capture",
-    }
-    works = f"works: {outcome.output}; conversations {kept[settings.capture]}"
+    unasked = " until somebody was asked: --capture or --no-capture" if settings.capture is None else ""
+    works = f"works: {outcome.output}; conversations are {'' if settings.capture else 'not '}kept{unasked}"
     print(f"{home}: {'does not work: ' + '; '.join(said) if said else works}")
     return 1 if said else 0
 

@@ -80,10 +80,10 @@ def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
     return [one for one in given if not one.is_lowered] + [one for one in given if one.is_lowered]
 
 
-def to_giving(kind: str, told: Iterable[MarkedFact], reasons: GivenReasons | None = None) -> Giving:
+def to_giving(kind: str, told: Sequence[MarkedFact], reasons: GivenReasons | None = None, left_out: int = 0) -> Giving:
     """Return facts as they are given."""
-    told = list(told)
-    return Giving(kind, tuple(one.fact for one in told), tuple(one.line for one in told), reasons=reasons)
+    facts, lines = tuple(one.fact for one in told), tuple(one.line for one in told)
+    return Giving(kind, facts, lines, reasons=reasons, left_out=left_out)
 
 
 def is_for_sessions(fact: Fact) -> bool:
@@ -105,11 +105,11 @@ def join_givings(givings: Sequence[Giving]) -> str:
 def fit_givings(givings: Sequence[Giving]) -> list[Giving]:
     """Return givings that every host shows whole together: facts are left out from the end of the first, then of the next."""
     fitting = list(givings)
-    for place, giving in enumerate(fitting):
-        while giving.facts and len(join_givings(fitting).encode()) > MOST_GIVEN_BYTES:
+    for place in range(len(fitting)):
+        while (giving := fitting[place]).facts and len(join_givings(fitting).encode()) > MOST_GIVEN_BYTES:
             last = len(giving.facts) - 1
             facts, lines = giving.facts[:last], giving.lines[:last] + giving.lines[last + 1 :]
             reasons = giving.reasons and giving.reasons.limited_to(facts)
-            giving = replace(giving, facts=facts, lines=lines, reasons=reasons, left_out=giving.left_out + 1)
-            fitting[place] = giving
+            left_out = giving.left_out + 1
+            fitting[place] = replace(giving, facts=facts, lines=lines, reasons=reasons, left_out=left_out)
     return fitting

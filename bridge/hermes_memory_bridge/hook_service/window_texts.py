@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from hermes_memory_bridge.hook_service.giving import (
     Giving,
@@ -64,8 +63,8 @@ def list_marked_facts(store: Store, choice: StartChoice, candidates: list[StartC
 def make_start_giving(store: Store, theme: str, situation: Situation) -> Giving:
     """Return what a session is given at its start, fence and all within the theme's budget."""
     choice = choose_window_facts(store, theme, situation, store.policies.for_theme(theme).injection_tokens)
-    giving = to_giving("start", list_marked_facts(store, choice, choice.given), store.injection.explain(choice))
-    return replace(giving, left_out=len(choice.left_out))
+    told = list_marked_facts(store, choice, choice.given)
+    return to_giving("start", told, store.injection.explain(choice), len(choice.left_out))
 
 
 def make_compaction_giving(
@@ -154,5 +153,4 @@ def pack_giving(kind: str, ranked: list[MarkedFact], budget: int, reasons: Given
     told = pack_lines(ranked, budget)
     if len(told) < len(ranked):
         told = pack_lines(ranked, budget, reserve=count_left_out_tokens())
-    giving = to_giving(kind, told, reasons.limited_to([one.fact for one in told]))
-    return replace(giving, left_out=len(ranked) - len(told))
+    return to_giving(kind, told, reasons.limited_to([one.fact for one in told]), len(ranked) - len(told))

@@ -24,7 +24,12 @@ NAME = "hermes-memory"
 
 HOST = "hermes-agent"
 
-SYNC_TURNS = re.compile(r"(?im)^[ \t]+[\"']?sync_turns[\"']?[ \t]*:[ \t]*[\"']?(?:true|yes|on)\b")
+SYNC_TURNS = re.compile(
+    r"(?im)^([ \t]*)[\"']?(?:memory|hermes-memory)[\"']?[ \t]*:[ \t]*(?:#.*)?\n"
+    r"(?:\1[ \t]+[^\s#].*\n|[ \t]*(?:#.*)?\n)*?"
+    r"\1[ \t]+[\"']?sync_turns[\"']?[ \t]*:[ \t]*[\"']?(?:true|yes|on)\b"
+)
+"""In the host's own section or ours: another provider's consent is not one to this."""
 
 UNASKED = (
     "conversations are not kept, since nobody was asked whether they may be; to keep them, run: hermes-memory-bridge connect "
@@ -39,18 +44,15 @@ CHOSEN_FILE = "provider.json"
 
 WAIT_MS, MOST_WAIT_MS = 0.0, 1_000.0
 
+YES_NO = ["true", "false"]
+
 SCHEMA: tuple[dict[str, Any], ...] = (
     {"key": "db", "description": "The store; empty for ~/.hermes/memory.db", "default": ""},
     {"key": "theme", "description": "Whose memory; empty for the session key, else the profile", "default": ""},
-    {"key": "mirror", "description": "Mirror MEMORY.md and USER.md", "default": "true", "choices": ["true", "false"]},
-    {"key": "capture", "description": "Keep what is said", "default": "false", "choices": ["true", "false"]},
-    {"key": "recall", "description": "Recall before each turn", "default": "true", "choices": ["true", "false"]},
-    {
-        "key": "start",
-        "description": "Start the bridge when there is none",
-        "default": "true",
-        "choices": ["true", "false"],
-    },
+    {"key": "mirror", "description": "Mirror MEMORY.md and USER.md", "default": "true", "choices": YES_NO},
+    {"key": "capture", "description": "Keep what is said", "default": "false", "choices": YES_NO},
+    {"key": "recall", "description": "Recall before each turn", "default": "true", "choices": YES_NO},
+    {"key": "start", "description": "Start the bridge when there is none", "default": "true", "choices": YES_NO},
     {"key": "wait_ms", "description": "How long a turn may wait for its recall, in milliseconds", "default": "0"},
 )
 """The questions of `hermes memory setup`."""
@@ -92,45 +94,38 @@ def load_provider_settings(home: str, folder: str = "") -> ProviderSettings:
     installed = load_json_object(os.path.join(folder or os.path.dirname(os.path.abspath(__file__)), INSTALLED_FILE))
     chosen = load_json_object(os.path.join(find_provider_folder(home), CHOSEN_FILE))
     both = {**installed, **{key: value for key, value in chosen.items() if value not in ("", None)}}
-    db = (
-        to_setting_text(both.get("db"))
-        or to_setting_text(os.environ.get("HERMES_MEMORY_DB"))
-        or os.path.join("~", ".hermes", "memory.db")
-    )
+    named = to_setting_text(both.get("db")) or to_setting_text(os.environ.get("HERMES_MEMORY_DB"))
+    db = os.path.realpath(os.path.expanduser(named or os.path.join("~", ".hermes", "memory.db")))
     command = installed.get("command")
-    if command is None and __name__.startswith(
-        "hermes_memory_bridge."
-    ):  # found by its entry point: the bridge is here too
+    if command is None and __name__.startswith("hermes_memory_bridge."):
+        # Found by its entry point: the bridge is here too.
         command = [sys.executable, "-P", "-m", "hermes_memory_bridge"]
     themes = both.get("themes")
     return ProviderSettings(
-        db=os.path.realpath(os.path.expanduser(db)),
+        db=db,
         theme=to_setting_text(both.get("theme")) or os.environ.get("HERMES_MEMORY_THEME") or None,
         themes={str(key): str(value) for key, value in themes.items()} if isinstance(themes, dict) else {},
         mirror=to_setting_flag(both.get("mirror")),
-        capture=find_capture_answer(both, home, os.path.realpath(os.path.expanduser(db))),
+        capture=find_capture_answer(home, db),
         recall=to_setting_flag(both.get("recall")),
         wait_ms=to_wait_ms(both.get("wait_ms")),
         command=tuple(map(str, command)) if isinstance(command, list) and to_setting_flag(both.get("start")) else (),
     )
 
 
-def find_capture_answer(settings: Mapping[str, Any], home: str, db: str) -> bool | None:
+def find_capture_answer(home: str, db: str) -> bool | None:
     """Return whether conversations may be kept; None where nobody was asked.
 
-    The provider's settings say so, what `connect` was answered, and `sync_turns: true` in the host's configuration; one no is
-    enough.
+    The profile's settings say so, what `connect` was answered for this store, and `sync_turns: true` in the host's
+    configuration; one no is enough.
     """
+    chosen = load_json_object(os.path.join(find_provider_folder(home), CHOSEN_FILE))
     hosts = load_json_object(db + ".capture.json").get("hosts")
-    answers = [
-        settings.get("capture"),
-        settings.get("sync_turns"),
-        hosts.get(HOST) if isinstance(hosts, dict) else None,
-    ]
+    said = [chosen.get("capture"), chosen.get("sync_turns"), hosts.get(HOST) if isinstance(hosts, dict) else None]
     with suppress(OSError):
-        config = Path(home, "config.yaml").read_text(encoding="utf-8", errors="replace")
-        answers.append(True if SYNC_TURNS.search(config) else None)
-    answers = [to_setting_flag(one) for one in answers if one not in (None, "")]
+        if SYNC_TURNS.search(Path(home, "config.yaml").read_text(encoding="utf-8", errors="replace")):
+            said.append(True)
+    answers = [to_setting_flag(one) for one in said if one not in (None, "")]
     return all(answers) if answers else None
 
 

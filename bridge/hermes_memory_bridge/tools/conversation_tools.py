@@ -52,8 +52,7 @@ def is_unasked_provider(connection: Connection) -> bool:
     home = connection.home
     if home is None or (connection.client_name, connection.client_version) != (provider_settings.HOST, "provider"):
         return False
-    plugin = home / "plugins" / provider_settings.NAME
-    return not provider_settings.load_provider_settings(str(home), str(plugin)).capture
+    return not provider_settings.find_capture_answer(str(home), str(connection.store.path))
 
 
 def recall_conversation(connection: Connection, arguments: Arguments) -> ToolResult:

@@ -186,6 +186,10 @@ def test_a_setup_that_says_false_means_it(tmp_path: Path) -> None:
         ({}, None, "plugins:\n  hermes-memory:\n    sync_turns: true\n", True),
         ({}, None, "memory:\n  sync_turns: 'true'  # kept\n", True),
         ({}, None, "memory:\n  # sync_turns: true\n  sync_turns: false\n", None),
+        ({}, None, "memory:\n  provider: other\n\n# more\n  # of it\n  'sync_turns' : Yes\n", True),
+        ({}, None, "plugins:\n  pgvector:\n    sync_turns: true\n  hermes-memory:\n    wait_ms: 0\n", None),
+        ({}, None, "memory:\n  provider: pgvector\nplugins:\n  pgvector:\n    sync_turns: true\n", None),
+        ({}, None, "memory:\n" + "   \n" * 3_000 + "other:\n  sync_turns: true\n", None),
     ],
 )
 def test_what_is_said_is_kept_only_where_somebody_said_yes_and_nobody_no(

@@ -178,3 +178,12 @@ def test_unless_somebody_was_asked_no_word_is_kept_and_that_is_said_once(profile
     asked = begin()
     asked("turn", turn=1, user="said once it was asked", assistant="")
     until(lambda: profile.turns() == ["said once it was asked"], "what may be kept")
+
+
+def test_the_answer_for_a_store_that_the_environment_names_holds_in_every_bridge(profile: Profile) -> None:
+    installed = profile.home / "plugins" / "hermes-memory" / "installed.json"
+    installed.write_text(json.dumps({**json.loads(installed.read_text()), "db": ""}))
+    with profile.bridge():
+        line = BridgeLine(str(profile.db), "default", str(profile.home))
+        assert "captured" in line.call("memory_turn", {"role": "user", "content": "said where it may be kept"})[0]
+        line.close()
