@@ -170,6 +170,23 @@ def test_an_import_in_batches_is_one_action(store: Store) -> None:
     assert standing(store, "ops") == set()
 
 
+def test_a_redo_takes_all_of_an_undone_action_back(store: Store, clock: HandClock) -> None:
+    store.facts.write("ops", "V[tax]: 19")
+    undo_newest(store, "ops")
+    clock.forward(60)
+    for number in range(3):
+        store.facts.write("ops", f"V[port.{number}]: {number}", actor=IMPORT)
+    undo_newest(store, "ops")
+    clock.forward(60)
+    assert len(UndoChoice(store).redo().uids) == 3
+    assert standing(store, "ops") == {f"v[port.{number}]: {number}" for number in range(3)}
+    with pytest.raises(errors.NothingToUndo):
+        UndoChoice(store).redo("ops")
+    undo_newest(store, "ops")
+    clock.forward(60)
+    assert len(UndoChoice(store).redo("ops").uids) == 3
+
+
 def test_the_actions_of_many_undone_rows_are_each_named_once(store: Store) -> None:
     for theme in ("ops", "shop"):
         with store.journal.join_changes():

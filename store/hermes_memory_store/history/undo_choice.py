@@ -83,6 +83,13 @@ class UndoChoice:
                 stack.enter_context(host_file_lock(path, timeout_s=self._store.db.lock_timeout_s))
             return undo.preview(take_back) if dry_run else take_back()
 
+    def redo(self, theme: str | None = None) -> UndoResult:
+        """Redo the newest undo as `Undo.redo`, with the other undos of its action."""
+        undo = self._store.undo
+        newest = undo.preview(lambda: undo.redo(theme=theme))
+        action = self.folds.of_row(newest.undone[0]).changes
+        return undo.changes([one for one in action if not undo.is_undone(one)])
+
     def _find_copies(self, changes: Collection[int]) -> tuple[list[tuple[MemoryFileCopy, set[bytes]]], set[int]]:
         """Return the copies of the reliefs that made changes, newest first, with the facts of each; and all they moved."""
         rows = self._store.db.rows

@@ -146,7 +146,7 @@ def choose_changes(settings: CommandSettings, store: Store, count: int, is_any: 
 def redo_command(settings: CommandSettings) -> None:
     """Redo the newest undo, provided nothing else was changed since."""
     with settings.store(writing=True) as store:
-        undone = store.undo.redo(theme=settings.named_theme())
+        undone = UndoChoice(store).redo(settings.named_theme())
         print_undo_result(settings, store, undone, "redone")
 
 
