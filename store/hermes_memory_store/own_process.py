@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
-PATH_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE")
-
 
 def to_isolated_environment() -> dict[str, str]:
     """Return this process's environment without the entries by which Python would import from the working folder."""
     environ = dict(os.environ)
-    for name in PATH_VARIABLES:
+    for name in ("PYTHONPATH", "PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE"):
         entries = [entry for entry in environ.pop(name, "").split(os.pathsep) if os.path.isabs(entry)]
         entries = [entry for entry in entries if name != "PYTHONPATH" or not is_of_working_folder(entry)]
         if entries:

@@ -297,6 +297,22 @@ def test_a_folder_in_no_repository_belongs_to_the_nearest_one_above_that_has_a_t
     assert all_themes(store, notes / "2026") == {"notes"}
 
 
+def test_a_clone_whose_remote_was_removed_stays_in_its_project_when_another_clone_is_seen(
+    store: Store, tmp_path: Path
+) -> None:
+    origin = make_repository(tmp_path / "origin")
+    for name in ("one", "two", "three"):
+        git(tmp_path, "clone", "-q", str(origin), name)
+        git(tmp_path / name, "remote", "set-url", "origin", "https://example.org/acme/shop")
+    write_at(store, tmp_path / "one", "V[a]: b")
+    write_at(store, tmp_path / "two", "V[b]: c")
+    git(tmp_path / "two", "remote", "remove", "origin")
+    assert all_themes(store, tmp_path / "two") == {"shop"}
+    assert theme_at(store, tmp_path / "three") == "shop"
+    assert all_themes(store, tmp_path / "two") == {"shop"}
+    assert [one.project.name for one in store.projects.list()] == ["shop"]
+
+
 def make_mixed(store: Store, tmp_path: Path) -> tuple[Path, Path]:
     """Let a store hold two repositories as one project, with facts of both in one theme, as 0.4.0 left it."""
     one, two = make_repository(tmp_path / "one"), tmp_path / "two"

@@ -74,7 +74,8 @@ def read_remote(common: str) -> tuple[str | None, str | None]:
     return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
 
 
-def to_project(seen: ProjectSighting) -> ProjectSighting | None:
+def to_project(seen: ProjectSighting | None) -> ProjectSighting | None:
     """Return a sighting unless its folder is where programs are started that work nowhere: `/`, or the user's home."""
-    nowhere = seen.common is None and seen.root in ("/", os.path.realpath(os.path.expanduser("~")))
-    return None if nowhere else seen
+    if seen is None or (seen.common is None and seen.root in ("/", os.path.realpath(os.path.expanduser("~")))):
+        return None
+    return seen

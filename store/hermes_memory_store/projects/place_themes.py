@@ -170,7 +170,8 @@ class PlaceThemes:
 
     def find_known(self, seen: ProjectSighting | None) -> ThemeName | None:
         """Return the theme of a place as `theme_of` does, None where it is still to be made. Nothing is written."""
-        if seen is None or to_project(seen) is None or not self.is_by_project:
+        seen = to_project(seen)
+        if seen is None or not self.is_by_project:
             return DEFAULT
         project = self._projects().find(seen)
         if project is None:

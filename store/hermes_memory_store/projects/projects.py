@@ -129,7 +129,7 @@ class Projects:
         identities = storable_identities(seen)
         name = self._known.get(identities)
         if name is None:
-            name = self._find(identities, is_plain=seen.common is None)
+            name = self._find(identities)
             if name is None:
                 if self._db.read_only:
                     return self._find_joined(seen, identities)
@@ -145,7 +145,7 @@ class Projects:
     def find(self, seen: ProjectSighting) -> str | None:
         """Return the name of the project that was seen; None where it, or an identity of it, is new. Nothing is written."""
         identities = storable_identities(seen)
-        return self._known.get(identities) or self._find(identities, is_plain=seen.common is None)
+        return self._known.get(identities) or self._find(identities)
 
     def trace(self, seen: ProjectSighting) -> ProjectSighting:
         """Return the sighting with its first commit where that decides whose it is. Git may run, for `LOOK_S` at most."""
@@ -255,11 +255,12 @@ class Projects:
             with self._db.write_transaction() as conn:
                 conn.execute(PUT_SEEN_AT, words)
 
-    def _find(self, identities: tuple[tuple[str, str], ...], *, is_plain: bool) -> str | None:
+    def _find(self, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project whose identities these all are, or that of a folder above one in no repository."""
-        keys = {self._db.value(FIND_ALIAS, identity) for identity in identities}
-        if is_plain:
+        if len(identities) == 1:  # a path alone
             keys = {find_plain_project(self._db.rows, identities[0][1])}
+        else:
+            keys = {self._db.value(FIND_ALIAS, identity) for identity in identities}
         if len(keys) != 1 or None in keys:
             return None
         return str(self._db.value(PROJECT_NAME, (keys.pop(),)))

@@ -112,14 +112,15 @@ def list_aliases(conn: sqlite3.Connection, key: int, kind: str) -> list[str]:
 def find_mixed_repositories(conn: sqlite3.Connection, key: int) -> dict[str, list[str]]:
     """Return common directories of repositories that a project has besides its first one without a remote in common, with paths.
 
-    Stores of 0.4.0 took those with one first commit, or with one folder as their remote, for one project.
+    Stores of 0.4.0, which had no marks, took those with one first commit, or with one folder as their remote, for one project.
     """
     living = [path for path in list_aliases(conn, key, "dir") if os.path.isdir(path)]
     if len(living) < 2:
         return {}
     marks, same = list_aliases(conn, key, "mark"), list_aliases(conn, key, SAME)
-    alone = [path for path in living if read_remote(path)[0] is None and path not in same]
-    first = min(living, key=lambda path: path in alone and read_mark(path) not in marks)
+    own = [path for path in living if path in same or read_mark(path) in marks or read_remote(path)[0] is not None]
+    alone = [path for path in living if path not in own]
+    first = (own or living)[0]
     paths: dict[str, list[str]] = {path: [] for path in alone if not os.path.samefile(path, first)}
     for path in list_aliases(conn, key, "path"):
         repository = repository_at(path)

@@ -22,8 +22,7 @@ def locate_working_folder(store: Store, way: Way) -> Origin:
     """Return an origin with the project of the working folder, without one where the folder is gone or none of a project."""
     from hermes_memory_store.places.project_sighting import to_project
 
-    folder = see_working_folder()
-    seen = None if folder is None else to_project(folder)
+    seen = to_project(see_working_folder())
     if seen is None:
         return Origin(way=way)
     origin = store.projects.place(Origin(way=way), store.projects.trace(seen))
