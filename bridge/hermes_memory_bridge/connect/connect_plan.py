@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,16 +21,19 @@ from hermes_memory_bridge.connect.hooks.hook_edit import (
     to_hooked_config,
 )
 from hermes_memory_bridge.connect.hooks.installation_record import (
+    ALLOWED,
     SAID,
+    change_record,
     find_installations,
     note_installation,
     note_offer,
+    to_record_path,
 )
 from hermes_memory_bridge.connect.host_config_files import (
     HostFileError,
+    apply_file_changes,
     read_host_config,
     was_made_by_us,
-    write_host_config,
 )
 from hermes_memory_bridge.connect.host_entries import (
     BRIDGE_PROGRAM,
@@ -43,7 +47,7 @@ from hermes_memory_bridge.connect.host_entries import (
     to_standing_request,
 )
 from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument
-from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, describe_permissions, plan_permissions
+from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, describe_permissions, lift_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, to_merged_entry
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
@@ -54,11 +58,6 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
-
-PERMISSION_NOTE = (
-    "agents may write, search and tick without asking each time{where}; purge, edit and optimize stay asked."
-    " `--no-allow` takes that back"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +140,7 @@ def plan_connection(
     file = find_host_config(host, place, project=request.project)
     hooks_file = find_hooks_file(host, place, project=request.project)
     project = Path.cwd() if request.project else None
-    permissions = plan_permissions(
-        edits, former, host.name, place, answer=answers.allows, project=project, removes=request.remove
-    )
-    for permission in permissions:
-        permission.lift(edits)
+    permissions = lift_permissions(edits, former, host.name, place, request, answer=answers.allows)
     sharing = find_sharing_hosts(edits, host, place)
     hooks = to_wanted_hooks(
         host, place, request, gives=answers.gives, keeps=keeps or any(find_consent(store, one.name) for one in sharing)
@@ -203,11 +198,15 @@ def plan_connection(
     is_renewed = place_of_hooks is not None and edits.is_edited(place_of_hooks)
     if request.remove and not request.project:
         note_offer(edits, store, host.name, SAID, None)
-    for permission in reversed(permissions):
+    for permission in permissions:
         is_renewed &= place_of_hooks != permission.file or edits.read(permission.file) != permission.bare
         permission.put_back(edits, former, store)
-        where = f" in {permission.folder}" if permission.folder else ""
-        notes += [PERMISSION_NOTE.format(where=where)] * bool(permission.added)
+        if len(permission.offer or []) > len(permission.own):
+            where = f" in {permission.folder}" if permission.folder else ""
+            notes.append(
+                f"agents may write, search and tick without asking each time{where}; purge, edit and optimize stay asked."
+                " `--no-allow` takes that back"
+            )
     if place_of_hooks is not None and (request.remove or is_renewed):
         wanted = hooks or (host.name in SCRIPTS and (answers.gives or keeps))
         note_installation(edits, store, host.name, place_of_hooks, system_clock() if wanted else None)
@@ -220,8 +219,7 @@ def plan_removal_elsewhere(edits: FileEdits, host: Host, place: HostEnvironment,
     :raises HostFileError: a file cannot be changed safely
     """
     store = find_store_path(request.db)
-    for permission in plan_permissions(edits, store, host.name, place, answer=False, removes=True, everywhere=True):
-        permission.lift(edits)
+    for permission in lift_permissions(edits, store, host.name, place, request, answer=False):
         permission.put_back(edits, store, store)
     for file in find_installations(store, host.name):
         if host.name in HOOKS and edits.read(file):
@@ -231,18 +229,19 @@ def plan_removal_elsewhere(edits: FileEdits, host: Host, place: HostEnvironment,
         note_installation(edits, store, host.name, file, None)
 
 
-def list_unpermitted_hosts(store: Path, hosts: Collection[str], place: HostEnvironment) -> list[str]:
+def list_unpermitted_hosts(store: Path, hosts: Collection[str]) -> list[str]:
     """Return the hosts of these that are connected and ask before each writing, and note that they were returned."""
-    files, unpermitted = FileEdits(), []
-    for host in hosts:
-        note_offer(files, store, host, SAID, {SAID: True})
+    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    unpermitted = []
+    for host in filter(PERMISSIONS.__contains__, hosts):
         with contextlib.suppress(ArgumentError):  # a variable of the host is wrong, which `connect` says
-            entry = find_bridge_entry(HOSTS[host], HOSTS[host].file(place)) if host in PERMISSIONS else None
+            entry = find_bridge_entry(HOSTS[host], HOSTS[host].file(place))
             if entry and "--allow" in describe_permissions(host, place, entry):
                 unpermitted.append(host)
-    for change in files.to_changes():
-        with contextlib.suppress(OSError):  # then they are returned again
-            write_host_config(change.path, change.after or b"")
+    edits = FileEdits()
+    with contextlib.suppress(HostFileError):  # then they are returned again
+        change_record(edits, store, ALLOWED, {host: {SAID: True} for host in hosts})
+        apply_file_changes(edits.to_changes(), without_backup=[to_record_path(store)])
     return unpermitted
 
 

@@ -35,7 +35,7 @@ from hermes_memory_bridge.connect.host_entries import (
     to_host_entry,
     to_standing_request,
 )
-from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, plan_permissions
+from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, lift_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin, hears_events
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, read_plugin_command
@@ -178,16 +178,15 @@ def ask_what_is_wanted(request: ConnectRequest, place: HostEnvironment, hosts: S
 
 def ask_for_permissions(request: ConnectRequest, place: HostEnvironment, hosts: Sequence[Host]) -> bool | None:
     """Return what the person answers to the question whether tools run unasked, as `ConnectAnswers.allows` has it."""
-    project = Path.cwd() if request.project else None
     store, files = find_store_path(request.db), FileEdits()
     edits: list[PermissionEdit] = []
     for host in hosts:
         with contextlib.suppress(HostFileError):  # connecting it says why
-            edits += plan_permissions(files, store, host.name, place, answer=None, project=project)
-    edits = [edit for edit in edits if edit.offer]
+            edits += lift_permissions(files, store, host.name, place, request, answer=None)
+    edits = [edit for edit in edits if edit.offer is not None]
     if not edits:
         return None
-    was_refused = not any(edit.own or edit.added for edit in edits)
+    was_refused = not any(edit.offer for edit in edits)
     where = "".join(f" {HOSTS[edit.host].title}: in {edit.folder} alone." for edit in edits if edit.folder)
     is_yes = confirm_on_terminal(
         "May your agents write, search and tick without asking each time? Purge, edit and optimize stay asked"
@@ -241,8 +240,7 @@ def write_connections(
         print("nothing was changed")
         return 1
     store = find_store_path(request.db)
-    is_ours = [change.path.name.endswith(OWN_ENDINGS) or request.project for change in changes]
-    without_backup = {change.path for change, ours in zip(changes, is_ours, strict=True) if ours}
+    without_backup = {change.path for change in changes if request.project or change.path.name.endswith(OWN_ENDINGS)}
     backups = apply_file_changes(changes, without_backup=without_backup)
     prefix = f"{titles}: " if len(hosts) == 1 else ""
     for change in changes:

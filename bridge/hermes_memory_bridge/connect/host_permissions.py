@@ -6,7 +6,7 @@ All of these hosts tell tools apart, so what destroys or overwrites goes on bein
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ from typing import Any
 from hermes_memory_bridge.connect.file_change import TextFiles
 from hermes_memory_bridge.connect.hooks.hook_check import PROJECT_SETTINGS
 from hermes_memory_bridge.connect.hooks.hook_edit import remove_listed_element
-from hermes_memory_bridge.connect.hooks.installation_record import SAID, find_offers, note_offer
+from hermes_memory_bridge.connect.hooks.installation_record import find_offers, note_offer
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config, was_made_by_us
+from hermes_memory_bridge.connect.host_entries import ConnectRequest
 from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, HostEnvironment, without_marks
 from hermes_memory_bridge.connect.jsonc_edit import (
     append_jsonc_element,
-    find_jsonc_chain,
     find_jsonc_tree,
     remove_jsonc_member,
     set_jsonc_member,
@@ -48,57 +48,55 @@ decision = "allow"
 priority = 100
 """
 
-
-FREE = ("allow", "approve", "auto")
-"""What rules say of a tool that runs without a question; `auto` is Codex's word for going by what a tool says of itself: it
-needs no rule of ours."""
+FREE = {"allow", "approve", "auto"}
+"""What rules say of a tool that runs without a question; `auto` is Codex's word for going by what a tool says of itself."""
 
 
-def to_table(value: Any) -> dict[str, Any]:
-    """Return a value that is a table; of any other an empty one."""
-    return value if isinstance(value, dict) else {}
+def read_at(document: Any, kind: type, *path: str) -> Any:
+    """Return what stands at a path; an empty value where nothing of that kind does."""
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, kind) else kind()
 
 
 def parse_rule_lists(document: Any, _: str) -> dict[str, str]:
     """Read the rules of Claude Code and Qwen Code, of which the strictest counts."""
     rules: dict[str, str] = {}
     for kind in ("allow", "ask", "deny"):
-        for rule in to_table(to_table(document).get("permissions")).get(kind) or []:
+        for rule in read_at(document, list, "permissions", kind):
             if isinstance(rule, str) and rule.startswith(SERVER):
                 rules[rule.removeprefix(SERVER).removeprefix("__") or "*"] = kind
-    return rules if rules.get("*", "allow") == "allow" else {"*": rules["*"]}
+    return rules if rules.get("*", "allow") == "allow" else dict.fromkeys(("*", *UNASKED_TOOLS), rules["*"])
 
 
 def parse_approvals(document: Any, folder: str) -> dict[str, str]:
     """Read the approvals of Copilot CLI, which asks for no tool that only reads."""
-    approvals = to_table(to_table(to_table(document).get("locations")).get(folder)).get("tool_approvals") or []
-    names = [one.get("toolName") or "*" for one in map(to_table, approvals) if one.get("serverName") == NAME]
+    approvals = read_at(document, list, "locations", folder, "tool_approvals")
+    names = [str(one.get("toolName") or "*") for one in approvals if read_at(one, str, "serverName") == NAME]
     return dict.fromkeys((*READING_TOOLS, *names), "allow")
 
 
 def parse_codex_modes(document: Any, _: str) -> dict[str, str]:
-    """Read how Codex approves each tool."""
-    entry = to_table(to_table(to_table(document).get("mcp_servers")).get(NAME))
-    tools = {"*": {"approval_mode": entry.get("default_tools_approval_mode")}, **to_table(entry.get("tools"))}
-    modes = {name: to_table(tool).get("approval_mode") for name, tool in tools.items()}
-    return {name: mode for name, mode in modes.items() if mode is not None}
+    """Read how Codex approves each tool; it needs no rule of ours."""
+    entry = read_at(document, dict, "mcp_servers", NAME)
+    mode, tools = read_at(entry, str, "default_tools_approval_mode") or "auto", read_at(entry, dict, "tools")
+    return {"*": mode, **{name: read_at(tools, str, name, "approval_mode") or mode for name in tools}}
 
 
 def parse_gemini_policy(document: Any, _: str) -> dict[str, str]:
     """Read a policy of Gemini CLI."""
-    rules = [rule for rule in map(to_table, document.get("rule") or []) if rule.get("mcpName") == NAME]
-    names = [(rule.get("toolName"), str(rule.get("decision"))) for rule in rules]
-    return {str(tool): said for name, said in names for tool in (name if isinstance(name, list) else [name])}
+    rules = [rule for rule in read_at(document, list, "rule") if read_at(rule, str, "mcpName") == NAME]
+    names = [(read_at(rule, list, "toolName") or [rule.get("toolName", "*")], rule.get("decision")) for rule in rules]
+    return {str(tool): str(decision) for tools, decision in names for tool in tools}
 
 
 def parse_opencode_rules(document: Any, _: str) -> dict[str, str]:
     """Read the permissions of opencode; one word for all of them leaves no room for a rule of ours."""
-    rules = to_table(document).get("permission") or {}
-    if not isinstance(rules, dict):
-        return {"*": "allow" if rules == "allow" else "deny"}
-    general = {"*": rules["*"]} if "*" in rules else {}
-    own = {name.removeprefix(f"{NAME}_"): said for name, said in rules.items() if name.startswith(f"{NAME}_")}
-    return {name: str(said) for name, said in (general | own).items()}
+    if word := read_at(document, str, "permission"):
+        return {"*": "allow" if word == "allow" else "deny"}
+    rules, ours = read_at(document, dict, "permission"), f"{NAME}_"
+    own = {name.removeprefix(ours): str(rule) for name, rule in rules.items() if name.startswith(ours)}
+    return {"*": str(rules.get("*", "allow")), **own}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +105,40 @@ class HostPermissions:
 
     file: Callable[[HostEnvironment], Path]
     parse: Callable[[Any, str], dict[str, str]] = parse_rule_lists
-    """What a document says of each tool of ours, and as `*` of all others, for a folder."""
+    """What a document says of each tool of ours, and as `*` of all others, for a folder; without a word it asks."""
     path: tuple[str, ...] = ("permissions", "allow")
     """In a JSON file, the list that names tools, or the object with a member for each; "" is the folder it is for. Empty in
     a TOML file."""
     name: Callable[[str], Any] = lambda tool: f"{SERVER}__{tool}"
     """How a tool stands there."""
     is_listed: bool = True
-    unset: str = "ask"
-    """What holds of a tool without any rule."""
+
+    def read(self, text: str) -> Any:
+        """Return what a text holds. :raises ValueError: it cannot be parsed"""
+        bare, _ = without_marks(text)
+        return find_jsonc_tree(bare).value if self.path else parse_toml(bare)
 
     def find_rules(self, text: str, folder: str) -> dict[str, str]:
         """Return what a text says of our tools. :raises ValueError: it cannot be parsed"""
-        bare, _ = without_marks(text)
-        return self.parse(find_jsonc_tree(bare).value if self.path else parse_toml(bare), folder)
+        return self.parse(self.read(text), folder)
+
+    def list_permitted(self, text: str, folder: str) -> list[str]:
+        """Return the tools that stand where we write them, whatever counts for more. :raises ValueError: as `find_rules`"""
+        if not self.path:
+            return [tool for tool, decision in self.find_rules(text, folder).items() if decision == "allow"]
+        path = self.to_path(folder)
+        rules = read_at(self.read(text), dict, *path)
+        names = read_at(self.read(text), list, *path) or [name for name, rule in rules.items() if rule == "allow"]
+        return [tool for tool in UNASKED_TOOLS if self.name(tool) in names]
+
+    def to_path(self, folder: str) -> tuple[str, ...]:
+        """Return the path of what is for a folder."""
+        return tuple(key or folder for key in self.path)
 
 
 PERMISSIONS = {
     "claude-code": HostPermissions(HOOKS["claude-code"].file),
-    "codex": HostPermissions(HOSTS["codex"].file, parse_codex_modes, (), unset="auto"),
+    "codex": HostPermissions(HOSTS["codex"].file, parse_codex_modes, ()),
     "gemini": HostPermissions(
         lambda p: HOSTS["gemini"].file(p).parent / "policies" / f"{NAME}.toml", parse_gemini_policy, ()
     ),
@@ -137,7 +150,7 @@ PERMISSIONS = {
     ),
     "qwen": HostPermissions(HOSTS["qwen"].file),
     "opencode": HostPermissions(
-        HOSTS["opencode"].file, parse_opencode_rules, ("permission",), lambda tool: f"{NAME}_{tool}", False, "allow"
+        HOSTS["opencode"].file, parse_opencode_rules, ("permission",), lambda tool: f"{NAME}_{tool}", False
     ),
 }
 """The hosts that have such a switch, by their names in `connect/hosts.py`."""
@@ -153,32 +166,25 @@ class PermissionEdit:
     """The folder the permissions are for; empty where the host does not go by folder."""
     own: list[str]
     """The tools that we permitted and that stand there."""
-    added: list[str]
-    is_withdrawal: bool
-    offer: dict[str, bool] | None
-    """Each tool that was offered, and whether the permission is ours; None forgets them."""
-    original: str = ""
+    offer: list[str] | None
+    """The tools that we permit, those of `own` first; None where none was ever offered, or that is to be forgotten."""
+    original: str
     bare: str = ""
     """The text without our permissions."""
-
-    def lift(self, files: TextFiles) -> None:
-        """Take our permissions out: what was written before them changes as if they had never been there."""
-        self.original = files.read(self.file)
-        self.bare = edit_rules(self, self.original, self.own, is_removal=True)
-        if self.bare != self.original:  # a file that is to go stays gone
-            files.write(self.file, self.bare)
 
     def put_back(self, files: TextFiles, former: Path, store: Path) -> None:
         """Write the permissions that are to stand, and note them beside the store.
 
         :param former: the store that the host served until now
         """
-        before, own = files.read(self.file), [] if self.is_withdrawal else self.own
-        text = self.original if own and before == self.bare else edit_rules(self, before, own)
-        text = edit_rules(self, text, self.added)
+        before, tools = files.read(self.file), self.offer or []
+        if tools and before == self.bare:
+            text = edit_rules(self, self.original, tools[len(self.own) :])
+        else:
+            text = edit_rules(self, before, tools)
         if text != before:
             files.write(self.file, text)
-        elif self.bare != self.original and not text.strip() and was_made_by_us(self.file):
+        elif self.own and not text.strip() and was_made_by_us(self.file):
             files.write(self.file, None)
         place = self.folder or str(self.file)
         if former != store:
@@ -186,52 +192,47 @@ class PermissionEdit:
         note_offer(files, store, self.host, place, self.offer)
 
 
-def plan_permissions(
-    files: TextFiles,
-    store: Path,
-    host: str,
-    place: HostEnvironment,
-    *,
-    answer: bool | None,
-    project: Path | None = None,
-    removes: bool = False,
-    everywhere: bool = False,
+def lift_permissions(
+    files: TextFiles, store: Path, host: str, place: HostEnvironment, request: ConnectRequest, answer: bool | None
 ) -> list[PermissionEdit]:
-    """Return what is to change where a host notes permissions; nothing where it has no such switch.
+    """Take our permissions out, so that other edits find the text before them; return how they are put back, last one first.
 
     :param answer: None permits what was never offered, and leaves out what its person took out since
-    :param removes: whether all of ours goes, whatever folder it is for
-    :param everywhere: whether it also goes from every other file that the record knows of
     :raises HostFileError: a file cannot be changed safely
     """
-    form, edits = PERMISSIONS.get(host), []
+    form = PERMISSIONS.get(host)
     personal = HOOKS[host].project if host in HOOKS else None  # a file of the project that is never shared
-    if form is None or (project is not None and personal is None):
+    if form is None or (request.project and personal is None):
         return []
-    usual = form.file(place) if project is None else project / str(personal)
+    usual = Path.cwd() / str(personal) if request.project else form.file(place)
     offers = find_offers(files, store, host)
     places = [(usual, find_permitted_folder(form))]
-    if removes:
-        noted = [name for name in reversed(offers) if name != SAID]
-        places += [(usual, name) if "" in form.path else (Path(name), "") for name in noted]
-        places = [place for place in dict.fromkeys(places) if everywhere or place[0] == usual]
+    if request.remove:  # whatever folder it is for
+        noted = [(usual, name) if "" in form.path else (Path(name), "") for name in reversed(offers)]
+        places += [place for place in noted if place not in places and (request.every or place[0] == usual)]
+    edits: list[PermissionEdit] = []
     for file, folder in places:
-        offer = offers.get(folder or str(file), {})
+        offer, text = offers.get(folder or str(file)), files.read(file)
         try:
-            rules = form.find_rules(files.read(file), folder)
+            missing, permitted = list_missing(form.find_rules(text, folder)), form.list_permitted(text, folder)
         except ValueError as error:
             raise HostFileError(f"{file} was left alone: {error}", file) from error
-        is_asking = rules.get("*", form.unset) == "ask"
-        missing = [tool for tool in UNASKED_TOOLS if is_asking and tool not in rules]
-        if not offer and rules.keys() >= {*UNASKED_TOOLS}:  # the record is gone: nobody else writes them all
-            offer = dict.fromkeys((tool for tool in UNASKED_TOOLS if tool not in form.parse({}, folder)), True)
-        own = [tool for tool, is_ours in offer.items() if is_ours and rules.get(tool) == "allow"]
-        is_withdrawal = answer is False or removes
-        added = [] if is_withdrawal else [tool for tool in missing if answer or tool not in offer]
-        standing = added if is_withdrawal else [*own, *added]
-        after = {tool: tool in standing for tool in dict.fromkeys((*offer, *own, *missing))}
-        edits.append(PermissionEdit(host, file, folder, own, added, is_withdrawal, None if removes else after))
+        if offer is None and {*permitted} >= {*UNASKED_TOOLS} - form.parse({}, folder).keys():
+            offer = permitted  # the record is gone: nobody else writes them all
+        own = [tool for tool in offer or [] if tool in permitted]
+        after = [] if answer is False else [*own, *(missing if answer or offer is None else [])]
+        is_forgotten = request.remove or (offer is None and not missing)
+        edit = PermissionEdit(host, file, folder, own, None if is_forgotten else after, text)
+        edit.bare = edit_rules(edit, text, own, is_removal=True)
+        if own:  # a file that is to go stays gone
+            files.write(file, edit.bare)
+        edits.insert(0, edit)
     return edits
+
+
+def list_missing(rules: dict[str, str]) -> list[str]:
+    """Return the tools that are asked for because nobody said anything of them."""
+    return [tool for tool in UNASKED_TOOLS if tool not in rules and rules.get("*", "ask") == "ask"]
 
 
 def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str:
@@ -245,19 +246,21 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
         rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *others)]
     except (ValueError, HostFileError) as error:
         return f"nobody can tell whether it asks before reading and writing: {error}"
-    said = [[one.get(tool, one.get("*")) for one in rules] for tool in ("memory_search", "memory_write")]
-    decisions = [{decision or form.unset for decision in one if decision or not any(one)} for one in said]
-    reads, writes = (entry.get("trust") is True or decision <= {*FREE} for decision in decisions)
+    reads, writes = (
+        entry.get("trust") is True or ({one.get(tool, one.get("*")) for one in rules} - {None} or {"ask"}) <= FREE
+        for tool in ("memory_search", "memory_write")
+    )
     where = f" in {folder}" if folder else ""
     if reads and writes:
         return f"reads and writes without a question{where}"
     how = "reads without a question, asks before each writing" if reads else "asks before each reading and writing"
     if host == "codex":
         return f"{how}, as its approval modes say"
-    return f"{how}{where}; `hermes-memory-bridge connect {host} --allow` lets agents write"
+    way = f"; `hermes-memory-bridge connect {host} --allow` lets agents write" if list_missing(rules[0]) else ""
+    return f"{how}{where}{way}"
 
 
-def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_removal: bool = False) -> str:
+def edit_rules(edit: PermissionEdit, text: str, tools: list[str], *, is_removal: bool = False) -> str:
     """Return a text with, or without, rules of ours for some tools.
 
     :raises HostFileError: it cannot be changed safely
@@ -266,23 +269,24 @@ def edit_rules(edit: PermissionEdit, text: str, tools: Sequence[str], *, is_remo
         return text
     form = PERMISSIONS[edit.host]
     bare, marks = without_marks(text)
-    path = tuple(key or edit.folder for key in form.path)
+    path = form.to_path(edit.folder)
     try:
         if edit.host == "gemini":
-            decisions = {**form.find_rules(bare, ""), **dict.fromkeys(tools, "deny" if is_removal else "allow")}
-            names = [name for name, said in decisions.items() if said == "allow"]
+            permitted = dict.fromkeys([*form.list_permitted(bare, ""), *tools])
+            names = [tool for tool in permitted if not (is_removal and tool in tools)]
             return POLICY.format(name=NAME, tools=json.dumps(names)) if names else ""
         for tool in reversed(tools) if is_removal else tools:
             name = form.name(tool)
-            if not form.is_listed:
-                member = (*path, name)
-                bare = remove_jsonc_member(bare, member) if is_removal else set_jsonc_member(bare, member, "allow")
-            elif not is_removal:
+            if is_removal and form.is_listed:
+                bare = remove_listed_element(bare, path, read_at(form.read(bare), list, *path).index(name))
+            elif is_removal:
+                bare = remove_jsonc_member(bare, (*path, name))
+            elif form.is_listed:
                 bare = append_jsonc_element(bare, path, name)
-            elif name in (elements := find_jsonc_chain(find_jsonc_tree(bare), path)[-1][1].node.value):
-                bare = remove_listed_element(bare, path, elements.index(name))
-        rules = form.find_rules(bare, edit.folder)
-        if any((rules.get(tool) == "allow") is is_removal for tool in tools):
+            else:
+                bare = set_jsonc_member(bare, (*path, name), "allow")
+        permitted_after = form.list_permitted(bare, edit.folder)
+        if any((tool in permitted_after) is is_removal for tool in tools):
             raise ValueError("the change would not read back as it was meant; two members may have one name")
     except ValueError as error:
         raise HostFileError(f"{edit.file} was left alone: {error}", edit.file) from error

@@ -78,31 +78,6 @@ def to_plain_entry(command: str, args: list[str]) -> Entry:
     return {"command": command, "args": args}
 
 
-def to_typed_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry that names its transport."""
-    return {"type": "stdio", "command": command, "args": args}
-
-
-def to_claude_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry whose tools stand in the first request, and are not searched for first."""
-    return {"command": command, "args": args, "alwaysLoad": True}
-
-
-def to_copilot_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in the form that `copilot mcp add` writes."""
-    return {"tools": ["*"], "type": "local", "command": command, "args": args}
-
-
-def to_droid_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in the form of Factory's droid."""
-    return {"type": "stdio", "command": command, "args": args, "disabled": False}
-
-
-def to_opencode_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in opencode's form; its usual 5 seconds may be short while the bridge starts on a busy machine."""
-    return {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000}
-
-
 def to_goose_entry(command: str, args: list[str]) -> Entry:
     """Return an entry in Goose's form."""
     return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
@@ -164,7 +139,20 @@ class Host:
         :raises ValueError: the text cannot be edited safely
         """
         bare, marks = without_marks(text)
-        return marks.put_back(self._with_entry(bare, entry))
+        present = self.find_entry(bare) if self.kind == "json" else None
+        if self.kind == "toml":
+            bare = toml_yaml_edit.add_toml_table(bare, self.key, NAME, entry)
+        elif self.kind != "json":
+            bare = toml_yaml_edit.add_yaml_entry(bare, self.key, NAME, entry, listed=self.kind == "yaml-list")
+        elif present is None:
+            bare = jsonc_edit.set_jsonc_member(bare, (self.key, NAME), entry)
+        else:
+            for key in (key for key in present if key not in entry):
+                bare = jsonc_edit.remove_jsonc_member(bare, (self.key, NAME, key))
+            for key, value in entry.items():  # one by one, for the comments between them
+                if key not in present or present[key] != value:
+                    bare = jsonc_edit.set_jsonc_member(bare, (self.key, NAME, key), value)
+        return marks.put_back(bare)
 
     def remove_entry(self, text: str) -> str:
         """Remove the bridge from a configuration text, keeping its byte order mark and line ends.
@@ -172,29 +160,13 @@ class Host:
         :raises ValueError: the text cannot be edited safely
         """
         bare, marks = without_marks(text)
-        return marks.put_back(self._taken_out(bare))
-
-    def _with_entry(self, text: str, entry: Entry) -> str:
         if self.kind == "json":
-            present = self.find_entry(text)
-            if present is None:
-                return jsonc_edit.set_jsonc_member(text, (self.key, NAME), entry)
-            for key in (key for key in present if key not in entry):
-                text = jsonc_edit.remove_jsonc_member(text, (self.key, NAME, key))
-            for key, value in entry.items():  # one by one, for the comments between them
-                if key not in present or present[key] != value:
-                    text = jsonc_edit.set_jsonc_member(text, (self.key, NAME, key), value)
-            return text
-        if self.kind == "toml":
-            return toml_yaml_edit.add_toml_table(text, self.key, NAME, entry)
-        return toml_yaml_edit.add_yaml_entry(text, self.key, NAME, entry, listed=self.kind == "yaml-list")
-
-    def _taken_out(self, text: str) -> str:
-        if self.kind == "json":
-            return jsonc_edit.remove_jsonc_member(text, (self.key, NAME))
-        if self.kind == "toml":
-            return toml_yaml_edit.remove_toml_table(text, self.key, NAME)
-        return toml_yaml_edit.remove_yaml_entry(text, self.key, NAME, listed=self.kind == "yaml-list")
+            bare = jsonc_edit.remove_jsonc_member(bare, (self.key, NAME))
+        elif self.kind == "toml":
+            bare = toml_yaml_edit.remove_toml_table(bare, self.key, NAME)
+        else:
+            bare = toml_yaml_edit.remove_yaml_entry(bare, self.key, NAME, listed=self.kind == "yaml-list")
+        return marks.put_back(bare)
 
 
 def to_merged_entry(entry: Entry, present: Entry | None) -> Entry:
@@ -230,7 +202,8 @@ HOSTS = {
             lambda p: p.find_folder("CLAUDE_CONFIG_DIR", p.home) / ".claude.json",
             ".mcp.json",
             "claude",
-            to_claude_entry,
+            # Its tools stand in the first request, and are not searched for first.
+            lambda command, args: {"command": command, "args": args, "alwaysLoad": True},
         ),
         Host("claude-desktop", "Claude Desktop", lambda p: p.app_data() / "Claude" / "claude_desktop_config.json"),
         Host("cursor", "Cursor", lambda p: p.home / ".cursor" / "mcp.json", ".cursor/mcp.json"),
@@ -239,7 +212,7 @@ HOSTS = {
             "VS Code",
             lambda p: p.app_data() / "Code" / "User" / "mcp.json",
             ".vscode/mcp.json",
-            entry=to_typed_entry,
+            entry=lambda command, args: {"type": "stdio", "command": command, "args": args},
             key="servers",
         ),
         Host("continue", "Continue", lambda p: p.home / ".continue" / "config.yaml", kind="yaml-list"),
@@ -280,7 +253,7 @@ HOSTS = {
             "Copilot CLI",
             lambda p: p.find_folder("COPILOT_HOME", p.home / ".copilot") / "mcp-config.json",
             program="copilot",
-            entry=to_copilot_entry,
+            entry=lambda command, args: {"tools": ["*"], "type": "local", "command": command, "args": args},
         ),
         Host(
             "qwen",
@@ -295,9 +268,18 @@ HOSTS = {
             lambda p: p.home / ".factory" / "mcp.json",
             ".factory/mcp.json",
             "droid",
-            to_droid_entry,
+            lambda command, args: {"type": "stdio", "command": command, "args": args, "disabled": False},
         ),
-        Host("opencode", "opencode", find_opencode_config, "opencode.json", "opencode", to_opencode_entry, key="mcp"),
+        Host(
+            "opencode",
+            "opencode",
+            find_opencode_config,
+            "opencode.json",
+            "opencode",
+            # Its usual 5 seconds may be short while the bridge starts on a busy machine.
+            lambda command, args: {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000},
+            key="mcp",
+        ),
         Host(
             "cline",
             "Cline",

@@ -435,3 +435,66 @@ def test_permissions_go_with_all_where_the_entry_has_gone_before(tmp_path: Path)
     file_of("copilot", tmp_path).unlink()
     assert connect_here(tmp_path, "--all", "--remove", "--yes") == 0
     assert not permission_file("copilot", tmp_path).exists()
+
+
+@pytest.mark.parametrize("name", ["claude-code", "qwen"])
+@pytest.mark.parametrize("rule", ["ask", "deny"])
+def test_a_stricter_rule_beside_ours_or_for_all_tools_stays_and_ours_goes(name: str, rule: str, tmp_path: Path) -> None:
+    file = permission_file(name, tmp_path)
+    for strict in ("mcp__hermes-memory", "mcp__hermes-memory__memory_write"):
+        assert connect_here(tmp_path, name, "--yes", "--allow") == 0
+        document = json.loads(file.read_text())
+        document["permissions"][rule] = [strict]
+        file.write_text(json.dumps(document))
+        for words in ((), ("--theme", "x"), ("--allow",)):
+            assert connect_here(tmp_path, name, "--yes", *words) == 0
+            assert json.loads(file.read_text())["permissions"][rule] == [strict]
+        assert connect_here(tmp_path, name, "--yes", "--remove") == 0
+        assert json.loads(file.read_text())["permissions"] == {rule: [strict]}
+        assert connect_here(tmp_path, name, "--yes", "--allow") == 0
+        assert json.loads(file.read_text())["permissions"][rule] == [strict]
+        assert connect_here(tmp_path, name, "--yes", "--remove") == 0
+        file.unlink()
+
+
+ODD = ["5", "true", '"x"', "[5]", "{}", '[["x"]]']
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude-code", '{"permissions": {"deny": ODD}}'),
+        ("claude-code", '{"permissions": {"allow": ODD}}'),
+        ("copilot", '{"locations": {"HERE": {"tool_approvals": ODD}}}'),
+        ("copilot", '{"locations": {"HERE": {"tool_approvals": [{"serverName": "hermes-memory", "toolName": ODD}]}}}'),
+        ("opencode", '{"permission": {"*": ODD}}'),
+        ("gemini", "rule = ODD"),
+        ("codex", "[mcp_servers.hermes-memory]\ndefault_tools_approval_mode = ODD"),
+    ],
+)
+def test_odd_permissions_stop_nothing_with_an_error_of_ours(name: str, text: str, odd: str, tmp_path: Path) -> None:
+    file = permission_file(name, tmp_path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    before = text.replace("HERE", str(Path.cwd())).replace("ODD", odd)
+    file.write_text(before)
+    for words in ((), ("--no-allow",), ("--remove",)):
+        if connect_here(tmp_path, name, "--yes", *words) != 0:
+            assert file.read_text() == before
+    describe_permissions(name, HostEnvironment(tmp_path, "linux", {}), {"command": "x"})
+
+
+def test_a_record_that_is_no_text_stops_no_status(tmp_path: Path) -> None:
+    with Store.open(tmp_path / ".hermes" / "memory.db") as store:
+        store.facts.write("default", "D[db]: sqlite")
+    assert connect_here(tmp_path, "claude-code", "--yes", "--no-allow") == 0
+    (tmp_path / ".hermes" / "memory.db.hooks.json").write_bytes(b"\xff")
+    assert "agents may not write" in status(tmp_path)
+
+
+def test_no_advice_is_given_that_opencode_cannot_follow(tmp_path: Path) -> None:
+    for rules, advised in (("ask", False), ({"*": "deny"}, False), ({"*": "ask"}, True)):
+        file_of("opencode", tmp_path).parent.mkdir(parents=True, exist_ok=True)
+        file_of("opencode", tmp_path).write_text(json.dumps({"permission": rules}))
+        said = describe_permissions("opencode", HostEnvironment(tmp_path, "linux", {}), {"command": "x"})
+        assert ("--allow" in said) == advised

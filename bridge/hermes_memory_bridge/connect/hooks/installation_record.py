@@ -1,7 +1,7 @@
 """When the hooks of each host were installed, and where: `<store>.hooks.json`, beside the store they serve.
 
 A hook that was never heard since is one that the host does not run. The file holds names, paths and times; under `allowed`, by
-host and place, which tools it was offered to run without a question, and whether the permission that stands there is ours.
+host and place, which tools run without a question by us: an empty list is a no.
 """
 
 from __future__ import annotations
@@ -33,35 +33,33 @@ def note_installation(files: TextFiles, store: Path, host: str, file: Path, now:
 
     :param now: UTC milliseconds
     """
-    record = parse_record(files.read(to_record_path(store)))
-    change_record(files, store, {**record, host: {**record.get(host, {}), str(file): now}})
+    change_record(files, store, host, {str(file): now})
 
 
-def note_offer(files: TextFiles, store: Path, host: str, place: str, offer: dict[str, bool] | None) -> None:
-    """Note which tools a host was offered to run without a question in a place; None forgets it."""
-    record = parse_record(files.read(to_record_path(store)))
-    allowed = record.get(ALLOWED, {})
-    offers = {**allowed.get(host, {}), SAID: None, place: offer}
-    change_record(files, store, {**record, ALLOWED: {**allowed, host: offers}})
+def note_offer(files: TextFiles, store: Path, host: str, place: str, offer: list[str] | None) -> None:
+    """Note which tools run without a question by us in a place, after the person was asked; None forgets it."""
+    allowed = parse_record(files.read(to_record_path(store))).get(ALLOWED, {})
+    change_record(files, store, ALLOWED, {host: {**allowed.get(host, {}), place: offer}})
 
 
 def list_hosts_without_offer(store: Path) -> list[str]:
     """Return the connected hosts whose person was never asked whether tools run without a question."""
-    asked = parse_record(read_record_text(store)).get(ALLOWED, {})
-    return [host for host in load_capture_switch(store).hosts if host not in asked]
+    allowed = read_installation_record(store).get(ALLOWED, {})
+    return [host for host in load_capture_switch(store).hosts if host not in allowed]
 
 
-def find_offers(files: TextFiles, store: Path, host: str) -> dict[str, dict[str, bool]]:
-    """Return which tools a host was offered to run without a question, by place, and whether the permission is ours."""
+def find_offers(files: TextFiles, store: Path, host: str) -> dict[str, list[str]]:
+    """Return which tools run without a question by us, for each place where the person of a host was asked."""
     offers = parse_record(files.read(to_record_path(store))).get(ALLOWED, {}).get(host, {})
-    return {place: offer for place, offer in offers.items() if isinstance(offer, dict)}
+    return {place: offer for place, offer in offers.items() if isinstance(offer, list)}
 
 
-def change_record(files: TextFiles, store: Path, record: dict[str, Any]) -> None:
-    """Write the record without what is None or empty, if that changes it."""
+def change_record(files: TextFiles, store: Path, key: str, places: dict[str, Any]) -> None:
+    """Note places under a key of the record, if that changes it; what is None or an empty object goes."""
     path = to_record_path(store)
-    changed = without_nothing(record)
-    if changed != parse_record(files.read(path)):
+    record = parse_record(files.read(path))
+    changed = without_nothing({**record, key: {**record.get(key, {}), **places}})
+    if changed != record:
         files.write(path, json.dumps(changed, indent=2, ensure_ascii=False) + "\n" if changed else None)
 
 
@@ -78,20 +76,18 @@ def find_installations(store: Path, host: str) -> dict[Path, int]:
 
 def read_installations(store: Path) -> dict[str, dict[Path, int]]:
     """Return the files that hold our hooks, with the time of each installation in UTC milliseconds, by host."""
-    found = parse_installations(read_record_text(store))
-    return {host: {Path(place): at for place, at in places.items()} for host, places in found.items()}
+    return {
+        host: {Path(place): at for place, at in places.items()}
+        for host, places in read_installation_record(store).items()
+        if host != ALLOWED
+    }
 
 
-def read_record_text(store: Path) -> str:
-    """Return the text of the record; empty where it cannot be read."""
+def read_installation_record(store: Path) -> dict[str, Any]:
+    """Return the record; one that cannot be read holds nothing."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        return to_record_path(store).read_text(encoding="utf-8")
-    return ""
-
-
-def parse_installations(text: str) -> dict[str, dict[str, int]]:
-    """Parse when hooks were installed."""
-    return {host: places for host, places in parse_record(text).items() if host != ALLOWED}
+        return parse_record(to_record_path(store).read_text(encoding="utf-8"))
+    return {}
 
 
 def parse_record(text: str) -> dict[str, Any]:
@@ -101,9 +97,8 @@ def parse_record(text: str) -> dict[str, Any]:
         document = json.loads(text)
     if not isinstance(document, dict):
         return {}
-    kinds = {ALLOWED: dict}
     return {
-        host: {place: said for place, said in places.items() if isinstance(said, kinds.get(host, int))}
-        for host, places in document.items()
+        key: {name: value for name, value in places.items() if isinstance(value, dict if key == ALLOWED else int)}
+        for key, places in document.items()
         if isinstance(places, dict)
     }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -122,15 +120,13 @@ def list_permission_lines(path: Path) -> list[str]:
     from hermes_memory_bridge.connect.hooks.installation_record import list_hosts_without_offer
 
     hosts = list_hosts_without_offer(path)
-    if not hosts:
-        return []
-    from hermes_memory_bridge.connect.connect_plan import list_unpermitted_hosts
-    from hermes_memory_bridge.connect.hosts import HostEnvironment
+    if hosts:
+        from hermes_memory_bridge.connect.connect_plan import list_unpermitted_hosts
 
-    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+        hosts = list_unpermitted_hosts(path, hosts)
     return [
         f"{host}: agents may not write without asking yet; `hermes-memory-tui connect {host} --allow` lets them"
-        for host in list_unpermitted_hosts(path, hosts, place)
+        for host in hosts
     ]
 
 
