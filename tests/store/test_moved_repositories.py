@@ -15,6 +15,7 @@ import pytest
 from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.places.place_reading import read_folder_theme
 from hermes_memory_store.places.project_sighting import read_project
+from hermes_memory_store.quick.branch_places import find_reader
 from hermes_memory_store.store import Store
 from tests.store.test_projects import git, make_repository
 
@@ -172,6 +173,7 @@ def test_repositories_whose_names_are_no_text_are_told_apart_and_read(store: Sto
     copy(tmp_path / "first", odd.with_name(f"{odd.name}-new"))
     assert all_themes(store, odd.with_name(f"{odd.name}-new")) == {f"{theme}-new"}
     assert all_themes(store, odd) == {theme}
+    assert find_reader(store.db.rows, str(odd)).branch == read_project(odd).branch
 
 
 def test_a_copy_is_another_project_while_the_original_is_there(store: Store, tmp_path: Path) -> None:

@@ -93,14 +93,19 @@ def find_folder_theme(ask: Ask, identities: Sequence[tuple[str, str]] | None) ->
     """
     if identities is None or ask(PLACE_CHOICE, ()) != [("projects",)]:
         return DEFAULT
+    key = find_seen_project(ask, identities)
+    themes = [] if key is None else ask(THEME_OF_PROJECT, (key,))
+    return str(themes[0][0]) if themes else NEW_PROJECT
+
+
+def find_seen_project(ask: Ask, identities: Sequence[tuple[str, str]]) -> int | None:
+    """Find the project with these identities; None where it takes a look at its other repositories: `choose_project`."""
     stored = {kind: to_stored_path(value) for kind, value in identities}
     keys = {kind: key for kind, value in stored.items() for (key,) in ask(PROJECT_BY_IDENTITY, (kind, value))}
     key = next(iter(keys.values()), None)
     if key is not None and "mark" in stored and not keys.keys() & {"mark", "remote"}:
-        # whose it is takes a look at its other repositories: `choose_project`
-        key = None if ask(HAS_OTHER_REPOSITORY, (key, stored["dir"])) else key
-    themes = [] if key is None else ask(THEME_OF_PROJECT, (key,))
-    return str(themes[0][0]) if themes else NEW_PROJECT
+        return None if ask(HAS_OTHER_REPOSITORY, (key, stored["dir"])) else key
+    return key
 
 
 def format_start_parts(

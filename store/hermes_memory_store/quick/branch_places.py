@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_store.places.place_reading import PROJECT_BY_IDENTITY
+from hermes_memory_store.places.place_reading import find_seen_project
 from hermes_memory_store.places.project_sighting import read_project, to_project
 from hermes_memory_store.quick.branch_marks import HotPlace, WrittenAt, find_branch_marks, is_lowered
 
@@ -47,6 +47,5 @@ def find_reader(ask: Ask, folder: str) -> WrittenAt:
     seen = to_project(read_project(folder)) if folder else None
     if seen is None:
         return WrittenAt(None, None, None)
-    keys = [key for identity in seen.identities for (key,) in ask(PROJECT_BY_IDENTITY, identity)]
-    joined = ask(PROJECT_IT_JOINED, (keys[0],)) if keys else []
+    joined = ask(PROJECT_IT_JOINED, (find_seen_project(ask, seen.identities),))
     return WrittenAt(joined[0][0] if joined else None, seen.branch, seen.commit)
