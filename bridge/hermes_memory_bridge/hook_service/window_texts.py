@@ -13,7 +13,7 @@ from hermes_memory_bridge.hook_service.giving import (
     to_giving,
 )
 from hermes_memory_store.context.context_block import count_fenced_line, count_left_out_tokens, fence_tokens
-from hermes_memory_store.context.given_reasons import FactReasons, GivenReasons
+from hermes_memory_store.context.given_reasons import FactReasons, GivenReasons, to_given_reasons
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
@@ -64,7 +64,7 @@ def make_start_giving(store: Store, theme: str, situation: Situation) -> Giving:
     """Return what a session is given at its start, fence and all within the theme's budget."""
     choice = choose_window_facts(store, theme, situation, store.policies.for_theme(theme).injection_tokens)
     told = list_marked_facts(store, choice, choice.given)
-    return to_giving("start", told, store.injection.explain(choice), len(choice.left_out))
+    return to_giving("start", told, to_given_reasons(choice), len(choice.left_out))
 
 
 def make_compaction_giving(
@@ -91,12 +91,12 @@ def make_compaction_giving(
         *(one for one in decided if one.fact.type not in BINDING_TYPES),
         *left_out,
     ]
-    return pack_giving("compaction", ranked, budget, explain_compaction(store, choice, decided))
+    return pack_giving("compaction", ranked, budget, explain_compaction(choice, decided))
 
 
-def explain_compaction(store: Store, choice: StartChoice, decided: list[MarkedFact]) -> GivenReasons:
+def explain_compaction(choice: StartChoice, decided: list[MarkedFact]) -> GivenReasons:
     """Return the reasons of a choice with those of what the session itself wrote."""
-    reasons = store.injection.explain(choice)
+    reasons = to_given_reasons(choice)
     own = {one.fact.uid: count_fenced_line(one.line) for one in decided}
     written = [FactReasons(uid, DECIDED, tokens, (("session", DECIDED),)) for uid, tokens in own.items()]
     given, left_out = ([one for one in some if one.uid not in own] for some in (reasons.given, reasons.left_out))

@@ -11,7 +11,7 @@ from functools import cache, lru_cache, partial
 
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.content_checks.intake import to_given_name
-from hermes_memory_store.context.given_reasons import GivenReasons, to_given_reasons
+from hermes_memory_store.context.given_reasons import to_given_reasons
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.memory.tiers import Tiers
@@ -129,9 +129,9 @@ class ContextBlocks:
                 chosen,
                 session=session,
                 tokens=choice.tokens,
-                reasons=self.explain(choice),
+                reasons=to_given_reasons(choice),
             )
-        tokens = sum(count_block_part(part, count) for part in text.split("\n\n"))
+        tokens = sum(count_text(f"{part}\n\n", count) for part in text.split("\n\n"))
         return ContextBlock(
             text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held
         )
@@ -160,7 +160,7 @@ class ContextBlocks:
         if not self._policies.has_project_themes:
             personal, sealed = False, True
         return choose_start_facts(
-            self._db.rows,
+            self._db.kept_rows(),
             theme,
             self._names.theme_or_none(theme),
             situation,
@@ -186,17 +186,9 @@ class ContextBlocks:
 
     def load_facts(self, candidates: list[StartCandidate]) -> list[Fact]:
         """Return the facts of candidates, in their order."""
-        return self._facts([one.key for one in candidates])
-
-    def explain(self, choice: StartChoice) -> GivenReasons:
-        """Return why each fact of a choice is given, and the best that are left out, with why not."""
-        return to_given_reasons(self._db, choice)
-
-    def _facts(self, keys: list[int]) -> list[Fact]:
-        if not keys:
-            return []
+        keys = [one.key for one in candidates]
         marks = ", ".join("?" * len(keys))
-        rows = self._db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({marks})", tuple(keys))
+        rows = self._db.kept_rows()(f"{FACTS_WITH_READS} WHERE f.id IN ({marks})", keys)
         found = self._reader.by_id(rows)
         return [found[key] for key in keys if key in found]
 
@@ -205,19 +197,18 @@ class ContextBlocks:
             "SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
             " ORDER BY id DESC LIMIT 200"
         )
-        return [] if theme_id is None else [to_given_name(row[0]) for row in self._db.rows(sql, (theme_id,))]
+        return [] if theme_id is None else [to_given_name(row[0]) for row in self._db.kept_rows()(sql, (theme_id,))]
 
 
 @lru_cache(maxsize=1 << 14)
+def count_text(text: str, count: Callable[[str], int]) -> int:
+    """Return the tokens of a text that is counted again and again: lines, labels and parts of blocks stay the same for long."""
+    return count(text)
+
+
 def count_fenced_line(line: str, count: Callable[[str], int] = count_tokens) -> int:
     """Return what a line costs in its fence."""
-    return count(f"\n{MARK}{line}")
-
-
-@lru_cache(maxsize=256)
-def count_block_part(part: str, count: Callable[[str], int]) -> int:
-    """Return what a part of a context block costs; the notation's rules and a theme's facts stay the same for long."""
-    return count(f"{part}\n\n")
+    return count_text(f"\n{MARK}{line}", count)
 
 
 @cache
@@ -249,7 +240,7 @@ def format_scope_labels(scopes: list[str], count: Callable[[str], int]) -> str:
     shown: list[str] = []
     spent = 0
     for label in scopes:
-        spent += count(label) + LINE_TOKENS
+        spent += count_text(label, count) + LINE_TOKENS
         if spent > SCOPE_TOKENS and shown:
             return f"{', '.join(shown)} (+{len(scopes) - len(shown)} more)"
         shown.append(label)

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import uids
-from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Uid
 from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
@@ -81,18 +80,11 @@ def to_fact_reasons(said: list[Any]) -> FactReasons:
     )
 
 
-def to_given_reasons(db: Db, choice: StartChoice) -> GivenReasons:
+def to_given_reasons(choice: StartChoice) -> GivenReasons:
     """Return the reasons of a choice."""
-    left_out = choice.left_out[:MOST_LEFT_OUT]
-    keys = [one.key for one in (*choice.given, *left_out)]
-    marks = ", ".join("?" * len(keys))
-    names = dict(db.rows(f"SELECT id, uid FROM facts WHERE id IN ({marks})", tuple(keys))) if keys else {}
 
     def reasons_of(one: StartCandidate) -> FactReasons:
-        parts = tuple((name, round(value, 2)) for name, value in one.parts)
-        return FactReasons(Uid(uids.format_uid(names[one.key])), round(one.value, 2), one.cost, parts)
+        parts = tuple([(name, round(value, 2)) for name, value in one.parts])
+        return FactReasons(uids.format_uid(one.uid), round(one.value, 2), one.cost, parts)
 
-    return GivenReasons(
-        tuple(reasons_of(one) for one in choice.given if one.key in names),
-        tuple(reasons_of(one) for one in left_out if one.key in names),
-    )
+    return GivenReasons(tuple(map(reasons_of, choice.given)), tuple(map(reasons_of, choice.left_out[:MOST_LEFT_OUT])))

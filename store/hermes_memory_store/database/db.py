@@ -69,6 +69,8 @@ class Db:
         """The schema whose migrations are known to be this program's."""
         self.rescue: Callable[[], str] | None = None
         """Saves the content of a file that has lost its name, once, and says where; set by the store."""
+        self._kept: dict[tuple[str, tuple[Any, ...]], list[tuple[Any, ...]]] = {}
+        self._kept_state = (0, 0)
         self._rescued: str | None = None
         with translate_sqlite_errors(path):
             write_ahead_log.set_aside_foreign_log(path)
@@ -90,6 +92,28 @@ class Db:
         """Return all rows of one reading statement."""
         with self.lock, translate_sqlite_errors(self.path):
             return self.retry(lambda: self.conn.execute(sql, args).fetchall())
+
+    def state(self) -> tuple[int, int]:
+        """Return what every change of the store changes, of whatever connection."""
+        return self.value("PRAGMA data_version"), self.conn.total_changes
+
+    def kept_rows(self) -> Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]:
+        """Return what reads rows as `rows` does, and a statement only once while the store does not change."""
+        with self.lock:
+            if self.conn.in_transaction:
+                return self.rows
+            state = self.state()
+            if state != self._kept_state or len(self._kept) > 64:
+                self._kept_state, self._kept = state, {}
+            kept = self._kept
+
+        def ask(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
+            key = sql, tuple(args)
+            if key not in kept:
+                kept[key] = self.rows(sql, args)
+            return kept[key]
+
+        return ask
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of one reading statement, or None."""
@@ -248,6 +272,7 @@ class Db:
 
     def forget_caches(self) -> None:
         """Clear the caches that depend on what the file holds."""
+        self._kept = {}
         for forget in self._forget:
             forget()
 

@@ -72,7 +72,7 @@ class BranchLabels:
         self._db = db
         self._names = names
         self._policies = policies
-        self._version: tuple[Whereabouts, int, int] | None = None
+        self._version: tuple[Whereabouts, tuple[int, int]] | None = None
         self._known: dict[Whereabouts, BranchMark | None] = {}
         """What was found for the newest reader, in that state of the store."""
         self._keys: dict[str, int] = {}
@@ -89,7 +89,7 @@ class BranchLabels:
 
     def _find_marks_of(self, wanted: Collection[Whereabouts], reader: Whereabouts) -> Mapping[Whereabouts, BranchMark]:
         """Return the marks of these places; what was found for the same reader holds until the store changes."""
-        version = (reader, self._db.value("PRAGMA data_version"), self._db.conn.total_changes)
+        version = reader, self._db.state()
         if version != self._version:
             self._version, self._known = version, {}
         missing = [place for place in wanted if place not in self._known]

@@ -36,8 +36,6 @@ COUNT_TOKENS = 12
 FIRST_WITH_ORIGINS, FIRST_WITH_USES = 7, 9
 """Versions of the store since which facts have an origin, and uses are counted."""
 
-CHOSEN_FACTS = "SELECT id, uid, type, target, content FROM facts WHERE id IN ({marks})"
-
 WRITTEN_AT = """
     SELECT o.id, coalesce(p.joined_id, p.id), o.branch, o.commit_id
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
@@ -181,12 +179,10 @@ def read_theme_context(
         sealed=sealed,
         count_line=COUNT_TOKENS,
     )
-    keys, places = [one.key for one in chosen.given], chosen.places
-    rows = ask(CHOSEN_FACTS.format(marks=", ".join("?" * len(keys))), keys) if keys else []
-    facts = {key: (f"{kind}[{target}]: {content}", format_uuid(uid)) for key, uid, kind, target, content in rows}
-    lines = [f"{facts[key][0]} {places[key].mark.label}" if key in places else facts[key][0] for key in keys]
-    costs = [one.cost for one in chosen.given]
-    return HotContext(theme, lines, [facts[key][1] for key in keys], costs, len(chosen.left_out))
+    given, places = chosen.given, chosen.places
+    lines = [f"{one.line} {places[one.key].mark.label}" if one.key in places else one.line for one in given]
+    named, costs = [format_uuid(one.uid) for one in given], [one.cost for one in given]
+    return HotContext(theme, lines, named, costs, len(chosen.left_out))
 
 
 def place_hot_facts(

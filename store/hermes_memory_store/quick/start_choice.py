@@ -10,7 +10,7 @@ from __future__ import annotations
 from hermes_memory_store.places.place_queries import PERSONAL, is_person_target
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL_TOKENS, format_start_parts
 from hermes_memory_store.quick.fact_packing import BINDING, LINE_TOKENS
-from hermes_memory_store.quick.start_situation import Nearness, Situation, find_words, measure_nearness
+from hermes_memory_store.quick.start_situation import Nearness, Situation, find_fact_words, measure_nearness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ USES = ("u.given, u.used", "LEFT JOIN fact_uses u ON u.fact_id = f.id")
 
 START_FACTS = f"""
     SELECT f.id, f.type, f.pinned, f.updated_at, r.last_at, f.tokens, f.actor_id, f.origin_id,
-      f.scope_id, s.label, f.target, f.content, f.verdict, {USES[0]}
+      f.scope_id, s.label, f.target, f.content, f.verdict, f.uid, {USES[0]}
     FROM facts f JOIN scopes s ON s.id = f.scope_id LEFT JOIN reads r ON r.fact_id = f.id {USES[1]}
     WHERE f.theme_id = ? AND f.tier = 'hot'
 """
@@ -103,18 +103,18 @@ COLD_CRITICAL = COLD_FACTS.format(
 class StartCandidate:
     """A fact that may be given, with its value."""
 
-    __slots__ = ("cost", "is_first", "is_lowered", "is_of_person", "key", "order", "parts", "value")
+    __slots__ = ("cost", "is_first", "is_lowered", "is_of_person", "key", "line", "order", "parts", "uid", "value")
 
-    def __init__(
-        self, row: tuple[Any, ...], parts: list[tuple[str, float]], value: float, cost: int, *, is_of_person: bool
-    ) -> None:
+    def __init__(self, row: tuple[Any, ...], parts: list[tuple[str, float]], value: float, relation: str) -> None:
         self.key: int = row[0]
+        self.uid: bytes = row[13]
+        self.line = f"{row[1]}[{row[10]}]: {row[11]}"
         self.parts = parts
         """What the value is the sum of."""
         self.value = value if value > LEAST else LEAST
-        self.cost = cost
+        self.cost = row[5] + LINE_TOKENS
         """Tokens of its line, fence included."""
-        self.is_of_person = is_of_person
+        self.is_of_person = relation == PERSONAL
         self.is_first = row[2] == 1 and ("pinned", PINNED) in parts
         """Whether it comes before all others, however long it is: it is pinned, and not within a scope."""
         self.is_lowered = False
@@ -219,7 +219,7 @@ def list_candidates(
         if relation != OWN:
             relations.update((row[0], relation) for row in found)
         rows += found
-    near = measure_nearness(ask, theme_id, situation, [(to_fact_scope(row), row[10], row[11]) for row in rows])
+    near = measure_nearness(ask, theme_id, situation, ((to_fact_scope(row), row[10], row[11]) for row in rows))
     if theme_id is not None:
         rows += read_cold_rows(ask, theme_id, near)
     if is_allowed is not None:
@@ -233,10 +233,12 @@ def list_candidates(
         if place is not None and place.is_held:
             continue
         parts, value = value_parts(row, near, situation.now, relation)
-        tokens = row[5] + LINE_TOKENS if count is None else count(f"{row[1]}[{row[10]}]: {row[11]}")
-        cost = tokens if place is None else tokens + place.tokens
-        one = StartCandidate(row, parts, value, cost, is_of_person=relation == PERSONAL)
-        one.is_lowered = place is not None and place.is_lowered
+        one = StartCandidate(row, parts, value, relation)
+        if count is not None:
+            one.cost = count(one.line)
+        if place is not None:
+            one.cost += place.tokens
+            one.is_lowered = place.is_lowered
         candidates.append(one)
     candidates.sort(key=lambda one: (one.is_lowered, not one.is_first, -one.value / one.cost**LENGTH_POWER, one.order))
     return candidates, places
@@ -265,7 +267,7 @@ def read_cold_rows(ask: Ask, theme_id: int, near: Nearness) -> list[tuple[Any, .
 
 def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -> tuple[list[tuple[str, float]], float]:
     """Return what a fact is worth in a situation, part by part, and the sum."""
-    _, kind, pinned, updated_at, _, _, _, _, _, label, target, content, _, given, used = row
+    _, kind, pinned, updated_at, _, _, _, _, _, label, target, content, _, _, given, used = row
     scope = to_fact_scope(row)
     close = near.of_scope(scope)
     away = ELSEWHERE[kind] if label else WITHOUT_SCOPE[kind]
@@ -279,7 +281,7 @@ def value_parts(row: tuple[Any, ...], near: Nearness, now: int, relation: str) -
         parts.append(("age", fresh))
         value += part + fresh
     if near.probes and kind not in "✓~":
-        named = near.of_words(scope, find_words(target, near.probes), find_words(content, near.probes))
+        named = near.of_words(scope, *find_fact_words(target, content, near.probes))
         if named > LEAST:
             parts.append(("words", NAMED * named))
             value += NAMED * named

@@ -160,13 +160,13 @@ def to_probes(words: Iterable[str]) -> tuple[str, ...]:
     return tuple([word[:-1] if word.endswith("y") else word for word in words])
 
 
-def find_words(text: str, probes: tuple[str, ...]) -> frozenset[str]:
-    """Return the words of a text, or none where it cannot have those that are looked for: few texts need be split."""
-    folded = text.casefold()
+def find_fact_words(target: str, content: str, probes: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words of a fact, or none where it cannot have those that are looked for: few texts need be split."""
+    folded = f"{target}\n{content}".casefold()
     for probe in probes:
         if probe in folded:
-            return to_words(text)
-    return frozenset()
+            return to_words(target), to_words(content)
+    return frozenset(), frozenset()
 
 
 class Nearness:
@@ -221,17 +221,19 @@ def measure_nearness(
     words = weigh_words(
         Situation(situation.now, folder=situation.folder, branch=situation.branch, message=message or "")
     )
-    labels: dict[Any, str] = dict(ask(SCOPES, (theme_id, MOST_SCOPES))) if theme_id is not None else {}
+    labels: dict[Any, str] = {}
+    if theme_id is not None and (words or situation.scope):
+        labels = dict(ask(SCOPES, (theme_id, MOST_SCOPES)))
     sizes: dict[Any, int] = {}
     in_scopes: dict[str, dict[Any, int]] = {word: {} for word in words}
     in_content: dict[str, dict[Any, int]] = {word: {} for word in words}
     often = dict.fromkeys(words, 0)
     total = 0
     probes = to_probes(words)
-    for scope, target, content in facts:
+    for scope, target, content in facts if words else ():
         total += 1
         sizes[scope] = sizes.get(scope, 0) + 1
-        named, said = find_words(target, probes), find_words(content, probes)
+        named, said = find_fact_words(target, content, probes)
         if not named and not said:
             continue
         for word in words:

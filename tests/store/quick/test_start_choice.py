@@ -289,3 +289,25 @@ def test_the_best_possible_grades_are_those_of_the_best_set_that_fits() -> None:
     assert best_grades([5, 4, 3], [3, 2, 2], 7) == 4
     assert best_grades([5, 4, 3], [3, 2, 0], 4) == 2
     assert best_grades([], [], 10) == 0
+
+
+def test_a_context_block_follows_every_change_of_the_store_by_whomever(store: Store, path: Path) -> None:
+    def listed() -> list[str]:
+        return sorted(fact.target for fact in store.injection.status("ops", record=False).facts)
+
+    def rename_and_fail() -> None:
+        with store.db.write_transaction() as conn:
+            conn.execute("UPDATE facts SET target = 'never' WHERE target = 'own'")
+            assert listed() == ["never", "theirs"]
+            raise ZeroDivisionError
+
+    own = store.facts.write("ops", "V[own]: 1")
+    assert listed() == listed() == ["own"]
+    with Store.open(path) as other:
+        other.facts.write("ops", "V[theirs]: 2")
+        assert listed() == ["own", "theirs"]
+        with pytest.raises(ZeroDivisionError):
+            rename_and_fail()
+        assert listed() == ["own", "theirs"]
+        other.facts.archive(own.fact.uid)
+    assert listed() == ["theirs"]
