@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -367,6 +368,12 @@ def test_an_order_in_a_long_message_is_found_in_its_sentence() -> None:
     for order in ORDERS:
         assert find_turn_rule(f"{page} {order}. {page}") is not None, order
         assert find_turn_rule(f"{page}\n{order}\n{page}") is not None, order
+
+
+def test_an_order_is_found_in_a_message_whose_lines_are_wrapped() -> None:
+    assert [text for text in ORDINARY_MESSAGES if find_turn_rule(textwrap.fill(text, 30)) is not None] == []
+    for order in ORDERS:
+        assert find_turn_rule(textwrap.fill(f"{ORDINARY_MESSAGES[0]} {order}. {ORDINARY_MESSAGES[1]}", 30)), order
 
 
 def test_a_suspicious_scope_is_kept_and_its_label_is_not_given(tmp_path: Path) -> None:

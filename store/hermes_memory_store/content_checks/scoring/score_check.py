@@ -90,6 +90,9 @@ QUESTION = re.compile(
 
 SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
+WRAPPED_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)])\s)")
+"""A line break within a paragraph ends no sentence, but before an item of a list."""
+
 GENERAL = re.compile(
     r"\b(all|any|every\w*|always|never|without|when\w*|before|after|from now|agents?|assistants?|you)\b"
 )
@@ -132,7 +135,7 @@ def is_same_subject(earlier: str, target: str, content: str) -> bool:
 
 def find_sentence_suspicion(text: str) -> Suspicion | None:
     """Return the first sentence's order or claim of a message: length is no evidence, so nothing is scored."""
-    for sentence in SENTENCE_END.split(text):
+    for sentence in dict.fromkeys([*SENTENCE_END.split(text), *WRAPPED_SENTENCE_END.split(text)]):
         if found := find_orders_and_claims(sentence):
             return to_order_suspicion(found)
     return None
