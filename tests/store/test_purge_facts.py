@@ -369,6 +369,13 @@ def test_a_target_that_another_fact_has_stays(store: Store, agent: Session) -> N
     assert TARGET in (store.idempotency_keys.find_answer(THEME, "call-1") or "")
 
 
+def test_a_target_of_a_mere_sign_takes_no_line_that_holds_it(store: Store) -> None:
+    fact = store.facts.write(THEME, "V[-]: since 2024").fact
+    store.idempotency_keys.save_answer(THEME, "call-1", "a draft - not the plan")
+    assert store.purge.execute_facts(fact.uid).records == 0
+    assert store.idempotency_keys.find_answer(THEME, "call-1") == "a draft - not the plan"
+
+
 def test_a_name_that_holds_the_target_is_said_to_stay(store: Store) -> None:
     fact = store.facts.write(THEME, f"V[{TARGET}]: since 2024", scope=TARGET).fact
     store.facts.write(THEME, "V[port]: 5432", scope=TARGET)

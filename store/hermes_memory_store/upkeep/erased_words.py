@@ -170,7 +170,8 @@ def add_lone_targets(conn: sqlite3.Connection, words: ErasedWords) -> ErasedWord
     names = {uid.replace("-", "") for uid in words.uids}
     targets = {(uid in names, fold_phrase(target)) for uid, target in conn.execute(TARGETS)}
     lone = {target for is_own, target in targets if is_own and (False, target) not in targets}
-    parted = [target for target in lone if is_distinctive(target) or not target.isalnum()]
+    several = [target for target in lone if not target.isalnum() and any(map(str.isalnum, target))]
+    parted = [*several, *filter(is_distinctive, lone)]
     return ErasedWords(words.uids, words.contents | PhraseSet(lone), words.phrases | PhraseSet(parted))
 
 
