@@ -151,9 +151,8 @@ def read_theme_resource(connection: Connection, name: str) -> str:
         store.names.theme(name)
     gauge = store.tiers.gauge(name)
     lines = [f"theme {name}: {gauge.pct:.1f}% of {gauge.budget} characters used, pressure {gauge.level}"]
-    lines += [
-        f"scope {to_given_name(one.label)}: {format_scope_summary(one)}" for one in store.scopes.list(name)[:PAGE]
-    ]
+    scopes = store.scopes.list(name)[:PAGE]
+    lines += [f"scope {to_given_name(one.label)}: {format_scope_summary(one)}" for one in scopes]
     return "\n".join(lines + format_fact_lines(connection, FactFilter(theme=name, tiers=frozenset({Tier.HOT}))))
 
 
@@ -162,9 +161,8 @@ def read_scope_resource(connection: Connection, name: str, label: str) -> str:
     check_theme_access(connection, name)
     found = connection.store.scopes.get(name, label)
     wanted = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
-    return "\n".join(
-        [f"scope {to_given_name(label)}: {format_scope_summary(found)}", *format_fact_lines(connection, wanted)]
-    )
+    head = f"scope {to_given_name(label)}: {format_scope_summary(found)}"
+    return "\n".join([head, *format_fact_lines(connection, wanted)])
 
 
 def read_fact_resource(connection: Connection, uid: str) -> str:
@@ -176,10 +174,8 @@ def read_fact_resource(connection: Connection, uid: str) -> str:
         raise UnknownResource(to_fact_uri(uid))
     author = connection.store.sessions.name_actor(found.theme, found.actor)
     marked = connection.store.branch_labels.mark_named(found)
-    lines = [
-        marked.line,
-        f"tier {found.tier}, scope {to_given_name(found.scope or '(none)')}, by {to_given_name(author)}",
-    ]
+    scope = to_given_name(found.scope or "(none)")
+    lines = [marked.line, f"tier {found.tier}, scope {scope}, by {to_given_name(author)}"]
     replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
     return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
 

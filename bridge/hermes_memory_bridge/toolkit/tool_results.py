@@ -76,6 +76,11 @@ def to_origin_data(origin: Origin) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value is not None}
 
 
+def to_given_scope(record: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a record with the label of its scope as agents may be given it."""
+    return {**record, "scope": to_given_name(record["scope"])} if record and record.get("scope") else record
+
+
 def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
     """Return a fact as structured content. :param mark: of its branch, which is not known to be merged"""
     return {

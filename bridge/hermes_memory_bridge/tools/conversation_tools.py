@@ -17,6 +17,7 @@ from hermes_memory_bridge.tools.recall_tool import (
     to_recall_result,
 )
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.conversations.turn_rows import ROLES
 from hermes_memory_store.hosts.capture_switch import may_capture
 from hermes_memory_store.model import Turn
@@ -71,7 +72,7 @@ def recall_conversation(connection: Connection, arguments: Arguments) -> ToolRes
             {
                 "id": turn.uid,
                 "agent_identity": turn.theme,
-                "session_id": turn.session,
+                "session_id": turn.session and to_given_name(turn.session),
                 "role": turn.role,
                 "ts": format_iso_time(turn.at),
                 "score": round(item.score, 4),
@@ -90,7 +91,7 @@ def find_session_titles(connection: Connection, turns: list[Turn]) -> dict[str, 
         for turn in turns
         if turn.session is not None
     }
-    return {name: title for name, title in titles.items() if title not in (None, name)}
+    return {to_given_name(name): to_given_name(title) for name, title in titles.items() if title not in (None, name)}
 
 
 CAPTURE = ToolSpec(

@@ -5,9 +5,17 @@ A uid is looked up within what the connection's agent reads; any other is report
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_origin_data
+from hermes_memory_bridge.toolkit.tool_results import (
+    ToolResult,
+    to_fact_data,
+    to_gauge_data,
+    to_given_scope,
+    to_origin_data,
+)
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.content_checks.intake import to_given_name
@@ -59,7 +67,9 @@ def memory_history(connection: Connection, arguments: Arguments) -> ToolResult:
     if fact.tier is Tier.QUARANTINED:
         raise UnknownFact(uid)
     changes = connection.store.facts.history(fact.uid, theme=fact.theme)
-    shown = changes[-limit:]
+    shown = [
+        replace(one, before=to_given_scope(one.before), after=to_given_scope(one.after)) for one in changes[-limit:]
+    ]
     lines = [fact.notation, *(format_change_line(change, name_author(connection, change)) for change in shown)]
     if len(changes) > len(shown):
         lines.insert(1, f"(+{len(changes) - len(shown)} earlier)")
@@ -67,7 +77,7 @@ def memory_history(connection: Connection, arguments: Arguments) -> ToolResult:
         {
             "seq": one.seq if connection.sees_all_themes else None,
             "at": format_iso_time(one.at),
-            "actor": str(one.actor),
+            "actor": to_given_name(str(one.actor)),
             "op": one.op,
             "before": one.before,
             "after": one.after,

@@ -11,7 +11,7 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_whole_number,
 )
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
-from hermes_memory_bridge.toolkit.tool_results import ToolResult
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_given_scope
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.content_checks.intake import to_given_name
@@ -77,12 +77,10 @@ def parse_lease_ttl(arguments: Arguments, lease: LeaseTimes) -> int:
 
 def to_session_result(said: str, session: Session) -> ToolResult:
     """Return a session as a tool result."""
-    checkpoint = session.checkpoint
+    checkpoint = to_given_scope(session.checkpoint)
     lines = [said, f"turn: {session.turn}"]
     if checkpoint:
-        lines.append(
-            f"checkpoint: turn {checkpoint.get('turn')}, scope {to_given_name(checkpoint.get('scope') or '(none)')}"
-        )
+        lines.append(f"checkpoint: turn {checkpoint.get('turn')}, scope {checkpoint.get('scope') or '(none)'}")
     return ToolResult(
         "\n".join(lines),
         {

@@ -67,6 +67,7 @@ from hermes_memory_store.sync.wire_format import (
     VersionPayload,
     comparable_content,
 )
+from hermes_memory_store.upkeep.erased_words import fold_phrase
 
 BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
 """What content checks may have found in a fact that is taken in with many others."""
@@ -601,7 +602,7 @@ class ShadowSettler:
         kind, target = FactType(attrs["type"]).value, validate_row_text(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = validate_row_content(payload.checked.masked_content or payload.content)
+        content = validate_row_content(payload.content)
         times = {name: validate_row_time(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
         cooled_by = attrs.get("cooled_by")
@@ -660,7 +661,7 @@ class ShadowSettler:
     def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
         """Record a conflict: two facts for one place with different contents are for a person to decide."""
         version = find_version(self._conn, self._theme_id, loser)
-        if version is None or version.shadow is None or fold_content(stands) == fold_content(lost):
+        if version is None or version.shadow is None or fold_phrase(stands) == fold_phrase(lost):
             return
         self._outplaced.add(loser)
         self._conn.execute(f"{DELETE_LOST_PLACES} AND other <> ?", (self._theme_id, loser, winner))
@@ -743,8 +744,3 @@ def shadow_versions(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[by
 def is_column_different(row: FactRow, name: str, value: Any) -> bool:
     """Check whether a fact has another value in a column."""
     return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
-
-
-def fold_content(content: str) -> str:
-    """Fold a content, so that case and white space do not count."""
-    return " ".join(content.casefold().split())

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.apply import fold_content
 from hermes_memory_store.sync.team_origins import origin_formatter
 from hermes_memory_store.sync.wire_format import SyncRow, comparable_content
+from hermes_memory_store.upkeep.erased_words import fold_phrase
 from tests.store.team import THEME, Member, shown
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def check_at_rest(team: Player) -> None:
 def check_places(number: int, store: Store) -> None:
     """Who stands in the place of a fact that says something else is listed with it, and nobody else is."""
     behind = store.db.rows(OUTPLACED)
-    expected = {(one, other) for one, other, lost, stands in behind if fold_content(lost) != fold_content(stands)}
+    expected = {(one, other) for one, other, lost, stands in behind if fold_phrase(lost) != fold_phrase(stands)}
     listed = set(store.db.rows("SELECT uid, other FROM sync_conflicts WHERE why = 'two heads'"))
     assert listed == expected, f"machine {number} lists {listed - expected} for nothing, and not {expected - listed}"
 
