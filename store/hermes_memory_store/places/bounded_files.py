@@ -8,6 +8,9 @@ import stat
 MAX_SMALL = 4_096
 """Bytes of HEAD, of a ref, and of the files that point to a directory."""
 
+MAX_PARENTS = 100
+"""Folders above one that are looked at."""
+
 
 def read_bounded(path: str, most: int) -> bytes | None:
     """Read a regular file of at most so many bytes; None where there is no such file, or a longer one."""

@@ -12,10 +12,7 @@ import stat
 from functools import lru_cache
 from typing import NamedTuple
 
-from hermes_memory_store.places.bounded_files import MAX_SMALL, open_regular, read_bounded, read_pointer
-
-MAX_PARENTS = 100
-"""Folders above one that are looked at."""
+from hermes_memory_store.places.bounded_files import MAX_PARENTS, MAX_SMALL, open_regular, read_bounded, read_pointer
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration that is read: Git itself writes a few hundred, and one entry for each branch."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_store.places.bounded_files import MAX_SMALL, read_bounded, read_mark, read_pointer
+from hermes_memory_store.places.bounded_files import MAX_PARENTS, MAX_SMALL, read_bounded, read_mark, read_pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ PLAIN = """
         SELECT 1 FROM project_aliases WHERE project_id = p.id AND kind = 'dir')))
     ORDER BY length(a.value) DESC LIMIT 1
 """
-
-MOST_PARENTS = 100
 
 BRANCH = "ref: refs/heads/"
 
@@ -50,7 +48,7 @@ def find_known_folder(ask: Ask, folder: str) -> KnownFolder:
         place = at = os.path.realpath(folder)
     except (OSError, ValueError):
         return KnownFolder()
-    for _ in range(MOST_PARENTS):
+    for _ in range(MAX_PARENTS):
         dotted = os.path.join(at, ".git")
         if os.path.lexists(dotted):
             return find_known_repository(ask, dotted)
@@ -65,7 +63,7 @@ def find_known_folder(ask: Ask, folder: str) -> KnownFolder:
 def find_plain_project(ask: Ask, place: str) -> int | None:
     """Find the project of a folder in no repository: its own, else that of the nearest folder above which has a theme."""
     above = [to_stored_path(place)]
-    while len(above) <= MOST_PARENTS and os.path.dirname(above[-1]) != above[-1]:
+    while len(above) <= MAX_PARENTS and os.path.dirname(above[-1]) != above[-1]:
         above.append(os.path.dirname(above[-1]))
     rows = ask(PLAIN.format(", ".join("?" * len(above))), (*above, above[0]))
     return rows[0][0] if rows else None

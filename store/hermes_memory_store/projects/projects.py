@@ -197,12 +197,10 @@ class Projects:
         """
         self.get(name)
         with self._db.write_transaction() as conn:
-            key = project_key(conn, name)
-            rename_project(conn, key, to, self._clock())
-            row = conn.execute("SELECT id, uid, name FROM projects WHERE id = ?", (key,)).fetchone()
+            rename_project(conn, project_key(conn, name), to, self._clock())
         self._known.clear()
         self._names.forget_titles()
-        return self._describe(*row)
+        return self.get(name)
 
     def _describe(self, key: int, uid: bytes, called: str) -> Project:
         found: dict[str, builtins.list[str]] = {}
@@ -249,9 +247,7 @@ class Projects:
             return
         kind, value = ("dir", seen.common) if seen.mark is None else ("mark", seen.mark)
         words = kind, to_storable_identity(value), changed_at
-        if not self._db.value(SEEN_BEFORE, words):
-            return
-        if read_remote(seen.common)[0] == seen.remote:
+        if self._db.value(SEEN_BEFORE, words) and read_remote(seen.common)[0] == seen.remote:
             with self._db.write_transaction() as conn:
                 conn.execute(PUT_SEEN_AT, words)
 
