@@ -254,8 +254,5 @@ def name_provider_in_config(config: Path, text: str) -> str:
 
 def show_config_change(config: Path, before: str, after: str) -> None:
     """Show the change to the host's file."""
-    sys.stdout.writelines(
-        difflib.unified_diff(
-            before.splitlines(keepends=True), after.splitlines(keepends=True), str(config), str(config)
-        )
-    )
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    sys.stdout.writelines(difflib.unified_diff(old, new, str(config), str(config)))

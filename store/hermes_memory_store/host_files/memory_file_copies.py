@@ -72,7 +72,6 @@ def undo_relief(home: Path) -> ReliefUndoResult:
     """
     kept = {file.path: find_memory_file_copies(file.path) for file in memory_files.find_memory_files(home)}
     stamps = sorted({copy.stamp for some in kept.values() for copy in some}, reverse=True)
-    changed: tuple[Path, ...] = ()
     for stamp in stamps:
         mine = {path: copy for path, some in kept.items() for copy in some if copy.stamp == stamp}
         done = {path: restore_memory_file_copy(copy) for path, copy in mine.items()}

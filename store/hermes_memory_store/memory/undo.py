@@ -133,19 +133,16 @@ class Undo:
         :raises NothingToUndo: UnknownTheme, UndoConflict; nothing was changed then
         """
         where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
-        sql = f"SELECT change FROM journal WHERE entity IN ('fact', 'scope', 'places'){where} ORDER BY seq DESC LIMIT 1"
-        newest = self._db.value(sql)
-        while newest is not None:
-            undoes = self._db.value("SELECT undoes FROM journal WHERE seq = ?", (newest,))
-            if undoes is None:
+        sql = (
+            f"SELECT change FROM journal WHERE seq < ? AND entity IN ('fact', 'scope', 'places'){where}"
+            " ORDER BY seq DESC LIMIT 1"
+        )
+        newest = self._journal.last_seq() + 1
+        while (newest := self._db.value(sql, (newest,))) is not None:
+            if self._db.value("SELECT undoes FROM journal WHERE seq = ?", (newest,)) is None:
                 break
             if not self.is_undone(newest) and not self._is_redo(newest):
                 return self._take_back([newest], actor)
-            newest = self._db.value(
-                f"SELECT change FROM journal WHERE seq < ? AND entity IN ('fact', 'scope', 'places'){where}"
-                " ORDER BY seq DESC LIMIT 1",
-                (newest,),
-            )
         raise errors.NothingToUndo("nothing to redo: the newest change is not an undo")
 
     def preview(self, undo: Callable[[], UndoResult]) -> UndoResult:

@@ -743,8 +743,7 @@ class Memory:
         :raises UndoConflict: when later changes depend on it
         """
         undone = self._undo_choice.undo(changes or (change.change,))
-        rows = self._store.journal.numbers(until=undone.seqs[-1] + 1, limit=len(undone.seqs))
-        self._redo.append(tuple(sorted({change for _, change in rows})))
+        self._note_redo(undone)
         what = self._describe_undo(change, undone.uids)
         if undone.files:
             facts = display_formats.pluralise(len(undone.uids), "fact")
@@ -784,24 +783,24 @@ class Memory:
         :raises UndoConflict:
         """
         undone = self._store.undo.session(name, theme=theme, leaving=True)
-        rows = [self._store.journal.get(seq) for seq in undone.seqs]
         title = self._store.names.title_in_theme(theme, name)
-        self._redo.append(tuple(dict.fromkeys(row.change for row in rows)))
+        self._note_redo(undone)
         said = f"{display_formats.pluralise(len(undone.undone), 'change')} of {to_printable(title or name)} undone"
         return ActionResult(said + left_note(undone.left), back="ctrl+r redoes.")
+
+    def _note_redo(self, undone: UndoResult) -> None:
+        rows = self._store.journal.numbers(until=undone.seqs[-1] + 1, limit=len(undone.seqs))
+        self._redo.append(tuple(sorted({change for _, change in rows})))
 
     @retry_without_index
     def redo(self) -> ActionResult:
         """Redo the last undo, provided nothing else was written here since."""
         if not self._redo:
             raise errors.NothingToUndo("nothing to redo")
-        rows = [self._store.journal.get(seq) for seq in self._redo[-1]]
-        with self._store.db.write_transaction():
-            redone = [self._store.undo.change(row.seq) for row in reversed(rows)]
-        self._redo.pop()
-        first = rows[0] if rows[0].undoes is None else self._store.journal.get(rows[0].undoes)
-        uids = {uid: None for one in redone for uid in one.uids}
-        said = f"redone: {self._describe_undo(first, uids)}{left_note(why for one in redone for why in one.left)}"
+        redone = self._store.undo.changes(self._redo[-1])
+        undo = self._store.journal.get(self._redo.pop()[0])
+        first = undo if undo.undoes is None else self._store.journal.get(undo.undoes)
+        said = f"redone: {self._describe_undo(first, redone.uids)}{left_note(redone.left)}"
         return ActionResult(said, first_fact_uid(first))
 
     def newest_change_of(self, fact: Fact) -> Change:
