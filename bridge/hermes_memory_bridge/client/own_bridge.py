@@ -6,7 +6,7 @@ import logging
 import socket
 
 from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
-from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, to_daemon_command
+from hermes_memory_bridge.launcher.dialing import dial_bridge, to_daemon_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
 
 log = logging.getLogger(__name__)
@@ -22,5 +22,5 @@ def start_own_bridge() -> socket.socket:
     paths = BridgePaths.of()
     try:
         return dial_bridge(paths, {}, to_daemon_command(paths.store), log.warning)[0]
-    except (OSError, GreetingRefused) as error:
+    except OSError as error:
         raise BridgeUnreachable(str(error), paths.line) from error

@@ -51,7 +51,6 @@ from hermes_memory_store.notation.token_count import find_counter
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.vector_service import VectorService
-    from hermes_memory_bridge.protocol.mcp_front import McpFront
     from hermes_memory_bridge.team.sync_control import TeamSync
 
 log = logging.getLogger(__name__)
@@ -131,13 +130,6 @@ class Daemon:
         from hermes_memory_bridge.team.sync_control import TeamSync
 
         return TeamSync(self.paths, lambda: self.vectors.model)
-
-    @cached_property
-    def mcp(self) -> McpFront:
-        """What speaks MCP through the SDK, loaded on first access."""
-        from hermes_memory_bridge.protocol.mcp_front import McpFront
-
-        return McpFront(self.agents, self.settings.limits, self.settings.shares.http)
 
     async def command(self, name: str, arguments: Any) -> dict[str, Any]:
         """Execute a control command sent by another process of this user.
@@ -234,6 +226,9 @@ class Daemon:
         sys.setswitchinterval(LOADING_SWITCH_S)
         try:
             await asyncio.to_thread(lambda: (find_counter(), *map(import_module, LATE_MODULES)))
+            from hermes_memory_bridge.protocol.mcp_front import McpFront
+
+            self.mcp = McpFront(self.agents, self.settings.limits, self.settings.shares.http)
             self.lines.serve_sdk_lines.set_result(self.mcp.serve_lines)
         except Exception as error:
             for connection in self.agents.connections:

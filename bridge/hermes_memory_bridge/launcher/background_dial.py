@@ -33,14 +33,12 @@ class BackgroundDial:
 
     def _dial(self, paths: BridgePaths, hello: dict[str, Any]) -> None:
         try:
-            from hermes_memory_bridge.launcher import (
-                dialing,  # here, not above: the host's first answers do not need it
-            )
+            # here, not above: the host's first answers do not need it
+            from hermes_memory_bridge.launcher.dialing import dial_bridge, to_daemon_command
 
             try:
-                command = dialing.to_daemon_command(paths.store)
-                self.bridge, self.answer = dialing.dial_bridge(paths, hello, command, report_to_host)
-            except (dialing.GreetingRefused, OSError) as error:
+                self.bridge, self.answer = dial_bridge(paths, hello, to_daemon_command(paths.store), report_to_host)
+            except OSError as error:
                 self.why = str(error) or type(error).__name__
         except Exception as error:  # a thread's end tells nobody, and the host would wait for ever
             self.why = f"{type(error).__name__}: {error}"

@@ -52,7 +52,7 @@ def dial_bridge(
     deadline = time.monotonic() + START_S
     look_at = time.monotonic() + LOOK_S
     delay = 0.005
-    starting = None
+    lock, starting = -1, None
     try:
         while True:
             try:
@@ -60,24 +60,24 @@ def dial_bridge(
                 if not is_older(answer.get("version"), __version__) or time.monotonic() > deadline:
                     return bridge, answer
                 if starting is None:
-                    starting = start_bridge_alone(paths, command)
-                elif starting.has_ended():
+                    lock, starting = start_bridge_alone(paths, command)
+                elif not starting.is_running():
                     return bridge, answer
                 leave_bridge(bridge)
             except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError):
                 if starting is None:
-                    starting = start_bridge_alone(paths, command)
+                    lock, starting = start_bridge_alone(paths, command)
             now = time.monotonic()
             if starting is None:  # another process starts one, and waits for it
                 deadline = now + START_S
             elif starting.has_failed():
                 raise OSError(f"the memory bridge did not start: {find_last_log_line(paths.log)}")
-            elif not starting.has_ended():
+            elif starting.is_running():
                 deadline = now + START_S
                 if now > look_at:
                     look_at = now + LOOK_S
-                    check_process(starting.process.pid)
-                    report(f"waiting for the memory bridge, process {starting.process.pid}, to start; see {paths.log}")
+                    check_process(starting.pid)
+                    report(f"waiting for the memory bridge, process {starting.pid}, to start; see {paths.log}")
                     report = str
             elif now > deadline:
                 raise TimeoutError(f"the memory bridge did not start within {START_S:.0f} s; see {paths.log}")
@@ -85,7 +85,8 @@ def dial_bridge(
             delay = min(delay * 1.3, 0.05)
     finally:
         if starting is not None:
-            starting.is_over()
+            os.close(lock)  # it listens, or never will: others may start one
+            starting.forget()
 
 
 def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
@@ -123,31 +124,8 @@ def leave_bridge(bridge: socket.socket) -> None:
         bridge.close()
 
 
-class BridgeStart:
-    """The start of a bridge by this process. Nobody else starts one until it is over."""
-
-    __slots__ = ("lock", "process")
-
-    def __init__(self, lock: int, process: BridgeProcess) -> None:
-        self.lock = lock
-        self.process = process
-
-    def has_failed(self) -> bool:
-        """Check whether the bridge ended with a failure; one that found another bridge did not."""
-        return self.process.has_failed()
-
-    def has_ended(self) -> bool:
-        """Check whether the bridge ended, for whatever reason."""
-        return not self.process.is_running()
-
-    def is_over(self) -> None:
-        """Release the lock: the bridge listens, or never will."""
-        os.close(self.lock)
-        self.process.forget()
-
-
-def start_bridge_alone(paths: BridgePaths, command: list[str]) -> BridgeStart | None:
-    """Start a bridge, unless another process is just starting one."""
+def start_bridge_alone(paths: BridgePaths, command: list[str]) -> tuple[int, BridgeProcess | None]:
+    """Start a bridge, unless another process is just starting one; return the lock that says so, and the process."""
     import fcntl
 
     paths.make_folder()
@@ -156,9 +134,9 @@ def start_bridge_alone(paths: BridgePaths, command: list[str]) -> BridgeStart | 
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(lock)
-        return None
+        return -1, None
     try:
-        return BridgeStart(lock, start_bridge_process(command, paths.log))
+        return lock, start_bridge_process(command, paths.log)
     except BaseException:
         os.close(lock)
         raise

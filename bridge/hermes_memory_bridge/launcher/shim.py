@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 LOOK_S = 2.0
-"""How often to look whether the host is still there; most tell by closing the pipe."""
-
-STOPPED_LOOK_S = 5.0
-"""How often to look whether the process of a bridge that owes an answer is stopped."""
+"""How often to look whether the host is still there, most tell by closing the pipe, and whether a bridge that owes an answer is
+stopped."""
 
 QUIET_S = 0.25
 """Silence of the host after which a bridge is dialed that nothing has needed yet."""
@@ -293,7 +291,7 @@ class HostShim:
             return
         from hermes_memory_bridge.launcher.silence import ListenerStopped, check_listener
 
-        self.look_at = time.monotonic() + STOPPED_LOOK_S
+        self.look_at = time.monotonic() + LOOK_S
         try:
             check_listener(self.bridge, self.paths)
         except ListenerStopped as error:

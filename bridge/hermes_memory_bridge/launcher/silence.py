@@ -75,32 +75,31 @@ def find_listener_process(bridge: socket.socket, paths: BridgePaths | None) -> i
 
 def is_process_stopped(process: int) -> bool:
     """Check whether a process is stopped by a signal or a debugger; False when the system does not tell."""
-    try:
-        if sys.platform == "linux":
-            with open(f"/proc/{process}/stat", "rb") as file:
-                state = file.read().rpartition(b")")[2].strip()
-        else:
-            import subprocess
+    if sys.platform == "linux":
+        state = read_system_file(f"/proc/{process}/stat").rpartition(")")[2].strip()
+    else:
+        import subprocess
 
-            command = ["/bin/ps", "-o", "state=", "-p", str(process)]
-            state = subprocess.run(command, capture_output=True, check=False).stdout.strip()
-    except OSError:
-        return False
-    return state[:1] in (b"T", b"t")
+        command = ["/bin/ps", "-o", "state=", "-p", str(process)]
+        try:
+            state = subprocess.run(command, capture_output=True, check=False, text=True).stdout.strip()
+        except OSError:
+            return False
+    return state[:1] in ("T", "t")
 
 
 def is_process_frozen(process: int) -> bool:
     """Check whether the control group of a process, of either version, is frozen; False when the system does not tell."""
+    groups = dict(line.split(":", 2)[1:] for line in read_system_file(f"/proc/{process}/cgroup").split("\n")[:-1])
+    paths = (f"freezer{groups.get('freezer')}/freezer.state", f"{groups.get('')}/cgroup.events")
+    lines = [line for path in paths for line in read_system_file(f"/sys/fs/cgroup/{path}").splitlines()]
+    return "FROZEN" in lines or "frozen 1" in lines
+
+
+def read_system_file(path: str) -> str:
+    """Return what the system tells at a path; empty when it tells nothing."""
     try:
-        with open(f"/proc/{process}/cgroup", encoding="utf-8") as file:
-            groups = dict(line.rstrip("\n").split(":", 2)[1:] for line in file)
-    except (OSError, ValueError):
-        return False
-    for path in (f"freezer{groups.get('freezer')}/freezer.state", f"{groups.get('')}/cgroup.events"):
-        try:
-            with open(f"/sys/fs/cgroup/{path}", encoding="ascii") as file:
-                if {"FROZEN", "frozen 1"} & set(file.read().splitlines()):
-                    return True
-        except OSError:
-            continue
-    return False
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 from codecs import BOM_UTF8
 from collections.abc import AsyncIterator
 from typing import Any
@@ -85,7 +86,7 @@ async def read_client_lines(reader: asyncio.StreamReader, writer: asyncio.Stream
             said = await reader.readuntil()
         except asyncio.LimitOverrunError as error:
             part = await reader.readexactly(error.consumed)
-            head = head or part[:MOST_HEAD]
+            head = head or part[:MOST_HEAD].removeprefix(BOM_UTF8)
             continue
         except (asyncio.IncompleteReadError, ConnectionError):
             return
@@ -107,38 +108,18 @@ def to_parse_error_line(said: bytes, why: str | None = None) -> bytes:
     try:
         said.decode()
     except UnicodeDecodeError as error:
-        code = -32700
-        reason = (
-            f"not UTF-8: byte 0x{said[error.start]:02x} at {error.start}; send the message as UTF-8, nothing was done"
-        )
+        byte = f"0x{said[error.start]:02x} at {error.start}"
+        code, reason = -32700, f"not UTF-8: byte {byte}; send the message as UTF-8, nothing was done"
+    refusal = {"code": code, "message": why or reason}
+    return encode_message_line({"jsonrpc": "2.0", "id": find_answer_id(message), "error": refusal})
+
+
+def find_answer_id(message: Any) -> str | float | None:
+    """Return the id under which a message is answered; None where it has none that can be repeated."""
     number = message.get("id") if isinstance(message, dict) else None
-    number = number if isinstance(number, str | int | float) and not isinstance(number, bool) else None
-    return encode_message_line({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": why or reason}})
-
-
-def split_batch(said: bytes, version: str | None) -> tuple[list[bytes], list[bytes]]:
-    """Return the messages of a line, and the refusals of a batch that may not be.
-
-    :param version: the revision of the protocol, as far as one was agreed upon
-    """
-    if not said.lstrip().startswith(b"["):
-        return [said], []
-    try:
-        messages = json.loads(said.decode("utf-8", "surrogateescape"))
-    except (ValueError, RecursionError):
-        return [said], []
-    if version == BATCH_REVISION and messages:
-        return [encode_message_line(one) for one in messages], []
-    why = (
-        f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
-        "send each message on its own"
-    )
-    return [], [to_parse_error_line(encode_message_line(one), why) for one in messages or [None] if is_request(one)]
-
-
-def is_request(message: Any) -> bool:
-    """Check whether a message of a batch is answered: every one that is no notification."""
-    return not isinstance(message, dict) or "id" in message
+    if isinstance(number, bool) or not isinstance(number, str | int | float):
+        return None
+    return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
 class BatchAnswers:
@@ -150,18 +131,37 @@ class BatchAnswers:
         """Of each batch the ids that lack an answer, and the answers."""
 
     def split(self, said: bytes, version: str | None) -> list[bytes]:
-        """Return the messages of a line, as `split_batch` does; the answers to those of a batch are awaited from now on."""
-        lines, refusals = split_batch(said, version)
-        self.writer.writelines(refusals)
-        if lines != [said] and (requests := [json.loads(line) for line in lines if is_request(json.loads(line))]):
-            self.open.append(([one.get("id") if isinstance(one, dict) else None for one in requests], []))
-        return lines
+        """Return the messages of a line; none of a batch that is refused.
+
+        :param version: the revision of the protocol, as far as one was agreed upon
+        """
+        if not said.lstrip().startswith(b"["):
+            return [said]
+        try:
+            messages = json.loads(said.decode("utf-8", "surrogateescape"))
+        except (ValueError, RecursionError):
+            return [said]
+        answered = [
+            one
+            for one in messages or [None]
+            if not isinstance(one, dict) or ("id" in one and one.keys().isdisjoint(("result", "error")))
+        ]
+        if version == BATCH_REVISION and messages:
+            if answered:
+                self.open.append(([find_answer_id(one) for one in answered], []))
+            return [encode_message_line(one) for one in messages]
+        why = (
+            f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
+            "send each message on its own"
+        )
+        self.writer.writelines(to_parse_error_line(encode_message_line(one), why) for one in answered)
+        return []
 
     def write(self, line: bytes) -> None:
         """Write a message, or keep it until its batch is answered."""
-        message = json.loads(line) if self.open else {"method": ""}
-        for numbers, answers in self.open if "method" not in message else ():
-            if message.get("id") in numbers:
+        message = json.loads(line) if self.open else {}
+        for numbers, answers in self.open:
+            if "method" not in message and message.get("id") in numbers:
                 numbers.remove(message["id"])
                 answers.append(line.rstrip())
                 if numbers:

@@ -6,7 +6,6 @@ Imported once the bridge listens: the SDK takes longer than all else of a start,
 from __future__ import annotations
 
 import json
-from collections.abc import MutableMapping
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,7 @@ from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import SessionMessage
 
 from hermes_memory_bridge.access.gate import Gate
-from hermes_memory_bridge.access.http_refusal import Asgi, Receive, Scope, Send, send_http_answer
+from hermes_memory_bridge.access.http_refusal import Asgi
 from hermes_memory_bridge.access.http_sessions import HttpSessions
 from hermes_memory_bridge.access.peer_connections import PeerConnections
 from hermes_memory_bridge.access.rate_limits import ClientLimits
@@ -57,7 +56,7 @@ class McpFront:
 
     def guard(self, app: Asgi) -> Asgi:
         """Wrap the HTTP application in the access gate."""
-        return Gate(self.http.count_requests(to_batch_app(app)), self.worker, self.limits, self.peers, self.sessions)
+        return Gate(self.http.count_requests(app), self.worker, self.limits, self.peers, self.sessions)
 
     async def serve_lines(
         self, connection: Connection, lines: MemoryObjectReceiveStream[bytes], answers: framing.BatchAnswers
@@ -89,38 +88,6 @@ class McpFront:
                 self.server, from_client, to_client, lifespan_state=connection, init_options=self.options
             )
             tasks.cancel_scope.cancel()
-
-
-def to_batch_app(app: Asgi) -> Asgi:
-    """Wrap an HTTP application to answer a batch by the answers to its messages, one after the other."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await app(scope, receive, send)
-            return
-        request = await receive()
-        headers = dict(scope["headers"])
-        version = headers.get(b"mcp-protocol-version", framing.BATCH_REVISION.encode()).decode("latin-1")
-        body = request.get("body", b"")
-        lines, refusals = framing.split_batch(body, version if b"mcp-session-id" in headers else None)
-        said = bytearray()
-
-        async def collect(event: MutableMapping[str, Any]) -> None:
-            said.extend(event.get("body", b""))
-
-        for line in lines:
-            pieces: list[MutableMapping[str, Any]] = [{**request, "body": line}]
-
-            async def replay(pieces: list[MutableMapping[str, Any]] = pieces) -> MutableMapping[str, Any]:
-                return pieces.pop() if pieces else await receive()
-
-            await app(scope, replay, send if lines == [body] else collect)
-        if lines != [body]:
-            messages = [line.removeprefix(b"data:").strip() for line in bytes(said).splitlines()]
-            answers = [one for one in [*messages, *refusals] if one.startswith(b"{") and b'"method":' not in one[:40]]
-            await send_http_answer(send, 400 if refusals else 200, b"[" + b",".join(answers) + b"]")
-
-    return serve
 
 
 def parse_session_message(said: bytes) -> SessionMessage:

@@ -54,7 +54,7 @@ def replace_older_bridge(store: Path) -> None:
     if not Path(paths.line).exists():
         return
     # Imported where there is a bridge: the inspector shows its first frame 1 ms sooner without.
-    from hermes_memory_bridge.launcher.dialing import GreetingRefused, dial_bridge, leave_bridge, to_daemon_command
+    from hermes_memory_bridge.launcher.dialing import dial_bridge, leave_bridge, to_daemon_command
     from hermes_memory_bridge.launcher.version_order import is_older
 
     answer = request_bridge(paths, "status", ANSWER_S)
@@ -66,7 +66,7 @@ def replace_older_bridge(store: Path) -> None:
         leave_bridge(bridge)
         if not is_older(greeting.get("version"), __version__):
             return
-    except (GreetingRefused, OSError) as error:
+    except OSError as error:
         why = str(error)
     version = read_header_version(store)
     if version is not None and version < STORE_VERSION:
