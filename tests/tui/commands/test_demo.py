@@ -35,7 +35,7 @@ from hermes_memory_themes import Policies
 from hermes_memory_tui.demo import demo_day, demo_home, demo_jobs, second_machine
 from tests.tui.commands.conftest import COMMAND, Ask
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 EVERYTHING = FactFilter(tiers=frozenset())
 
