@@ -95,6 +95,20 @@ def test_undo_of_a_purge_is_refused_in_words(ask: Ask, tell: Tell, leaked: str) 
     assert "is a purge, which cannot be undone" in ask("undo", "--change", str(newest)).err
 
 
+def test_undo_after_a_purge_names_the_change_before_and_leaves_it(ask: Ask, tell: Tell, leaked: str) -> None:
+    written = tell("write", "V[cache]: redis")
+    tell("purge", leaked, "--yes")
+
+    refused = ask("undo")
+
+    assert refused.code == 1
+    assert "your newest change in theme 'default' is a purge, which cannot be undone" in refused.err
+    number = refused.err.split("pass --change ")[1].split()[0]
+    assert tell("fact", written["uid"])["tier"] == "hot"
+    assert ask("undo", "--change", number).code == 0
+    assert ask("fact", written["uid"]).code == 1
+
+
 def test_a_session_is_undone_but_for_what_a_person_pinned(ask: Ask, tell: Tell, leaked: str) -> None:
     refused = ask("undo", "--session", "agent")
     assert refused.code != 0

@@ -123,6 +123,16 @@ def choose_changes(settings: CommandSettings, store: Store, count: int, is_any: 
         others = choice.newest() or choice.newest(is_own=False)
         hint = f"; the newest change elsewhere is {lines.name_fold(others[0])}; name that theme" if others else ""
         raise NothingToUndo(f"nothing to undo in theme {theme!r}{hint}", theme)
+    newer = partial(store.journal.changes, since=chosen[0].last, ops=["purge"], entities=["fact"])
+    purge = next(
+        (row for one in themes if store.names.theme_or_none(one) for row in newer(theme=one) if row.is_own), None
+    )
+    if purge is not None and not is_any:
+        raise UndoConflict(
+            f"your newest change in theme {theme!r} is a purge, which cannot be undone; nothing was undone, the change before "
+            f"it is {lines.name_fold(chosen[0])}: pass --change {chosen[0].first} for that",
+            purge.seq,
+        )
     if chosen != own and not is_any:
         other = lines.name_fold(next(fold for fold in chosen if fold not in own))
         mine = lines.name_fold(own[0]) if own else "none"
