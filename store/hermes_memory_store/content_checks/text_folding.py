@@ -7,6 +7,7 @@ import binascii
 import codecs
 import re
 import unicodedata
+from functools import lru_cache
 
 LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁɡԛԝвкмнтοαερντικυχ",
@@ -67,6 +68,7 @@ def collapse_whitespace(text: str) -> str:
     return text if "  " not in text and text.isprintable() else re.sub(r"\s+", " ", text)
 
 
+@lru_cache(maxsize=16)
 def find_readings(text: str) -> list[str]:
     """Return every possible reading of the text, the plain one first."""
     first = fold_text(text)
@@ -86,6 +88,7 @@ def find_readings(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=16)
 def find_decodings(text: str) -> list[str]:
     """Decode the encoded runs in a text that yield readable text."""
     said: list[str] = []

@@ -179,6 +179,7 @@ def fold_word(word: str) -> str:
     return stem_word(fold_abbreviations(NUMERONYMS.get(word, word))[:MAX_WORD])
 
 
+@lru_cache(maxsize=64)
 def unmatched_words(target: str, other: str) -> tuple[set[str], set[str]]:
     """Return the words of either target that are no form of one of the other's; none where they are only joined differently."""
     joined, words = words_of_target(target)

@@ -29,10 +29,13 @@ REVERSED_WORDS = frozenset(
 
 def is_disguised(content: str) -> bool:
     """Check whether a content is a sentence in base64, hexadecimal, Morse, rot13, turned, spelled out or in pig Latin."""
-    if SPELLED_OUT.search(content) or MORSE.search(content) or PIG_LATIN.search(content):
+    # A text without what each of these codes is made of is not searched for it: most have none of it.
+    if SPELLED_OUT.search(content) or (content.count("ay") > 3 and PIG_LATIN.search(content)):
         return True
-    words = [word.casefold().strip(".,:;!") for word in content.split()]
+    if content.count(". ") + content.count("- ") > 5 and MORSE.search(content):
+        return True
+    words = [word.strip(".,:;!") for word in content.casefold().split()]
     for known in (ROTATED_WORDS, REVERSED_WORDS):
-        if sum(word in known for word in words) >= 2:
+        if not known.isdisjoint(words) and sum(word in known for word in words) >= 2:
             return True
     return any(PLAIN_TEXT.fullmatch(" ".join(text.split())) for text in find_decodings(content))
