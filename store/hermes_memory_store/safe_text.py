@@ -175,10 +175,5 @@ def escape_character(character: str) -> str:
 
 
 def pluralise(number: int, noun: str, many: str | None = None) -> str:
-    """Format a number with its noun: `1 fact`, `3 facts`.
-
-    :param many: the noun for several, where it has more than an `s`
-    """
-    if number == 1 or noun == "more":
-        return f"{number:,} {noun}"
-    return f"{number:,} {many or noun + 's'}"
+    """Format a number with its noun: `1 fact`, `3 facts`."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"

@@ -92,12 +92,10 @@ class CallRecord:
     """Of all that its result names."""
 
     def about(self, erased: Set[str] = frozenset(), erased_at: int = 0) -> str | None:
-        """Return the query, notation or scope that was given; never a secret, nor what may belong to an erased fact.
-
-        :param erased_at: when the last fact was: nobody knows whose words stood in an earlier call that found nothing
-        """
+        """Return the query, notation or scope that was given; never a secret, nor what may belong to an erased fact."""
         if self.subject is None:
             return None
+        # Nobody knows whose words stood in a call that found nothing before the last fact was erased.
         is_erased = self.uids & erased if self.uids else self.at <= erased_at
         return ERASED if is_erased else self.subject.to_display_text()
 

@@ -369,10 +369,7 @@ class Sync:
             return [one.to_hidden_version(server_ms) for one in find_held(conn, theme)]
 
     def held_rows(self, theme: str, author: str) -> list[SyncRow]:
-        """Return the versions of a theme whose clock is ahead, to send them on: the store shows none of them.
-
-        :param author: as of `pending_rows`
-        """
+        """Return the versions of a theme whose clock is ahead, to send them on. :param author: as of `pending_rows`"""
         with self._db.snapshot() as conn:
             held = find_held(conn, theme)
             theme_id = self._names.theme_or_none(theme)

@@ -346,7 +346,10 @@ def to_outgoing_payload(
     what is kept cold here stays hot elsewhere; that a person agrees to it is a version, since he may be a curator.
     """
     checked = payload.checked
-    if now.state == DELETED and (checked.hidden_because is not None or is_fact_quarantined(conn, old.uid)):
+    quarantined = "SELECT 1 FROM facts WHERE uid = ? AND tier = 'quarantined'"
+    if now.state == DELETED and (
+        checked.hidden_because is not None or conn.execute(quarantined, (old.uid,)).fetchone()
+    ):
         return None
     if now.state != LIVE or checked.hidden_because is not None:
         return now
@@ -357,11 +360,6 @@ def to_outgoing_payload(
         return now
     shown = replace(payload, attrs=to_kept_cold(payload.attrs)) if checked.uncurated else payload
     return None if payload_without_times(now) == payload_without_times(shown) else now
-
-
-def is_fact_quarantined(conn: sqlite3.Connection, uid: bytes) -> bool:
-    """Check whether a fact is quarantined here."""
-    return conn.execute("SELECT 1 FROM facts WHERE uid = ? AND tier = 'quarantined'", (uid,)).fetchone() is not None
 
 
 def payload_without_times(payload: VersionPayload) -> tuple[str | None, dict[str, Any]]:

@@ -888,7 +888,7 @@ class Memory:
             return f"{change.op} of scope {label}"
         if change.entity == PLACES:
             return f"the choice of {(change.after or {}).get('places', 'themes')} for places"
-        more = f" and {display_formats.pluralise(len(facts), 'more')}" if facts else ""
+        more = f" and {len(facts):,} more" if facts else ""
         return f"{change.op} of {self._fact_label(change.uid)}{more}"
 
     def _fact_label(self, uid: str) -> str:
