@@ -31,6 +31,7 @@ from hermes_memory_bridge.team.folder.segment import (
     seal_segment,
 )
 from hermes_memory_bridge.team.folder.shared_folder import SharedFolder
+from tests.bridge.running import until
 from tests.bridge.team.folder.laptops import KEY, THEME, Laptop, Maker, settle
 from tests.bridge.team.folder.test_folder_commands import set_up
 from tests.bridge.team.machines import team
@@ -214,6 +215,7 @@ def test_names_that_command_a_terminal_are_said_in_plain_characters(tmp_path: Pa
             (Path(os.fsdecode(os.fsencode(at) + b"/" + name))).write_bytes(b"HMSEG\r\n\x01")
         done = there.command("sync", "now")
         there.start()
+        until(lambda: there.status().get("problem_count"), "the bridge's look at the folder")
         status = there.command("sync", "status")
         document = json.loads(there.command("sync", "status", "--json").stdout)
         assert there.contents() == {"8080"}
