@@ -13,7 +13,7 @@ import os
 import select
 import time
 
-from hermes_memory_bridge.launcher.background_dial import BackgroundDial
+from hermes_memory_bridge.launcher.background_dial import BackgroundDial, report_to_host
 from hermes_memory_bridge.launcher.early_answers import AnswerComparison, EarlyAnswers
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.shim_messages import END, OWN_REQUEST, PING
@@ -223,12 +223,15 @@ class HostShim:
         return line
 
     def send(self, line: bytes) -> None:
-        """Send one line to the bridge. If it is gone, reading from it will show."""
-        try:
-            if self.bridge is not None:
-                self.bridge.sendall(line)
-        except OSError:
-            return
+        """Send one line to the bridge. If it is gone, reading from it will show; one that is stopped takes no more."""
+        rest = memoryview(line)
+        while rest and self.bridge is not None:
+            try:
+                rest = rest[self.bridge.send(rest) :]
+            except TimeoutError:
+                self.check_bridge()
+            except OSError:
+                return
 
     def read_bridge(self) -> bool:
         """Forward output of the bridge; return False at its end."""
@@ -313,6 +316,7 @@ class HostShim:
         if dial.bridge is None:
             return self.report_no_bridge(dial.why)
         self.bridge = dial.bridge
+        self.bridge.settimeout(LOOK_S)
         self.hello["resume"] = dial.answer.get("session")
         self.early.given = {"uids": [], "tokens": 0}  # recorded by now
         self.open_bridge()
@@ -330,7 +334,7 @@ class HostShim:
         if self.has_answered:
             self.give_up(f"the memory bridge cannot be reached: {why}")
             return True
-        write_all(2, f"hermes-memory-bridge: {why}\n".encode("utf-8", "replace"))
+        report_to_host(why)
         is_waited_for = bool(self.pending)
         self.give_up(why)
         return not is_waited_for
@@ -412,9 +416,8 @@ class HostShim:
         import socket
 
         try:
-            self.send(to_wire_line({"hermes-memory": "bye"}))
+            self.bridge.sendall(to_wire_line({"hermes-memory": "bye"}))
             self.bridge.shutdown(socket.SHUT_WR)
-            self.bridge.settimeout(LOOK_S)
             while self.pending and self.read_bridge():
                 pass
         except OSError:

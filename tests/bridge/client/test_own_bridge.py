@@ -242,3 +242,18 @@ def test_a_connected_caller_is_told_that_the_bridge_was_stopped_and_goes_on_with
         finally:
             os.kill(process, signal.SIGCONT)
         assert f"process {process}" not in call()
+
+
+@pytest.mark.crash
+def test_a_message_longer_than_a_stopped_bridge_takes_is_answered_and_its_shim_goes_on(db: Path) -> None:
+    with bridge(db) as places, Shim(db) as shim:
+        process = int(Path(places.pid).read_text())
+        shim.open()
+        shim.call("memory_status")
+        os.kill(process, signal.SIGSTOP)
+        try:
+            answer = shim.call("memory_write", content="D[a]: " + "b" * 2_000_000)
+            assert f"process {process}, is stopped" in answer["error"]["message"]
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert "result" in shim.call("memory_write", content="D[a]: b")
