@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -33,6 +35,12 @@ def to_file_change(path: Path, after: bytes | None) -> FileChange:
     except (FileNotFoundError, NotADirectoryError):
         before = None
     return FileChange(path, before, after)
+
+
+def show_file_change(change: FileChange) -> None:
+    """Show the difference of one file."""
+    before, after = ((content or b"").decode().splitlines(keepends=True) for content in (change.before, change.after))
+    sys.stdout.writelines(difflib.unified_diff(before, after, str(change.path), str(change.path)))
 
 
 class TextFiles(Protocol):

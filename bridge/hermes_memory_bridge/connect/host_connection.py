@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from hermes_memory_bridge.connect.connect_plan import (
     plan_connection,
     plan_removal_elsewhere,
 )
-from hermes_memory_bridge.connect.file_change import FileChange
+from hermes_memory_bridge.connect.file_change import FileChange, show_file_change
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.hooks.codex_plan import TRUST_QUESTION
 from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
@@ -277,12 +276,6 @@ def offer_project_themes(path: Path, *, is_silent: bool) -> None:
         return  # `status` asks once there is one
     except StoreError as error:
         print(f"hermes-memory-bridge: {error}", file=sys.stderr)  # the host is connected all the same
-
-
-def show_file_change(change: FileChange) -> None:
-    """Show the difference of one file."""
-    before, after = ((content or b"").decode().splitlines(keepends=True) for content in (change.before, change.after))
-    sys.stdout.writelines(difflib.unified_diff(before, after, str(change.path), str(change.path)))
 
 
 def show_hosts(place: HostEnvironment) -> int:

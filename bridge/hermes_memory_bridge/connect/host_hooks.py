@@ -10,7 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -171,10 +171,15 @@ GOOSE_LINES = (
 )
 
 
-def find_copilot_hooks(place: HostEnvironment) -> Path:
-    """Return our file among the hooks of Copilot CLI, which VS Code reads too."""
-    return place.find_folder("COPILOT_HOME", place.home / ".copilot") / "hooks" / "hermes-memory.json"
-
+COPILOT_HOOKS = HookDocument(
+    lambda p: p.find_folder("COPILOT_HOME", p.home / ".copilot") / "hooks" / "hermes-memory.json",
+    COPILOT_LINES,
+    grouped=False,
+    command_keys=("bash", "powershell"),
+    timeout_key="timeoutSec",
+    version=1,
+)
+"""Our file among the hooks of Copilot CLI, which VS Code reads too."""
 
 HOOKS = {
     "claude-code": HookDocument(
@@ -191,27 +196,14 @@ HOOKS = {
         is_blocked_by_failure=True,
         extra=(("name", "hermes-memory"),),
     ),
-    "copilot": HookDocument(
-        find_copilot_hooks,
-        COPILOT_LINES,
-        grouped=False,
-        command_keys=("bash", "powershell"),
-        timeout_key="timeoutSec",
-        version=1,
-    ),
+    "copilot": COPILOT_HOOKS,
     "qwen": HookDocument(
         lambda p: p.find_folder("QWEN_HOME", p.home / ".qwen") / "settings.json",
         CLAUDE_LINES,
         extra=(("name", "hermes-memory"),),
     ),
-    "vscode": HookDocument(
-        lambda p: p.home / ".copilot" / "hooks" / "hermes-memory.json",
-        COPILOT_LINES,
-        grouped=False,
-        command_keys=("bash", "powershell"),
-        timeout_key="timeoutSec",
-        version=1,
-        serves="copilot",
+    "vscode": replace(
+        COPILOT_HOOKS, file=lambda p: p.home / ".copilot" / "hooks" / "hermes-memory.json", serves="copilot"
     ),
     "cursor": HookDocument(lambda p: p.home / ".cursor" / "hooks.json", CURSOR_LINES, grouped=False, version=1),
     "goose": HookDocument(

@@ -126,14 +126,10 @@ class HostPermissions:
         """Return the tools that stand where we write them, whatever counts for more. :raises ValueError: as `find_rules`"""
         if not self.path:
             return [tool for tool, decision in self.find_rules(text, folder).items() if decision == "allow"]
-        path = self.to_path(folder)
+        path = [key or folder for key in self.path]
         rules = read_at(self.read(text), dict, *path)
         names = read_at(self.read(text), list, *path) or [name for name, rule in rules.items() if rule == "allow"]
         return [tool for tool in UNASKED_TOOLS if self.name(tool) in names]
-
-    def to_path(self, folder: str) -> tuple[str, ...]:
-        """Return the path of what is for a folder."""
-        return tuple(key or folder for key in self.path)
 
 
 PERMISSIONS = {
@@ -269,7 +265,7 @@ def edit_rules(edit: PermissionEdit, text: str, tools: list[str], *, is_removal:
         return text
     form = PERMISSIONS[edit.host]
     bare, marks = without_marks(text)
-    path = form.to_path(edit.folder)
+    path = [key or edit.folder for key in form.path]
     try:
         if edit.host == "gemini":
             permitted = dict.fromkeys([*form.list_permitted(bare, ""), *tools])
@@ -280,11 +276,11 @@ def edit_rules(edit: PermissionEdit, text: str, tools: list[str], *, is_removal:
             if is_removal and form.is_listed:
                 bare = remove_listed_element(bare, path, read_at(form.read(bare), list, *path).index(name))
             elif is_removal:
-                bare = remove_jsonc_member(bare, (*path, name))
+                bare = remove_jsonc_member(bare, [*path, name])
             elif form.is_listed:
                 bare = append_jsonc_element(bare, path, name)
             else:
-                bare = set_jsonc_member(bare, (*path, name), "allow")
+                bare = set_jsonc_member(bare, [*path, name], "allow")
         permitted_after = form.list_permitted(bare, edit.folder)
         if any((tool in permitted_after) is is_removal for tool in tools):
             raise ValueError("the change would not read back as it was meant; two members may have one name")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect import toml_yaml_edit
 from hermes_memory_bridge.connect.connect_plan import FileEdits
+from hermes_memory_bridge.connect.file_change import FileChange, show_file_change
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.host_check import check_configured_command
 from hermes_memory_bridge.connect.host_config_files import (
@@ -112,7 +113,7 @@ def install_provider(home: Path, request: ConnectRequest) -> int:
         return 0
     if not same:
         print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {__version__}")
-    show_config_change(config, before, after)
+    show_file_change(FileChange(config, before.encode(), after.encode()))
     if request.dry_run:
         return 0
     if not request.yes and not confirm_on_terminal(f"Write to {home}?", default=True):
@@ -140,7 +141,7 @@ def uninstall_provider(home: Path, request: ConnectRequest) -> int:
         return 0
     if folder.exists():
         print(f"{folder}: removed")
-    show_config_change(config, before, after)
+    show_file_change(FileChange(config, before.encode(), after.encode()))
     if request.dry_run:
         return 0
     if not request.yes and not confirm_on_terminal(f"Remove it from {home}?", default=True):
@@ -250,9 +251,3 @@ def name_provider_in_config(config: Path, text: str) -> str:
     except (ValueError, AttributeError, re.error) as error:
         raise HostFileError(f"{config} was left alone: {error}", config) from error
     return after
-
-
-def show_config_change(config: Path, before: str, after: str) -> None:
-    """Show the change to the host's file."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    sys.stdout.writelines(difflib.unified_diff(old, new, str(config), str(config)))

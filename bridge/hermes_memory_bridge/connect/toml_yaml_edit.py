@@ -18,6 +18,8 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from hermes_memory_bridge.connect.jsonc_edit import find_newline_style, is_result_of
+
 Document = dict[str, Any]
 
 EMPTY = r"\{\}|\[\]|null|~"
@@ -74,7 +76,7 @@ def remove_toml_table(text: str, table: str, name: str) -> str:
     kept, starts = find_other_toml_lines(text, table, name)
     body = "".join(kept)
     for original in (*to_trimmed_variants(body), body):
-        if not toml_has(original, table, name) and is_result_of_addition(
+        if not toml_has(original, table, name) and is_result_of(
             lambda one: add_toml_table(one, table, name, held[name]), original, text
         ):
             return original
@@ -94,7 +96,7 @@ def toml_without_inline(text: str, span: tuple[int, int], table: str, name: str)
     flat = f"{toml_key(name)} = {toml_inline(entry)}"
     for added in (f" {flat} ", f", {flat}"):
         original = text[: span[0]] + text[span[0] : span[1]].replace(added, "", 1) + text[span[1] :]
-        if not toml_has(original, table, name) and is_result_of_addition(
+        if not toml_has(original, table, name) and is_result_of(
             lambda one: add_toml_table(one, table, name, entry), original, text
         ):
             return original
@@ -335,7 +337,7 @@ def remove_yaml_entry(text: str, key: str, name: str, *, listed: bool) -> str:
         raise said
     if holder.flow_style:
         for original in yaml_without_flat(text, yaml_node(text), label, holder, place, start, end):
-            if not yaml_reads_with(original, key, name) and is_result_of_addition(
+            if not yaml_reads_with(original, key, name) and is_result_of(
                 lambda one: add_yaml_entry(one, key, name, entry, listed=listed), original, text
             ):
                 return original
@@ -351,7 +353,7 @@ def remove_yaml_entry(text: str, key: str, name: str, *, listed: bool) -> str:
     plain = "".join([*above, *below])
     for body in (uncommented, plain, without_key):
         for original in (body, *to_trimmed_variants(body)):
-            if not yaml_reads_with(original, key, name) and is_result_of_addition(
+            if not yaml_reads_with(original, key, name) and is_result_of(
                 lambda one: add_yaml_entry(one, key, name, entry, listed=listed), original, text
             ):
                 return original
@@ -520,14 +522,6 @@ def to_trimmed_variants(text: str) -> Iterator[str]:
             yield text.removesuffix(ends)
 
 
-def is_result_of_addition(add: Callable[[str], str], original: str, text: str) -> bool:
-    """Check whether adding to `original` gives `text`."""
-    try:
-        return add(original) == text
-    except UneditableConfig:
-        return False
-
-
 def prove(before: Document, after: Document, key: str, meant: Callable[[Any], Any], refusal: UneditableConfig) -> None:
     """Check that an edit changed what was intended and nothing else.
 
@@ -555,8 +549,3 @@ def drop_entry(held: Any, name: str) -> Any:
 def split_config_lines(text: str) -> list[str]:
     """Split a text into lines with their ends, at line feeds only: other separators may occur within a value."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
-
-
-def find_newline_style(text: str) -> str:
-    """Return the line end that the text uses."""
-    return "\r\n" if "\r\n" in text else "\n"

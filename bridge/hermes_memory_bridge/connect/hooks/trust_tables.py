@@ -8,12 +8,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from hermes_memory_bridge.connect.hosts import without_marks
+from hermes_memory_bridge.connect.jsonc_edit import find_newline_style, is_result_of
 from hermes_memory_bridge.connect.toml_yaml_edit import (
     UneditableConfig,
     append_lines,
-    find_newline_style,
     find_trailing_lines,
-    is_result_of_addition,
     parse_toml,
     split_config_lines,
     to_trimmed_variants,
@@ -63,7 +62,7 @@ def remove_trust(text: str, keys: Collection[str]) -> str:
         return text
     after = "".join(find_other_lines(bare, present))
     for original in (*to_trimmed_variants(after), after):
-        if is_result_of_addition(lambda one: add_trust(one, present), original, bare):
+        if is_result_of(lambda one: add_trust(one, present), original, bare):
             after = original
             break
     prove_trust(bare, after, {key: said for key, said in before.items() if key not in present})
