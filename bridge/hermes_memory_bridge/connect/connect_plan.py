@@ -138,7 +138,7 @@ def plan_connection(
     store = find_store_path(request.db)
     keeps = find_consent(store, host.name) is True if answers.keeps is None else answers.keeps
     file = find_host_config(host, place, project=request.project)
-    hooks_file = find_hooks_file(host, place, project=request.project)
+    place_of_hooks = hooks_file = find_hooks_file(host, place, project=request.project)
     project = Path.cwd() if request.project else None
     permissions = lift_permissions(edits, former, host.name, place, request, answer=answers.allows)
     sharing = find_sharing_hosts(edits, host, place)
@@ -147,7 +147,6 @@ def plan_connection(
     )
     if sharing and not hooks:
         hooks_file = None  # another host reads the same file
-    place_of_hooks = find_hooks_file(host, place, project=request.project)
     if host.name in SCRIPTS:
         place_of_hooks = find_script_plugin(host.name, place, project)
     before = edits.read(file)
@@ -161,19 +160,16 @@ def plan_connection(
             notes.append(
                 f"{BRIDGE_PROGRAM} is started by its name, and is not on your PATH; `pipx install` puts it there"
             )
-    if hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file):
-        after = to_joint_config(host, file, before, entry, hooks)
-    elif hooks_file is not None:
-        present = edits.read(hooks_file)
+    is_joint = hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file)
+    present = "" if hooks_file is None else edits.read(hooks_file)
+    if hooks_file is not None and not is_joint:
         plan_hooks(edits, HOOKS[host.name], hooks_file, hooks)
-        if host.name == "codex":
-            texts = present, edits.read(hooks_file)
-            after, untrusted = to_codex_config(
-                host, file, before, entry, hooks_file, texts, place, trusts=answers.trusts
-            )
-            notes += untrusted
-        else:
-            after = to_changed_config(host, file, before, entry)
+    if is_joint:
+        after = to_joint_config(host, file, before, entry, hooks)
+    elif hooks_file is not None and host.name == "codex":
+        texts = present, edits.read(hooks_file)
+        after, untrusted = to_codex_config(host, file, before, entry, hooks_file, texts, place, trusts=answers.trusts)
+        notes += untrusted
     else:
         after = to_changed_config(host, file, before, entry)
     is_emptied = request.remove and not after and after != before and was_made_by_us(file)

@@ -94,14 +94,7 @@ FORMS = {
 
 
 def plan_plugin_folder(
-    host: str,
-    folder: Path,
-    place: HostEnvironment,
-    entry: Entry,
-    options: Sequence[str],
-    *,
-    gives: bool = True,
-    keeps: bool = False,
+    host: str, folder: Path, place: HostEnvironment, entry: Entry, options: Sequence[str], *, keeps: bool
 ) -> list[FileChange]:
     """Return the files to write.
 
@@ -113,7 +106,7 @@ def plan_plugin_folder(
     if form is None:
         raise ArgumentError(f"--plugin writes a folder for {', '.join(FORMS)}; {host} takes none", host)
     hooks: dict[str, list[Any]] = {}
-    for event, element in HOOKS[host].to_hooks(host, options, gives=gives, keeps=keeps, platform=place.platform):
+    for event, element in HOOKS[host].to_hooks(host, options, gives=True, keeps=keeps, platform=place.platform):
         hooks.setdefault(event, []).append(element)
     documents = form.manifests(entry) | {"hooks/hooks.json": {"description": DESCRIPTION, "hooks": hooks}}
     wanted = {path: (json.dumps(document, indent=2) + "\n").encode() for path, document in documents.items()}
