@@ -290,11 +290,6 @@ class Fact:
         return format_notation(self.type, self.target, self.content)
 
 
-def notation_lines(facts: Iterable[Fact]) -> list[str]:
-    """Format facts as MEMORY_SPEC writes them, one a line."""
-    return [fact.notation for fact in facts]
-
-
 @dataclass(frozen=True, slots=True)
 class QuarantinedFact:
     """A suspicious fact in the quarantine queue."""

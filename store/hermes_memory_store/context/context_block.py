@@ -7,7 +7,7 @@ out, so that the agent knows that a search is worthwhile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.content_checks.intake import to_given_name
@@ -15,7 +15,7 @@ from hermes_memory_store.context.given_reasons import to_given_reasons
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.memory.tiers import Tiers
-from hermes_memory_store.model import ContextBlock, Fact, Session, notation_lines
+from hermes_memory_store.model import ContextBlock, Fact, Session
 from hermes_memory_store.notation import abbreviations
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import BranchLabels
@@ -110,10 +110,7 @@ class ContextBlocks:
         chosen = self.load_facts(choice.given)
         scopes = self._open_scopes(theme_id)
         marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
-        lines = [
-            f"{line} {marks[fact.uid].label}" if fact.uid in marks else line
-            for line, fact in zip(notation_lines(chosen), chosen, strict=True)
-        ]
+        lines = [f"{fact.notation} {marks[fact.uid].label}" if fact.uid in marks else fact.notation for fact in chosen]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
         spec = SPEC_REFERENCE if is_spec_known else SPEC
         head, active = [spec, gauge_line, ""], format_scope_labels(scopes, count)
@@ -211,13 +208,11 @@ def count_fenced_line(line: str, count: Callable[[str], int] = count_tokens) -> 
     return count_text(f"\n{MARK}{line}", count)
 
 
-@cache
 def fence_tokens() -> int:
     """Return what the head of a fence costs."""
-    return count_tokens(HEAD)
+    return count_text(HEAD, count_tokens)
 
 
-@cache
 def count_left_out_tokens() -> int:
     """Return what the line costs that counts the facts left out."""
     return count_fenced_line(format_left_out(9_999))

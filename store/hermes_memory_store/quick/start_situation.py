@@ -140,12 +140,12 @@ def to_stem(word: str) -> str:
 GENERIC = frozenset([to_stem(word) for word in GENERIC_WORDS.split()])
 
 
-def weigh_words(situation: Situation) -> dict[str, float]:
+def weigh_words(situation: Situation, message: str) -> dict[str, float]:
     """Return the words of a situation with what each counts."""
     weights: dict[str, float] = {}
     parts = [part for part in situation.folder.replace("\\", "/").split("/") if part and part != "."][-DEEPEST_FOLDERS:]
     for text, weight in (
-        (situation.message[:LONGEST_MESSAGE], MESSAGE_WEIGHT),
+        (message[:LONGEST_MESSAGE], MESSAGE_WEIGHT),
         (situation.branch or "", BRANCH_WEIGHT),
         ("/".join(parts), FOLDER_WEIGHT),
     ):
@@ -218,9 +218,7 @@ def measure_nearness(
     message = situation.message
     if not message and situation.session and theme_id is not None:
         message = next((said for (said,) in ask(LAST_MESSAGE, (theme_id, situation.session))), "")
-    words = weigh_words(
-        Situation(situation.now, folder=situation.folder, branch=situation.branch, message=message or "")
-    )
+    words = weigh_words(situation, message or "")
     labels: dict[Any, str] = {}
     if theme_id is not None and (words or situation.scope):
         labels = dict(ask(SCOPES, (theme_id, MOST_SCOPES)))

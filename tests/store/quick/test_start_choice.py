@@ -248,12 +248,12 @@ def test_a_budget_is_spent(store: Store, clock: HandClock) -> None:
 def test_words_are_compared_without_their_endings() -> None:
     assert to_words("services/billing-totals, migrations") == {"service", "bill", "total", "migration"}
     assert to_words("Billing migration") == {"bill", "migration"}
-    assert weigh_words(Situation(0, folder="/home/jo/src/main", branch="feature/4711")).keys() <= {"jo"}
+    assert weigh_words(Situation(0, folder="/home/jo/src/main", branch="feature/4711"), "").keys() <= {"jo"}
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_folder_branch_and_message_are_weighed(folder: str, branch: str, message: str) -> None:
-    weights = weigh_words(Situation(0, folder=folder, branch=branch, message=message))
+    weights = weigh_words(Situation(0, folder=folder, branch=branch), message)
     assert all(0 < weight <= 1 for weight in weights.values())
 
 

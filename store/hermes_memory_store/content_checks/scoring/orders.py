@@ -55,15 +55,6 @@ def load_order_patterns() -> tuple[list[OrderKind], SparedPatterns]:
     return [kind for kind, _ in pairs], SparedPatterns([pattern for _, pattern in pairs], "orders")
 
 
-ORDERS = frozenset(kind.name for kind in ORDER_KINDS)
-"""Names of the closed list."""
-
-
-def find_orders(target: str, content: str) -> list[Order]:  # noqa: ARG001 - asked as every check is
-    """Return the orders of the closed list that a fact gives; none for a value that only names something."""
-    return [order for order in find_orders_and_claims(content) if order.kind in ORDERS]
-
-
 def find_orders_and_claims(content: str) -> list[Order]:
     """Return the orders a fact gives and the claims it makes, one of each kind."""
     found: dict[str, Order] = {}
