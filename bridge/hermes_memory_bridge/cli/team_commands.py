@@ -224,6 +224,9 @@ def team_invite_command(as_json: bool, admin_dsn: str, role: str, themes: tuple[
     import_team_driver()
     from hermes_memory_bridge.team.database import team_members
 
+    end = settings["until"]
+    if end is not None and end.timestamp() <= time.time():
+        raise ArgumentError(f"--until {end:%Y-%m-%d} is past: the code would let nobody in", end)
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     code = run_with_driver_errors(lambda: team_members.invite_member(dsn, role, themes=themes, **settings))
     print_answer(as_json, {"role": role, "code": code}, code)

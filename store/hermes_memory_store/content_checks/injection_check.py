@@ -18,6 +18,8 @@ SEPARATORS = re.compile(r"[-_.]+")
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 
+CAMEL_CASE = re.compile("(?<=[a-z])(?=[A-Z])")
+
 NAME_SEPARATORS = re.compile(
     r"[-_/]+|\.+(?!(?:com|net|org|io|cc|dev|ai|app|sh|xyz|info|biz|tk|eu|de|uk|ru|cn|co|example|md|json|sh|toml|ya?ml|env)\b)"
 )
@@ -78,7 +80,7 @@ def to_spaced_words(name: str) -> str:
 
 def to_name_sentence(name: str) -> str:
     """Return a name as the sentence that it may be, its separators as spaces; empty for two words, too few for an order."""
-    sentence = re.sub(r"[-_/]+" if " " in name else NAME_SEPARATORS, " ", name)
+    sentence = re.sub(r"[-_/]+" if " " in name else NAME_SEPARATORS, " ", CAMEL_CASE.sub(" ", name))
     return sentence if len(WORD.findall(sentence)) > 2 or not sentence.isascii() else ""
 
 

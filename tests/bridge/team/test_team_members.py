@@ -184,6 +184,8 @@ def test_rights_to_every_theme_may_end_too(database: Database) -> None:
 @pytest.mark.slow
 def test_a_person_is_invited_by_the_command_line(database: Database, ann: str, tmp_path: Path) -> None:
     with team(tmp_path, None) as (here,):
+        ended = here.command("team", "invite", ann, "ours", "--until", "2020-01-01", given=database.admin)
+        assert (ended.returncode, "--until 2020-01-01 is past" in ended.stderr) == (1, True)
         done = here.command(
             "team", "invite", ann, "ours", "--read", "theirs", "--until", "2999-01-01", given=database.admin
         )

@@ -346,6 +346,12 @@ def dashed(text: str) -> str:
     return "fix/" + text.replace("https://", "").replace(" ", "-")
 
 
+def camel_cased(text: str) -> str:
+    """Return a text with capitals instead of spaces, as code writes names."""
+    first, *words = text.replace("https://", "").split()
+    return first + "".join(word[:1].upper() + word[1:] for word in words)
+
+
 def test_an_ordinary_name_is_given_as_it_is() -> None:
     assert len(ORDINARY_NAMES) > 200
     assert [name for name in ORDINARY_NAMES if to_given_name(name) != name or to_listed_name(name) != name] == []
@@ -357,7 +363,7 @@ def test_an_ordinary_message_is_given() -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_an_order_as_a_name_is_withheld_however_its_words_are_separated(order: str) -> None:
-    for name in (order, dotted(order), dashed(order)):
+    for name in (order, dotted(order), dashed(order), camel_cased(order)):
         assert to_given_name(name) == WITHHELD_NAME, name
         assert to_listed_name(name) == WITHHELD_NAME, name
 

@@ -46,10 +46,15 @@ DOWN = TeamState("unreachable", "the team database does not answer; what is writ
 SLOW = TeamState("slow", "the team database took too long and was left; what is written here waits")
 FULL = TeamState("full", "the team database has no free connection; tried again later")
 READ_ONLY = TeamState("read-only", "the team database takes no writes now (a standby?); what is written here waits")
-LOGIN = TeamState("refused", "the team database refused user or password; `team connect DSN` names others")
+LOGIN = TeamState(
+    "refused",
+    "the team database refused user or password, as it does once a newer code was given; `team connect` names others",
+)
 NO_DATABASE = TeamState("no database", "the team's server has no database of that name; look at the DSN")
 TLS = TeamState("tls", "the TLS connection was not accepted: look at sslmode, the certificate and its authority")
-BAD_DSN = TeamState("bad dsn", "the DSN is not understood; `team connect DSN` names another")
+BAD_DSN = TeamState(
+    "bad dsn", "neither a code of an invitation nor a DSN that is understood; `team connect` asks for another"
+)
 NOT_MIGRATED = TeamState("not migrated", "the team database has no tables of ours: its owner runs `team migrate` once")
 DENIED = TeamState(
     "denied",
