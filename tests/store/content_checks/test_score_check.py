@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.content_checks.scoring import text_features
 from hermes_memory_store.content_checks.scoring.order_patterns import ORDER_KINDS
-from hermes_memory_store.content_checks.scoring.orders import Order, find_orders, is_carried_by
+from hermes_memory_store.content_checks.scoring.orders import Order, find_orders_and_claims, is_carried_by
 from hermes_memory_store.content_checks.scoring.score_check import (
     explain_rule,
     explain_scored_rule,
@@ -46,7 +46,7 @@ NAMING = [
 
 @pytest.mark.parametrize(("kind", "content"), ORDERS)
 def test_an_order_of_the_closed_list_waits(kind: str, content: str) -> None:
-    assert kind in {order.kind for order in find_orders("note", content)}
+    assert kind in {order.kind for order in find_orders_and_claims(content)}
     found = find_scored_suspicion("note", content)
     assert found is not None
     assert found.rule.startswith("order:")
@@ -55,7 +55,7 @@ def test_an_order_of_the_closed_list_waits(kind: str, content: str) -> None:
 
 @pytest.mark.parametrize(("target", "content"), NAMING)
 def test_what_only_names_something_is_stored(target: str, content: str) -> None:
-    assert find_orders(target, content) == []
+    assert find_orders_and_claims(content) == []
     assert find_scored_suspicion(target, content) is None
 
 
