@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.connect.hooks.hook_edit import split_hook_command
+from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, split_hook_command
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider.bridge_line import BridgeStarter
 from hermes_memory_bridge.provider.provider_settings import load_provider_settings
@@ -317,6 +317,28 @@ def test_every_command_that_connect_writes_imports_nothing_of_a_repository(repos
     assert repository.ran == []
 
 
+@pytest.mark.parametrize("host", ["claude-code", "gemini", "codex"])
+def test_a_hook_that_connect_writes_imports_nothing_of_a_repository_that_pythonpath_names(
+    repository: Repository, host: str
+) -> None:
+    folder = repository.home / {"claude-code": ".claude", "gemini": ".gemini", "codex": ".codex"}[host]
+    folder.mkdir(exist_ok=True)
+    ended = repository.run(*repository.program("hermes-memory-bridge", "connect", host, "--yes"))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    file = next(file for file in folder.glob("*.json") if "hermes-memory-hook" in file.read_text())
+    handler = next(find_handlers(json.loads(file.read_text())))
+    command = (
+        [str(handler["command"]), *handler["args"]] if "args" in handler else ["sh", "-c", str(handler["command"])]
+    )  # type: ignore[misc]
+    said = json.dumps(HOOK_INPUT | {"cwd": str(repository.folder)})
+    for path in (".", ":/nowhere"):
+        ended = repository.run(*command, said=said, path=path)
+        assert ended.returncode == 0
+        assert ended.stderr == ""
+    assert repository.ran == []
+    assert {Path(own.words[0]).name for own in list_own_hooks(json.loads(file.read_text()))} == {"hermes-memory-hook"}
+
+
 def test_a_hook_imports_nothing_of_a_repository_that_pythonpath_names_once_our_code_runs(tmp_path: Path) -> None:
     code = "import runpy, re, sys; print(*sys.modules)"
     first = subprocess.run(
@@ -334,7 +356,7 @@ def test_a_hook_imports_nothing_of_a_repository_that_pythonpath_names_once_our_c
 def find_handlers(document: object) -> Iterator[dict[str, object]]:
     """Every hook that a document of a host names."""
     if isinstance(document, dict):
-        if any("hermes-memory-hook" in str(document.get(key)) for key in ("command", "bash")):
+        if any("hermes-memory-hook" in str(document.get(key)) for key in ("command", "bash", "args")):
             yield document
         document = list(document.values())
     for one in document if isinstance(document, list) else []:

@@ -19,6 +19,8 @@ from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_store.errors import ArgumentError
 
 PROGRAM = "hermes-memory-hook"
+ISOLATED = "-EP"
+"""Nothing is imported from the folder that a host works in, whatever `PYTHONPATH` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ class HookDocument:
         :param options: what follows host and event in the command, `--db FILE` for example
         :raises ArgumentError: this installation has no hook program that lasts
         """
-        words = [str(find_hook_program(platform, in_project=in_project))]
+        program = str(find_hook_program(platform, in_project=in_project))
+        words = [program] if in_project or platform == "win32" else [sys.executable, ISOLATED, program]
         return [
             (line.native, self.to_element(line, [*words, self.serves or host, line.event, *options], platform))
             for line in self.lines

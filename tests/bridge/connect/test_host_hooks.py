@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge.connect.hooks.hook_edit import Hook, list_own_hooks, read_hook_document, to_hooked_config
 from hermes_memory_bridge.connect.host_config_files import HostFileError
-from hermes_memory_bridge.connect.host_hooks import HOOKS
+from hermes_memory_bridge.connect.host_hooks import HOOKS, find_hook_program
 
 FILE = Path("settings.json")
 OTHERS = {"type": "command", "command": "other program", "timeout": 7}
@@ -143,7 +143,7 @@ def test_a_handler_that_was_moved_into_a_group_of_another_is_found_and_taken_out
 def test_a_hook_of_another_installation_is_ours_and_replaced(handler: dict[str, Any]) -> None:
     text = json.dumps({"hooks": {"SessionStart": [{"hooks": [{"type": "command", **handler}]}]}})
     after = read_hook_document(to_hooked_config(FILE, text, hooks_of("claude-code")))
-    assert {own.words[0] for own in list_own_hooks(after)} == {hooks_of("claude-code")[0][1]["hooks"][0]["command"]}
+    assert {own.words[0] for own in list_own_hooks(after)} == {str(find_hook_program())}
 
 
 def test_a_hook_that_only_names_our_program_is_not_ours() -> None:

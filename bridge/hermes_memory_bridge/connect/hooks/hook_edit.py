@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.connect.host_config_files import HostFileError
-from hermes_memory_bridge.connect.host_hooks import PROGRAM
+from hermes_memory_bridge.connect.host_hooks import ISOLATED, PROGRAM
 from hermes_memory_bridge.connect.hosts import without_marks
 from hermes_memory_bridge.connect.jsonc_edit import (
     append_jsonc_element,
@@ -142,15 +142,17 @@ def is_own_handler(handler: object) -> bool:
 
 
 def split_hook_command(handler: dict[str, Any]) -> list[str]:
-    """Return the command of a handler, word by word; nothing where there is none."""
+    """Return the command of a handler, word by word, without the interpreter of an isolated one; nothing where there is none."""
     said = next((handler[key] for key in ("command", "bash", "powershell") if isinstance(handler.get(key), str)), "")
     args = handler.get("args")
     if isinstance(args, list):
-        return [said, *map(str, args)]
-    try:
-        return [word.strip('"') for word in shlex.split(said, posix="\\" not in said)]
-    except ValueError:
-        return said.split()
+        words = [said, *map(str, args)]
+    else:
+        try:
+            words = [word.strip('"') for word in shlex.split(said, posix="\\" not in said)]
+        except ValueError:
+            words = said.split()
+    return words[2:] if words[1:2] == [ISOLATED] else words
 
 
 def has_hooks(document: dict[str, Any], hooks: Sequence[Hook]) -> bool:
