@@ -300,6 +300,24 @@ def test_an_old_entry_is_named_where_pythonpath_has_an_empty_entry(tmp_path: Pat
         assert bool(json.loads(ended.stdout)["exposed_entries"]) is is_named
 
 
+def test_old_hooks_are_named_where_pythonpath_has_a_relative_entry_until_connect_mends_them(tmp_path: Path) -> None:
+    repository = Repository(tmp_path, set())
+    repository.run(*repository.program("hermes-memory-bridge", "connect", "claude-code", "--yes"))
+    file = repository.home / ".claude" / "settings.json"
+    settings = json.loads(file.read_text())
+    for handler in find_handlers(settings["hooks"]):
+        handler |= {"command": handler["args"][1], "args": handler["args"][2:]}  # type: ignore[index]
+    file.write_text(json.dumps(settings))
+    repository.ask_status(*repository.program("hermes-memory-bridge"))
+    status = [sys.executable, "-m", "hermes_memory_tui", "status", "--json"]
+    assert json.loads(repository.run(*status).stdout)["exposed_entries"] == []
+    assert (
+        f"the hooks in {file} run files" in json.loads(repository.run(*status, path=".").stdout)["exposed_entries"][0]
+    )
+    repository.run(*repository.program("hermes-memory-bridge", "connect", "claude-code", "--yes"))
+    assert json.loads(repository.run(*status, path=".").stdout)["exposed_entries"] == []
+
+
 def test_every_command_that_connect_writes_imports_nothing_of_a_repository(repository: Repository) -> None:
     for name in (".codex", ".gemini", ".qwen", ".copilot", ".cursor", ".factory", ".config/opencode"):
         (repository.home / name).mkdir(parents=True)

@@ -131,6 +131,27 @@ def find_exposed_entries() -> list[str]:
                         f"{host.title}: the entry in {file} runs files of the folder that it is started in;"
                         " `hermes-memory-bridge connect --all` mends it"
                     )
+    if exposed[1:]:
+        found += find_exposed_hooks(place)
+    return found
+
+
+def find_exposed_hooks(place: HostEnvironment) -> list[str]:
+    """Return a sentence for each file whose hooks start our program without isolation."""
+    from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, read_hook_document
+    from hermes_memory_bridge.connect.host_hooks import HOOKS, ISOLATED
+
+    found = []
+    for name, document in HOOKS.items():
+        with contextlib.suppress(ArgumentError, OSError, ValueError, HostFileError):  # no file, or one of another form
+            file = document.file(place)
+            if any(
+                ISOLATED not in str(own.handler) for own in list_own_hooks(read_hook_document(read_host_config(file)))
+            ):
+                found.append(
+                    f"{HOSTS[name].title}: the hooks in {file} run files of the folder that they are started in;"
+                    f" `hermes-memory-bridge connect {name}` mends it"
+                )
     return found
 
 
