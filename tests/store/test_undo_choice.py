@@ -187,6 +187,16 @@ def test_a_redo_takes_all_of_an_undone_action_back(store: Store, clock: HandCloc
     assert len(UndoChoice(store).redo("ops").uids) == 3
 
 
+def test_a_redo_takes_an_import_back_whose_batches_took_long_to_undo(store: Store, clock: HandClock) -> None:
+    for number in range(3):
+        store.facts.write("ops", f"V[port.{number}]: {number}", actor=IMPORT)
+    (fold,) = UndoChoice(store).newest(["ops"])
+    for change in reversed(fold.changes):
+        clock.forward(2_000)
+        store.undo.change(change)
+    assert len(UndoChoice(store).redo("ops").uids) == 3
+
+
 def test_the_actions_of_many_undone_rows_are_each_named_once(store: Store) -> None:
     for theme in ("ops", "shop"):
         with store.journal.join_changes():

@@ -17,7 +17,8 @@ from hermes_memory_store.rows.journal import COLUMNS
 from hermes_memory_store.store import Store
 
 UNDO_GAP_MS = 100
-"""Undos that follow each other within this time are of one action: nobody presses a key that fast."""
+"""Undos that follow each other within this time are of one action: nobody presses a key that fast. So are those of one action,
+however long each takes: a batch of an import may hold thousands of facts."""
 
 IMPORT_GAP_MS = 10_000
 """Batches of one import; each may hold thousands of facts."""
@@ -219,7 +220,9 @@ class ChangeFolds:
         if (one.theme, one.actor, one.origin) != (next_one.theme, next_one.actor, next_one.origin):
             return False
         if one.undoes is not None and next_one.undoes is not None:
-            return next_one.at - one.at <= UNDO_GAP_MS and self._is_redo(one) == self._is_redo(next_one)
+            undone = sorted(head for head in (self._head(one.undoes), self._head(next_one.undoes)) if head is not None)
+            is_soon = next_one.at - one.at <= UNDO_GAP_MS or (len(undone) == 2 and self._is_one_action(*undone))
+            return is_soon and self._is_redo(one) == self._is_redo(next_one)
         is_import = one.actor in self._is_import and one.undoes is None and next_one.undoes is None
         return is_import and next_one.at - one.at <= IMPORT_GAP_MS
 
