@@ -110,8 +110,8 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
 
 def check_host_hooks(store: Path) -> list[Check]:
     """Check the hooks of hosts that were connected: that they stand where they did, point to this program, and may run."""
+    from hermes_memory_bridge.connect.hooks.exposed_entries import find_exposed_entries
     from hermes_memory_bridge.connect.hooks.hook_check import examine_hooks
-    from hermes_memory_bridge.connect.host_entries import find_exposed_entries
     from hermes_memory_bridge.connect.hosts import HostEnvironment
 
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))

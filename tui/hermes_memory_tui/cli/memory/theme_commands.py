@@ -60,7 +60,7 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
         hosts = [] if settings.past is not None else list_host_states(store, sessions)
     exposed = []
     if sessions:
-        from hermes_memory_bridge.connect.host_entries import find_exposed_entries
+        from hermes_memory_bridge.connect.hooks.exposed_entries import find_exposed_entries
 
         exposed = find_exposed_entries()
     stopped = "" if settings.past is not None else describe_capture(str(settings.path()), str(Path.cwd()))
