@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -306,7 +307,8 @@ def test_old_hooks_are_named_where_pythonpath_has_a_relative_entry_until_connect
     file = repository.home / ".claude" / "settings.json"
     settings = json.loads(file.read_text())
     for handler in find_handlers(settings["hooks"]):
-        handler |= {"command": handler["args"][1], "args": handler["args"][2:]}  # type: ignore[index]
+        words = shlex.split(str(handler["command"]))
+        handler |= {"command": words[2], "args": words[3:]}
     file.write_text(json.dumps(settings))
     repository.ask_status(*repository.program("hermes-memory-bridge"))
     status = [sys.executable, "-m", "hermes_memory_tui", "status", "--json"]

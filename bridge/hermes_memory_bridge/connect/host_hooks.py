@@ -92,7 +92,8 @@ class HookDocument:
     def to_element(self, line: HookLine, words: list[str], platform: str) -> dict[str, Any]:
         """Return one element of an event's list."""
         handler: dict[str, Any] = {"type": "command"}
-        if self.separate_arguments:
+        # A host that overlooks `args`, as VS Code does, would start the bare interpreter, which runs its input.
+        if self.separate_arguments and words[1:2] != [ISOLATED]:
             handler |= {"command": words[0], "args": words[1:]}
         else:
             fallback = " || true" if self.is_blocked_by_failure and platform != "win32" else ""
@@ -189,7 +190,7 @@ HOOKS = {
         lambda p: p.find_folder("CLAUDE_CONFIG_DIR", p.home / ".claude") / "settings.json",
         CLAUDE_LINES,
         project=".claude/settings.local.json",
-        separate_arguments=True,  # VS Code reads this file too, ignores `args`, and so runs nothing twice
+        separate_arguments=True,
     ),
     "codex": HookDocument(lambda p: p.find_folder("CODEX_HOME", p.home / ".codex") / "hooks.json", CODEX_LINES),
     "gemini": HookDocument(

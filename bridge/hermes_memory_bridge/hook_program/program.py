@@ -97,6 +97,11 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     event = stop.found = find_event()
     stop.host = event.host
     log.note(f"read {', '.join(payload) or 'nothing'}")
+    if (host, event.host) == ("claude-code", "vscode"):  # which reads these hooks beside its own
+        stop.answer("")
+        stop.is_settled = True
+        said.drain()
+        return
     told = host_payload.find_event_name(payload)
     exchange = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
     log.note(f"{exchange.outcome} {exchange.why}")

@@ -65,6 +65,17 @@ def test_an_event_reaches_the_bridge_and_its_answer_the_host(hook: Hook, line_br
     assert event["capture"] is False
 
 
+def test_vs_code_which_reads_the_hooks_of_claude_code_is_left_to_its_own(
+    hook: Hook, line_bridge: Listen, store: Path
+) -> None:
+    allow_capture(store, "claude-code", True)
+    bridge = line_bridge({"hermes-memory": 1, "text": "Memory", "tokens": 1})
+    run = hook("claude-code", "start", {"hookEventName": "SessionStart", "sessionId": "s", "cwd": "/"})
+    assert is_silent(run, format_host_answer("vscode", "start", ""))
+    assert bridge.lines == []
+    assert records(store) == []
+
+
 def test_an_event_that_the_bridge_took_does_not_wait(hook: Hook, line_bridge: Listen, store: Path) -> None:
     allow_capture(store, "claude-code", True)
     bridge = line_bridge({"hermes-memory": 1, "text": "", "tokens": 0})
