@@ -23,6 +23,7 @@ WILDCARDS = (
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+Z)?"), "<time>"),
     (re.compile(r"\b\d{8}T\d{6}\b"), "<time>"),
     (re.compile(r"\b\d{13}\b"), "<milliseconds>"),
+    (re.compile(r"/bin/python[\d.]*"), "/bin/python"),
     (re.compile(r"\bprocess \d+\b"), "process <number>"),
     (re.compile(r"\b\d+(?:\.\d+)? (ms|KiB|pages)\b"), r"<number> \1"),
     (re.compile(r"\bjust now\b|\b\d+ ?(?:s|min|m|h|days?|d|mo|y) ago\b"), "<age>"),

@@ -100,12 +100,13 @@ def running_version(db: Path) -> str | None:
 @pytest.mark.crash
 def test_a_newer_shim_takes_over_from_an_older_bridge_whose_agents_notice_nothing(db: Path, tmp_path: Path) -> None:
     older = program(tmp_path / "older", "0.0.9")
-    with serving(db, older, "--heartbeat", "7", "--timeout", "21") as bridge_before, Shim(db) as newer:
+    with serving(db, older, "--heartbeat", "7", "--timeout", "21") as bridge_before, ExitStack() as shims:
         assert running_version(db) == "0.0.9"
         with OldShim(db, older) as agent:
             agent.open()
             agent.call("memory_write", content="D[before]: kept")
             assert running_version(db) == "0.0.9"
+            newer = shims.enter_context(Shim(db))  # which dials by itself soon after its start
             newer.open()
             assert bridge_before.wait(20) == 0
             until(lambda: running_version(db) == __version__, "the bridge that takes over")

@@ -60,7 +60,7 @@ def test_a_cut_tail_is_seen_and_nothing_is_overwritten(path: Path) -> None:
         for repair in (False, True):
             found = finding(store, "receipt", repair=repair)
             assert not found.ok
-            assert "3 rows are cut off" in found.detail
+            assert "3 rows cut off" in found.detail
         assert not finding(store, "rows", repair=True).ok
         assert store.db.rows("SELECT * FROM facts") == before
 

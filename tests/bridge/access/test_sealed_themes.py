@@ -443,6 +443,7 @@ def test_a_tool_that_declares_no_file_opens_none(tmp_path: Path, monkeypatch: py
             shown = store.credentials.verify(token)
         assert shown is not None
         connection = registry.admit("mine", rights=shown.rights, tools="all", shown=shown, transport="line", home=home)
+        assert worker.metrics  # made with the first call, which reads what the process is
         monkeypatch.setitem(globals(), "OPENED", [])
         try:
             for tool in TOOLS.values():

@@ -291,12 +291,15 @@ async def run_servers(port: int, db: Path, door: str) -> None:
     with closing(open_loopback_socket(0)) as probe:
         inner = probe.getsockname()[1]
     bridge = Daemon(paths, DaemonSettings(tcp=inner))
+    running = asyncio.create_task(bridge.run())
+    while not hasattr(bridge, "mcp"):  # made once the SDK is loaded, behind the sockets
+        await asyncio.sleep(0.01)
     merge(bridge.mcp.server, bridge.mcp.notices)
     bridge.mcp.options = bridge.mcp.server.create_initialization_options(NotificationOptions(resources_changed=True))
     app = TokenDoor(f"http://127.0.0.1:{inner}", token) if door == "http" else LineDoor(paths.line, token)
     config = uvicorn.Config(app, port=port, log_level="error", lifespan="off", timeout_graceful_shutdown=1)
     serving = asyncio.create_task(uvicorn.Server(config).serve())
-    await bridge.run()
+    await running
     await serving
 
 

@@ -82,7 +82,7 @@ def test_a_journal_that_was_cut_off_is_told_before_and_after_the_next_pushes(
         ann.reopen(lambda: cut_off(ann.db, 3))
         said = report(ann)
         assert not said.held
-        assert f"knows row {lost.seq} of {lost.at}: 3 rows are cut off" in said.words
+        assert f"knows row {lost.seq} of {lost.at}: 3 rows cut off" in said.words
         for n in range(6):
             ann.write(f"V[b{n}]: 1")
             ann.exchange()

@@ -28,6 +28,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from hermes_memory_tui.model.memory import matches_filter
 from hermes_memory_tui.text.display_formats import author_name
+from tests.bridge.running import until
 from tests.bridge.team.conftest import Database
 
 THEME = "ours"
@@ -184,7 +185,8 @@ def test_a_project_that_gains_a_remote_elsewhere_joins_the_one_known_by_it(
     make_repository(folder, "git@git.example.com:team/shop.git")
     later = here.write("V[host]: db1", origin=here.store.projects.locate(TOOL, folder))
     settle(database, here, there)
-    assert there.origin(former).project == there.origin(later).project == known
+    assert there.origin(later).project == known
+    until(lambda: there.origin(former).project == known, "the look at what another connection wrote")
     there.check()
 
 

@@ -227,7 +227,7 @@ def test_each_tool_takes_nothing_past_the_intake(tmp_path: Path, monkeypatch: py
             assert (await ask("memory_search", query="plain")).startswith(HEAD)
             assert (await ask("recall_memory", query="plain")).startswith(HEAD)
             assert (await ask("recall_conversation", query="plain")).startswith(HEAD)
-            assert SECRET not in json.dumps([call.as_dict() for call in hub.calls.since(0)])
+            assert SECRET not in json.dumps([call.as_dict(set(), 0) for call in hub.calls.since(0)])
             await hub.read(lambda store: None)
             await hub.write(assert_clean, alone=True)
         finally:

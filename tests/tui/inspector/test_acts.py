@@ -84,7 +84,7 @@ async def test_a_conflict_is_said_before_and_cannot_be_done(path: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
         await pilot.press(*"later", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        assert "Would fail: scope 'later' already has V[b]" in screen_text(pilot)
+        await until(pilot, lambda: "Would fail: scope 'later' already has V[b]" in screen_text(pilot))
         await pilot.press("enter")
         assert isinstance(pilot.app.screen, Confirmation)
         await pilot.press("escape")

@@ -42,7 +42,7 @@ MainScreen.action_copy_uid = fail
 
 IN_A_WORKER = f"""
 from hermes_memory_tui.model.memory import Memory
-def fail(self): raise KeyError("{SECRET}")
+def fail(self, theme=None): raise KeyError("{SECRET}")
 Memory.undo = fail
 """
 

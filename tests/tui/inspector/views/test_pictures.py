@@ -15,6 +15,7 @@ import pytest
 from hermes_memory_store.diagnostics.file_holders import Holder
 from hermes_memory_store.model import Actor, Millis
 from hermes_memory_store.store import Store
+from hermes_memory_tui.views import team_view
 from tests.tui.inspector.driving import NOW, VIEWS, facts_of, inspecting, opened, screen_text, to_row, until
 from tests.tui.inspector.test_pictures import at_rest, drawn
 
@@ -100,7 +101,8 @@ def check(name: str, svg: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", VIEWS)
-async def test_a_view_looks_as_it_did(name: str, size: str, path: Path) -> None:
+async def test_a_view_looks_as_it_did(name: str, size: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_view, "to_install_command", lambda extra: f"pip install '{extra}'")
     await compare(f"{name}_{size}", path, SIZES[size], name)
 
 

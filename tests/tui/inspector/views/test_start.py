@@ -109,7 +109,7 @@ async def test_enter_on_a_host_shows_what_it_would_write_and_writes_it_after_tha
         await to_row(pilot, "Claude Code")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        await until(pilot, lambda: "hermes-memory" in screen_text(pilot))
+        await until(pilot, lambda: "SessionStart" in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         assert (machine / ".claude.json").read_text() == "{}"
