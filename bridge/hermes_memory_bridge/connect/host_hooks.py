@@ -96,7 +96,9 @@ class HookDocument:
         if self.separate_arguments and words[1:2] != [ISOLATED]:
             handler |= {"command": words[0], "args": words[1:]}
         else:
-            fallback = " || true" if self.is_blocked_by_failure and platform != "win32" else ""
+            # An interpreter that does not find the program any more exits with 2, by which hosts block the person's prompt.
+            can_block = self.is_blocked_by_failure or words[1:2] == [ISOLATED]
+            fallback = " || true" if can_block and platform != "win32" else ""
             handler[self.command_keys[platform == "win32"]] = to_shell_command(words, platform) + fallback
         handler |= {self.timeout_key: line.timeout_s * self.timeout_factor, **dict(self.extra)}
         if line.background and self.separate_arguments:
