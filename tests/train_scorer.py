@@ -19,14 +19,14 @@ import numpy
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from hermes_memory_store.content_checks.injection_check import find_suspicion
-from hermes_memory_store.content_checks.scoring import text_features
-from hermes_memory_store.content_checks.scoring.orders import find_orders_and_claims
-from hermes_memory_store.content_checks.scoring.score_check import find_joined_suspicion, is_same_subject
-from hermes_memory_store.content_checks.scoring.scorer import WEIGHTS
-from hermes_memory_store.content_checks.secrets import find_secrets
-from hermes_memory_store.content_checks.text_folding import find_readings, fold_text
 from hermes_memory_store.errors import UnsafeText
+from hermes_memory_store.intake.injection_check import find_suspicion
+from hermes_memory_store.intake.scoring import text_features
+from hermes_memory_store.intake.scoring.orders import find_orders_and_claims
+from hermes_memory_store.intake.scoring.score_check import find_joined_suspicion, is_same_subject
+from hermes_memory_store.intake.scoring.scorer import WEIGHTS
+from hermes_memory_store.intake.secrets import find_secrets
+from hermes_memory_store.intake.text_folding import find_readings, fold_text
 from hermes_memory_store.safe_text import validate_text
 from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.content_corpus.public_corpora import download_packages, list_package_hashes, read_packages

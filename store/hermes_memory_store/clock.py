@@ -19,7 +19,7 @@ UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_
 
 
 def system_clock() -> Millis:
-    """Return the current time by the system clock. It may step back; the journal never does (see `rows/journal.py`)."""
+    """Return the current time by the system clock. It may step back; the journal never does (see `items/journal.py`)."""
     return Millis(time.time_ns() // 1_000_000)
 
 

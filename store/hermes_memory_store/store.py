@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Self
 from hermes_memory_store import errors
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.content_checks.intake import Intake
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite_errors
@@ -26,15 +25,16 @@ from hermes_memory_store.database.index_health import index_note, index_troubles
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.database.write_ahead_log import find_logs_set_aside
+from hermes_memory_store.intake.intake import Intake
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.journal_receipt import ReceiptWriter
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.origin_rows import attribute_changes
 from hermes_memory_store.memory.facts import Facts
 from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import Origin, ThemeSummary, Tier
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.journal_receipt import ReceiptWriter
-from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.origin_rows import attribute_changes
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
-from hermes_memory_store.content_checks.injection_check import find_suspicion
-from hermes_memory_store.content_checks.secrets import find_secret_texts
+from hermes_memory_store.intake.injection_check import find_suspicion
+from hermes_memory_store.intake.secrets import find_secret_texts
 from hermes_memory_store.notation import memory_spec
 
 HERE = Path(__file__).parent.parent / "bridge" / "trust"

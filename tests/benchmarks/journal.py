@@ -11,8 +11,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_memory_store.history.change_folds import ChangeFolds
-from hermes_memory_store.history.saying_sources import Saying, explain_saying
+from hermes_memory_store.journal.change_folds import ChangeFolds
+from hermes_memory_store.journal.saying_sources import Saying, explain_saying
 from hermes_memory_store.store import Store
 from tests.benchmarks.timing import interleaved, median_us, p99_us, table
 

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store.history import transaction_log
+from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.store import Store
 
 FACTS = """

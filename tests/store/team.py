@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hermes_memory_store.content_checks.intake import AdmittedTurn
 from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.intake.intake import AdmittedTurn
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.content_checks import UNCHANGED, ContentCheck

@@ -28,7 +28,7 @@ OLD_FILE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
 PREPARE = """
 from pathlib import Path
 from hermes_memory_store.database import database_copies
-from hermes_memory_store.history import time_travel
+from hermes_memory_store.journal import time_travel
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 db, target = Path({db!r}), Path({target!r})

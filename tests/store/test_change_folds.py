@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.history import change_folds
-from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds, FoldPart
+from hermes_memory_store.journal import change_folds
+from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds, FoldPart
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock

@@ -15,8 +15,8 @@ import pytest
 from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.item_kinds import FACT
 from hermes_memory_store.diagnostics.doctor import CHECKS, examine_store
+from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.model import PERSON, Check, FactFilter
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.store import Store
 from tests.store.portraits import portrait
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from hermes_memory_store import errors
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.history import transaction_log
+from hermes_memory_store.files import export_import
+from hermes_memory_store.files.export_import import ImportReport, export_jsonl, export_spec, import_file
+from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.model import FactFilter, Millis, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer import export_import
-from hermes_memory_store.transfer.export_import import ImportReport, export_jsonl, export_spec, import_file
 from hermes_memory_themes import Policies
 from tests.examples import example_count
 from tests.store.conftest import HandClock

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
+from hermes_memory_store.files.importers import detect_format, import_foreign_memory
+from hermes_memory_store.files.importers.basic_memory import parse_relation
+from hermes_memory_store.files.importers.note_files import find_note_files
 from hermes_memory_store.model import FactFilter, Tier, Way
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.importers import detect_format, import_foreign_memory
-from hermes_memory_store.transfer.importers.basic_memory import parse_relation
-from hermes_memory_store.transfer.importers.note_files import find_note_files
 
 NOTE = "---\ntitle: {0}\ntype: note\npermalink: {0}\n---\n- [decision] {0} is decided\n"
 README = "# {0}\n\n- [link](https://example.com)\n- Install it #fast\n"

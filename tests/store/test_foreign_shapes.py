@@ -9,11 +9,11 @@ from uuid import UUID
 
 import pytest
 
+from hermes_memory_store.files.importers import ForeignImportReport, import_foreign_memory
+from hermes_memory_store.files.importers.hot_share import SHARE_PCT
+from hermes_memory_store.files.importers.import_batch import derived_uid, text_mark
 from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.importers import ForeignImportReport, import_foreign_memory
-from hermes_memory_store.transfer.importers.hot_share import SHARE_PCT
-from hermes_memory_store.transfer.importers.import_batch import derived_uid, text_mark
 
 
 def find_facts(store: Store, *tiers: Tier) -> list[Fact]:

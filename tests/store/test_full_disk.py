@@ -12,10 +12,10 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.files.export_import import export_jsonl, import_file
+from hermes_memory_store.files.upgrade_hermes_030 import needs_upgrade
 from hermes_memory_store.model import IMPORT, FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import export_jsonl, import_file
-from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade
 from tests.small_disk import fill_disk, small_disk, use_up_names
 from tests.store.portraits import dump
 
@@ -26,11 +26,11 @@ import resource, sys
 from pathlib import Path
 from hermes_memory_store import errors
 from hermes_memory_store.database import migrations
-from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import import_file
-from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+from hermes_memory_store.files.export_import import import_file
+from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030
 from hermes_memory_store.upkeep.backup import create_backup
 place, other = map(Path, sys.argv[1:3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), -1))

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from hermes_memory_store import errors
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.files.export_import import export_jsonl, import_file
+from hermes_memory_store.files.importers import KINDS, ForeignImportReport, detect_format, import_foreign_memory
+from hermes_memory_store.files.importers.import_batch import join_target_parts, parse_source_time, to_target
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import export_jsonl, import_file
-from hermes_memory_store.transfer.importers import KINDS, ForeignImportReport, detect_format, import_foreign_memory
-from hermes_memory_store.transfer.importers.import_batch import join_target_parts, parse_source_time, to_target
 from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.test_exchange import fresh
@@ -240,7 +240,7 @@ def test_a_folder_of_basic_memory(store: Store) -> None:
 
 
 def test_a_hermes_memory_file_comes_into_a_store_that_is_there(store: Store, tmp_path: Path) -> None:
-    from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+    from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030
 
     store.facts.write("default", "V[kept]: as it is")
     file = tmp_path / "old.db"
@@ -301,7 +301,7 @@ def test_a_source_that_was_cut_off_changes_nothing(
 def test_an_import_that_was_stopped_goes_on_where_it_was(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_memory_store.transfer.importers.import_run.BATCH", 10)
+    monkeypatch.setattr("hermes_memory_store.files.importers.import_run.BATCH", 10)
     file = tmp_path / "mem0.json"
     file.write_text(json.dumps([{"id": str(n), "memory": f"fact {n}", "user_id": "u"} for n in range(45)]))
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.content_checks.intake import APPROVED, Writer
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.history import time_travel, transaction_log
+from hermes_memory_store.files.export_import import export_jsonl, import_file
+from hermes_memory_store.intake.intake import APPROVED, Writer
+from hermes_memory_store.items.journal import Journal, JournalEntry
+from hermes_memory_store.journal import time_travel, transaction_log
 from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, FactFilter, Origin, SessionStatus, Way
-from hermes_memory_store.rows.journal import Journal, JournalEntry
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import export_jsonl, import_file
 from tests.store.conftest import HandClock
 
 TOOL = Origin(way=Way.TOOL, client="claude-code", client_version="2.1", peer="uid 1000, pid 77", program="claude")

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.history import rewind, transaction_log
-from hermes_memory_store.history.past_wordings import find_wordings
-from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.journal import rewind, transaction_log
+from hermes_memory_store.journal.past_wordings import find_wordings
+from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
-from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from tests.examples import example_count
 from tests.store.conftest import HandClock

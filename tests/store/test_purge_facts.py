@@ -13,10 +13,10 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.history import transaction_log
+from hermes_memory_store.items import origin_rows
+from hermes_memory_store.items.origin_rows import origin_digest
+from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.model import Actor, Origin, Session, Way
-from hermes_memory_store.rows import origin_rows
-from hermes_memory_store.rows.origin_rows import origin_digest
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 from hermes_memory_store.upkeep.erased_words import fold_phrase, holds_phrase, is_distinctive

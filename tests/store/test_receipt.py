@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.diagnostics.doctor import examine_store
+from hermes_memory_store.items.journal_receipt import ChainHead, ReceiptWriter, load_receipt, receipt_path, thin_heads
 from hermes_memory_store.model import Check, FactFilter
-from hermes_memory_store.rows.journal_receipt import ChainHead, ReceiptWriter, load_receipt, receipt_path, thin_heads
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep.backup import create_backup, restore_backup
 

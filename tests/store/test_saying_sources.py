@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_store.history.saying_sources import Saying, explain_saying
+from hermes_memory_store.journal.saying_sources import Saying, explain_saying
 from hermes_memory_store.model import FactFilter, Millis, Session
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock

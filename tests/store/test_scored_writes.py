@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.errors import FactConflict
+from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.model import Origin, Tier, Way
 from hermes_memory_store.store import Store
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hermes_memory_store.context.context_records import ContextRecords
+from hermes_memory_store.items.project_rows import insert_project
 from hermes_memory_store.model import Actor, Origin, Way
-from hermes_memory_store.rows.project_rows import insert_project
 from hermes_memory_store.store import Store
 
 NAME = "0199aaaa-0000-7000-8000-000000000001"

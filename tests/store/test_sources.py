@@ -9,10 +9,10 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.history import rewind, transaction_log
-from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.journal import rewind, transaction_log
+from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.memory.sources import session_source
-from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait

@@ -11,7 +11,7 @@ import pytest
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import NothingToUndo, UndoConflict, UnknownFact
-from hermes_memory_store.history import time_travel
+from hermes_memory_store.journal import time_travel
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Notation, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow

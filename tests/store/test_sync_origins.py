@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store import uids
+from hermes_memory_store.items.origin_rows import to_origin_words
+from hermes_memory_store.items.project_rows import ensure_project
 from hermes_memory_store.model import PERSON, Origin, Uid, Way
-from hermes_memory_store.rows.origin_rows import to_origin_words
-from hermes_memory_store.rows.project_rows import ensure_project
 from hermes_memory_store.sync.hybrid_clock import AHEAD_MS
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, parse_team_origin, to_sync_origin
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow

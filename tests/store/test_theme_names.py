@@ -33,7 +33,7 @@ from hermes_memory_store import (
     transaction_log_lines,
     upgrade_hermes_030,
 )
-from hermes_memory_store.rows import journal
+from hermes_memory_store.items import journal
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes import Policies, ThemeError, normalise_theme
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.history import rewind, transaction_log
-from hermes_memory_store.history.time_cursor import (
+from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.journal import rewind, transaction_log
+from hermes_memory_store.journal.time_cursor import (
     BeyondCopy,
     TimeCursor,
     find_change_after,
@@ -19,7 +20,6 @@ from hermes_memory_store.history.time_cursor import (
     stops_on_the_way,
 )
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
-from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from tests.examples import example_count
 from tests.store.conftest import HandClock
@@ -103,7 +103,7 @@ def test_a_copy_made_by_replay_goes_a_little_forward_and_says_where_it_ends(
     store: Store, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewind, "LONG_JOURNAL", 10)
-    monkeypatch.setattr("hermes_memory_store.history.time_cursor.NEAR_ROWS", 20)
+    monkeypatch.setattr("hermes_memory_store.journal.time_cursor.NEAR_ROWS", 20)
     for number in range(100):
         store.facts.write("default", f"V[n{number}]: x")
         clock.forward(1000)

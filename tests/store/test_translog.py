@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.history import transaction_log
+from hermes_memory_store.items import journal
+from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.model import IMPORT, FactFilter, Millis, Tier
-from hermes_memory_store.rows import journal
-from hermes_memory_store.rows.journal_records import load_records
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.examples import example_count

@@ -10,9 +10,9 @@ import pytest
 from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import InputError, UnsafeText
+from hermes_memory_store.files.export_import import export_jsonl, import_jsonl
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import export_jsonl, import_jsonl
 from hermes_memory_store.upkeep.backup import create_backup
 
 

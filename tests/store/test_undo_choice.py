@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.history.change_folds import ChangeFolds
-from hermes_memory_store.history.undo_choice import UndoChoice
+from hermes_memory_store.journal.change_folds import ChangeFolds
+from hermes_memory_store.journal.undo_choice import UndoChoice
 from hermes_memory_store.model import IMPORT, Origin, Way
 from hermes_memory_store.relief.file_relief import relieve_files, undo_relief
 from hermes_memory_store.store import Store

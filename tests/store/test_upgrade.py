@@ -15,10 +15,10 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.history import transaction_log
+from hermes_memory_store.files.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
+from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
 from hermes_memory_store.upkeep import backup, hermes_030_file
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
@@ -299,7 +299,7 @@ def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, step: int) -> None:
     prepare = (
         "from hermes_memory_store.database import migrations\n"
-        "from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030\n"
+        "from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030\n"
         f"path = {str(old)!r}\n"
     )
     before = dump(old)

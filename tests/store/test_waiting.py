@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.history import transaction_log
+from hermes_memory_store.files import export_import
+from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer import export_import
 from tests.store.conftest import HandClock
 from tests.store.test_translog import fresh
 

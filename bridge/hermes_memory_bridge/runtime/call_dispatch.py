@@ -16,14 +16,14 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_nam
 from hermes_memory_bridge.toolkit.connection import GIVEN_WITH_HANDSHAKE, Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
-from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Session
 from hermes_memory_store.store import Store
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.embedding.query_vector import QueryVector
-    from hermes_memory_store.content_checks.intake import KeptSecret
+    from hermes_memory_store.intake.intake import KeptSecret
 
 log = logging.getLogger(__name__)
 

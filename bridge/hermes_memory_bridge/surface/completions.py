@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_store.content_checks.intake import to_given_name
+from hermes_memory_store.intake.intake import to_given_name
 
 MOST = 100
 """Values of one answer, as the protocol has it."""

@@ -11,7 +11,7 @@ from hermes_memory_bridge.team.database.team_server import NewHead, TeamServer
 from hermes_memory_bridge.team.sync_comparison import JournalReport
 from hermes_memory_store.diagnostics.chain_anchors import Anchor, AnchorReport
 from hermes_memory_store.diagnostics.row_checks import describe_broken_anchors
-from hermes_memory_store.rows.journal_receipt import ChainHead
+from hermes_memory_store.items.journal_receipt import ChainHead
 from hermes_memory_store.store import Store
 
 WAY_OUT = (

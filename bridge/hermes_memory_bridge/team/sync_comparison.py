@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_memory_store.rows.journal_receipt import ChainHead
+from hermes_memory_store.items.journal_receipt import ChainHead
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,8 @@ from hermes_memory_bridge.team.sync_outcome import (
 )
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import Uid
-from hermes_memory_store.rows.name_keys import find_normal_form
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
 from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow

@@ -21,7 +21,7 @@ def open_current_store(
     try:
         store = Store.open(path, create=create, clock=clock)
     except StoreNeedsUpgrade:
-        from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+        from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030
 
         upgrade_hermes_030(path, vault=vault)
         store = Store.open(path, clock=clock)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.intake.intake import to_given_name
+from hermes_memory_store.items.origin_rows import to_portable_file
 from hermes_memory_store.model import Fact, Gauge, Origin, is_opaque_name
 from hermes_memory_store.quick.branch_marks import BranchMark
 from hermes_memory_store.recall.given import GivenItem
-from hermes_memory_store.rows.origin_rows import to_portable_file
 
 
 @dataclass(frozen=True, slots=True)

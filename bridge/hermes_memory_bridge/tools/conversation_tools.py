@@ -17,9 +17,9 @@ from hermes_memory_bridge.tools.recall_tool import (
     to_recall_result,
 )
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.conversations.turn_rows import ROLES
 from hermes_memory_store.hosts.capture_switch import may_capture
+from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.model import Turn
 from hermes_memory_store.uids import short_uid
 

@@ -18,8 +18,8 @@ from hermes_memory_bridge.toolkit.tool_results import (
 )
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import FactConflict, UnknownFact
+from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.model import Actor, Change, Tier
 from hermes_memory_store.uids import short_uid
 

@@ -6,7 +6,7 @@ from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argumen
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, UnknownResource
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
-from hermes_memory_store.content_checks.spans import to_secret_placeholder
+from hermes_memory_store.intake.spans import to_secret_placeholder
 
 
 def memory_reveal(connection: Connection, arguments: Arguments) -> ToolResult:

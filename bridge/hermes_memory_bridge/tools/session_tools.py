@@ -14,8 +14,8 @@ from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_given_scope
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.model import OrphanPolicy, Session, SessionStatus
 
 LEAST_S, MOST_S = 1, 86_400

@@ -11,8 +11,8 @@ from hermes_memory_bridge.toolkit.arguments import (
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_gauge_data
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, WHOLE, ToolSpec
-from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.intake.intake import to_given_name
 
 MOST = 10**9
 """Turns a session can count."""

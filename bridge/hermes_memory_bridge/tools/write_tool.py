@@ -14,8 +14,8 @@ from hermes_memory_bridge.toolkit.arguments import (
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
-from hermes_memory_store.content_checks.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
+from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.model import Actor, Fact, Origin, Relief, Session, Suspicion, WriteResult
 from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.uids import short_uid

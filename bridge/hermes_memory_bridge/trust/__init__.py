@@ -1,6 +1,6 @@
 """The vault of masked secrets, and where that of a store is.
 
-What is looked for in a text, and what becomes of it, is in the store's `content_checks`. May import launcher. Read
+What is looked for in a text, and what becomes of it, is in the store's `intake`. May import launcher. Read
 `vault.py` first.
 """
 

@@ -23,9 +23,9 @@ from typing import Any
 
 from hermes_memory_bridge.launcher.peers import make_private_folders
 from hermes_memory_bridge.trust.system_keyring import KeyringUnreachable, SystemKeyring, VaultError
-from hermes_memory_store.content_checks.spans import NOT_KEPT
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.intake.spans import NOT_KEPT
 
 VARIABLE = "HERMES_MEMORY_SECRETS"
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import find_name_faults
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import find_name_faults
+from hermes_memory_store.items.journal import Journal, JournalEntry
+from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.model import PERSON, RIGHTS, Millis, Rights
-from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
 
 PREFIX = "hmt_"
 """Begins every token, so that people and scanners know one when they see it."""

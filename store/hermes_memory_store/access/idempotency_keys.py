@@ -9,7 +9,7 @@ import hashlib
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.rows.name_keys import to_theme_name
+from hermes_memory_store.items.name_keys import to_theme_name
 
 KEPT_MS = 86_400_000
 """How long an answer is kept for a retry, in milliseconds."""

@@ -10,10 +10,13 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.content_checks.intake import to_given_name
 from hermes_memory_store.context.given_reasons import to_given_reasons
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import to_given_name
+from hermes_memory_store.items.mutation import FACTS_WITH_READS
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import ContextBlock, Fact, Session
 from hermes_memory_store.notation import abbreviations
@@ -24,9 +27,6 @@ from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.quick.hot_context import format_left_out
 from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice, choose_start_facts, to_given_order
 from hermes_memory_store.quick.start_situation import Situation
-from hermes_memory_store.rows.mutation import FACTS_WITH_READS
-from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_themes import Policies
 
 SCOPE_TOKENS = 40

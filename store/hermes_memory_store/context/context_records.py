@@ -9,9 +9,9 @@ from typing import Any
 
 from hermes_memory_store.context.given_reasons import GivenReasons, parse_given_reasons
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Millis, Uid, format_notation
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.name_keys import Names
 
 MAX_RECORDS_SEARCHED = 50_000
 """Newest notes that are looked through for those of one session."""

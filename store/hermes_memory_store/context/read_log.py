@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.intake.intake import to_masked_name
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, Millis, Session
-from hermes_memory_store.rows.name_keys import Names
 
 if TYPE_CHECKING:
     from hermes_memory_store.context.given_reasons import GivenReasons

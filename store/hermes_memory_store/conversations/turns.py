@@ -18,7 +18,6 @@ from typing import Any
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
 from hermes_memory_store.conversations.turn_lookup import find_turns_by_name
 from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turn, last_turn_key, validate_turn
 from hermes_memory_store.database.db import Db
@@ -33,9 +32,10 @@ from hermes_memory_store.database.index_health import (
 )
 from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.intake.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
+from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
+from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
-from hermes_memory_store.rows.journal import Journal, JournalEntry, redact_journal
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.search.query_terms import (
     EXACT,

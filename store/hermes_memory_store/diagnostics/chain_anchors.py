@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.database_copies import connect_plainly
-from hermes_memory_store.rows.journal_receipt import ChainHead, Receipt, is_head_held, read_chain_head
+from hermes_memory_store.items.journal_receipt import ChainHead, Receipt, is_head_held, read_chain_head
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 

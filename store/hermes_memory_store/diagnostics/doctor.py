@@ -35,10 +35,10 @@ from hermes_memory_store.diagnostics.journal_repair import find_related_backups,
 from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
+from hermes_memory_store.items.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup

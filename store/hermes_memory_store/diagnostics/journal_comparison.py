@@ -27,7 +27,7 @@ from hermes_memory_store.diagnostics.journal_fold import (
     fold_turns,
     load_erased_turns,
 )
-from hermes_memory_store.history.transaction_log import REPLAYED
+from hermes_memory_store.journal.transaction_log import REPLAYED
 from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, split_client_version
 
 STORED_FACTS = """

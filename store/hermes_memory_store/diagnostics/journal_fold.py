@@ -15,9 +15,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
+from hermes_memory_store.items.origin_rows import format_origin_detail
+from hermes_memory_store.items.session_names import NUMBERED, is_numbering
 from hermes_memory_store.model import SessionStatus, split_client_version
-from hermes_memory_store.rows.origin_rows import format_origin_detail
-from hermes_memory_store.rows.session_names import NUMBERED, is_numbering
 
 ROWS_OF = """
     SELECT uid, seq, at, theme_id, actor_id, op, after, before IS NULL AND digest IS NULL, digest IS NOT NULL, origin_id

@@ -18,11 +18,11 @@ from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.diagnostics.gauge_recount import recount_gauges
 from hermes_memory_store.diagnostics.journal_comparison import Difference
+from hermes_memory_store.items.batch_mutation import FACET_TRIGGERS
+from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.model import FactType, Notation, OrphanPolicy, Tier
 from hermes_memory_store.notation import token_estimate
-from hermes_memory_store.rows.batch_mutation import FACET_TRIGGERS
-from hermes_memory_store.rows.mutation import count_notation_chars
 
 FACT_NUMBERS = """
     SELECT uid, theme_id FROM journal NOT INDEXED

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.files.fact_restore import Restorer
+from hermes_memory_store.files.jsonl_format import PortableFact, PortableItem, parse_jsonl_line, theme_jsonl_lines
+from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import HOLD_OPERATION, UNKNOWN_ORIGIN, Actor, ScopeStatus, Tier
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation
-from hermes_memory_store.rows.name_keys import find_normal_form
-from hermes_memory_store.transfer.fact_restore import Restorer
-from hermes_memory_store.transfer.jsonl_format import PortableFact, PortableItem, parse_jsonl_line, theme_jsonl_lines
 from hermes_memory_themes import ThemeName
 
 if TYPE_CHECKING:

@@ -16,8 +16,14 @@ from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
 from hermes_memory_store.diagnostics.chain_anchors import AnchorReport, compare_anchors, read_backup_head
 from hermes_memory_store.diagnostics.journal_comparison import Difference, describe_differences, find_differences
 from hermes_memory_store.diagnostics.journal_restore import restore_rows
+from hermes_memory_store.items.journal_receipt import (
+    Receipt,
+    load_receipt,
+    read_chain_head,
+    receipt_path,
+    write_receipt,
+)
 from hermes_memory_store.model import Check
-from hermes_memory_store.rows.journal_receipt import Receipt, load_receipt, read_chain_head, receipt_path, write_receipt
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup

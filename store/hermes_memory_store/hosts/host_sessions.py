@@ -13,10 +13,10 @@ from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import to_masked_name
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, Millis, Session, Uid
-from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.safe_text import to_printable
 
 COLUMNS = (

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 
 from hermes_memory_store import uids
-from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.hosts.host_sessions import HostSession
+from hermes_memory_store.intake.intake import to_masked_name
 from hermes_memory_store.model import Uid
 
 SAME_MS = 2_000

@@ -19,8 +19,8 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.hosts.waiting_records import erase
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Millis
-from hermes_memory_store.rows.name_keys import Names
 
 RULES_PLACES = {"cursor": (".cursor", "rules", "hermes-memory.mdc"), "goose": (".goosehints",)}
 """By the host's name, where its file stands in a workspace."""

@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from hermes_memory_store import errors
-from hermes_memory_store.content_checks.intake import Admission, AdmittedFact, AdmittedText, Intake, Writer, repeat_text
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.intake.intake import Admission, AdmittedFact, AdmittedText, Intake, Writer, repeat_text
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import STANDS, Mutation, count_notation_chars
+from hermes_memory_store.items.name_keys import Names, ScopeKey, to_theme_name
 from hermes_memory_store.memory.quarantine import hold_fact
 from hermes_memory_store.memory.scopes import admit_label
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.memory.write_rules import write_fact
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import STANDS, Mutation, count_notation_chars
-from hermes_memory_store.rows.name_keys import Names, ScopeKey, to_theme_name
 from hermes_memory_themes import Policies, ThemeName
 
 BATCH = 2_000

@@ -12,15 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.content_checks.intake import (
-    APPROVED,
-    Admission,
-    AdmittedFact,
-    AdmittedText,
-    Intake,
-    Writer,
-    repeat_text,
-)
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
     FACTS,
@@ -29,6 +20,22 @@ from hermes_memory_store.database.index_health import (
     note_index_trouble,
     retry_without_index,
 )
+from hermes_memory_store.intake.intake import (
+    APPROVED,
+    Admission,
+    AdmittedFact,
+    AdmittedText,
+    Intake,
+    Writer,
+    repeat_text,
+)
+from hermes_memory_store.items import fact_pages
+from hermes_memory_store.items.fact_orders import sorted_fact_keys
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.items.origin_rows import find_recent_turns, require_turns_of_theme
+from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX, hold_fact, load_quarantine
 from hermes_memory_store.memory.scopes import admit_label, record_change, validate_label
@@ -63,13 +70,6 @@ from hermes_memory_store.model import (
     format_notation,
 )
 from hermes_memory_store.notation import memory_spec
-from hermes_memory_store.rows import fact_pages
-from hermes_memory_store.rows.fact_orders import sorted_fact_keys
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import find_recent_turns, require_turns_of_theme
-from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemeName, ThemePolicy
 

@@ -15,13 +15,13 @@ from itertools import islice
 
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.stop_words import STOP_TERMS
 from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
 from hermes_memory_store.model import FactType
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow
-from hermes_memory_store.rows.name_keys import UNSCOPED
 
 COMPARED_TYPES = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN})
 """Types of which two can say the same. What is done or obsolete is over."""

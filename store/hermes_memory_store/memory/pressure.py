@@ -13,6 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.items.fact_pages import load_facts
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import FactRow, Mutation
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.memory.tiers import (
     Tiers,
@@ -22,10 +26,6 @@ from hermes_memory_store.memory.tiers import (
     merge_duplicates,
 )
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Gauge, Millis, PressureLevel, Tier
-from hermes_memory_store.rows.fact_pages import load_facts
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FactRow, Mutation
-from hermes_memory_store.rows.name_keys import Names
 
 CONSOLIDATES_AT_PCT = 95.0
 

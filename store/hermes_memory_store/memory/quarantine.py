@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_memory_store.content_checks.intake import Admission
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import Admission
+from hermes_memory_store.items.mutation import FACT_COLUMNS, READ_COLUMNS, FactRow, Mutation
+from hermes_memory_store.items.name_keys import Names, ScopeKey
+from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.memory import sources
 from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, READ_COLUMNS, FactRow, Mutation
-from hermes_memory_store.rows.name_keys import Names, ScopeKey
-from hermes_memory_store.rows.row_reader import RowReader
 
 MAX_QUARANTINED_LISTED = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""

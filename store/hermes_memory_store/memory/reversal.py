@@ -12,10 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.memory.scopes import format_label_conflict
-from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
-from hermes_memory_store.rows.journal import JournalEntry, is_change_undone
-from hermes_memory_store.rows.mutation import (
+from hermes_memory_store.items.journal import JournalEntry, is_change_undone
+from hermes_memory_store.items.mutation import (
     FactRow,
     Mutation,
     find_standing_fact,
@@ -23,8 +21,10 @@ from hermes_memory_store.rows.mutation import (
     is_open_in_effect,
     to_portable,
 )
-from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
-from hermes_memory_store.rows.project_rows import PLACES, write_place_choice
+from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
+from hermes_memory_store.items.project_rows import PLACES, write_place_choice
+from hermes_memory_store.memory.scopes import format_label_conflict
+from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
 
 UNDOABLE = frozenset({"fact", "scope", PLACES})
 """Entities that undo restores. A session's coming and going is a fact of life."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
-from hermes_memory_store.content_checks.intake import AdmittedText, Intake, Writer, to_given_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.intake.intake import AdmittedText, Intake, Writer, to_given_name
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FactRow, Mutation, find_standing_fact
-from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 
 MAX_LABEL = 128
 """Characters of a scope's label."""

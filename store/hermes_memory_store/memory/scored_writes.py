@@ -7,12 +7,12 @@ says through a tool that the user said proves nothing.
 from __future__ import annotations
 
 from hermes_memory_store import uids
-from hermes_memory_store.content_checks.intake import Submission
-from hermes_memory_store.content_checks.scoring.score_check import RECENT_FACTS, find_scored_suspicion
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.intake.intake import Submission
+from hermes_memory_store.intake.scoring.score_check import RECENT_FACTS, find_scored_suspicion
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Suspicion, Way
-from hermes_memory_store.rows.name_keys import Names
 
 MOST_TURNS = 30
 """Newest captured turns of a session that are looked at."""

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion
-from hermes_memory_store.content_checks.intake import (
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.intake.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_store.intake.intake import (
     find_name_faults,
     find_secrets_behind,
     find_turn_rule,
     format_secret_shape,
     is_held_by,
 )
-from hermes_memory_store.database.db import Db
-from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Tier, Uid
-from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.uids import format_uid
 from hermes_memory_themes import Policies
 

@@ -15,9 +15,14 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import AdmittedText, Intake, to_given_name, to_listed_name
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.intake.intake import AdmittedText, Intake, to_given_name, to_listed_name
+from hermes_memory_store.items.journal import Journal, JournalEntry
+from hermes_memory_store.items.mutation import Mutation
+from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
+from hermes_memory_store.items.project_rows import project_key
+from hermes_memory_store.items.session_names import find_session_name, fold_session_name
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import (
@@ -30,11 +35,6 @@ from hermes_memory_store.model import (
     Tick,
     split_client_version,
 )
-from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.mutation import Mutation
-from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
-from hermes_memory_store.rows.project_rows import project_key
-from hermes_memory_store.rows.session_names import find_session_name, fold_session_name
 
 HEARTBEAT_MS = 10_000
 LEASE_MS = 25_000

@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
-from hermes_memory_store.content_checks.intake import to_masked_name
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import to_masked_name
+from hermes_memory_store.items.journal import Journal, JournalEntry
+from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule, split_client_version
-from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
 
 RULES = ("always", "never")
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import FACT_COLUMNS, NOTATION_MARKS, FactRow, Mutation
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.model import RELIEF, Gauge, Notation, PressureLevel, Relief, Tier
 from hermes_memory_store.notation import abbreviations
 from hermes_memory_store.quick.fact_packing import BINDING
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, NOTATION_MARKS, FactRow, Mutation
-from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_themes import Policies, ThemePolicy
 
 CALM_AGAIN_PCT = 85.0

@@ -17,12 +17,12 @@ from typing import Any
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.items.journal import COLUMNS, Journal, is_change_undone
+from hermes_memory_store.items.mutation import Mutation
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.session_names import find_session_name
 from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
 from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, Tier, UndoResult
-from hermes_memory_store.rows.journal import COLUMNS, Journal, is_change_undone
-from hermes_memory_store.rows.mutation import Mutation
-from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.session_names import find_session_name
 
 CHANGE = COLUMNS.split(", ").index("change")
 """Place of that column in a row."""

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from hermes_memory_store.content_checks.intake import AdmittedFact
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.intake.intake import AdmittedFact
+from hermes_memory_store.items.mutation import FactRow, Mutation, standing_facts
+from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.rows.mutation import FactRow, Mutation, standing_facts
-from hermes_memory_store.rows.name_keys import UNSCOPED, ScopeKey
 
 ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
 """Types that answer an open question on the same target."""

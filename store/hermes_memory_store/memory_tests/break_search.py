@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.history.rewind import last_change_before
+from hermes_memory_store.journal.rewind import last_change_before
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import ExpectedBy, MemoryCase
 from hermes_memory_store.memory_tests.memory_copy import CopiedMemory, open_memory_copy

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hermes_memory_store.content_checks.intake import Writer
-from hermes_memory_store.history import rewind
+from hermes_memory_store.intake.intake import Writer
+from hermes_memory_store.journal import rewind
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from hermes_memory_store import safe_text, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import to_listed_name
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import to_listed_name
+from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor
 from hermes_memory_store.projects.branch_merges import MERGED, BranchTip, MergeState
 from hermes_memory_store.quick.branch_marks import DETACHED, UNDECIDED
-from hermes_memory_store.rows.journal import Journal, JournalEntry, redact_journal
-from hermes_memory_store.rows.name_keys import Names
 
 BRIDGE = Actor("bridge")
 """Who notices merges."""

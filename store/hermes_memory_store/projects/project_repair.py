@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from hermes_memory_store.rows.project_rows import NAMELESS, fold_project_name, insert_project
+from hermes_memory_store.items.project_rows import NAMELESS, fold_project_name, insert_project
 from hermes_memory_store.safe_text import pluralise
 
 PROJECTS = "SELECT id, uid, name, folded, seen_at, joined_id FROM projects NOT INDEXED"

@@ -15,8 +15,17 @@ from functools import lru_cache
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import AdmittedText, to_masked_name
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import AdmittedText, to_masked_name
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.project_rows import (
+    FIND_ALIAS,
+    fold_project_name,
+    insert_project,
+    merge_projects,
+    project_key,
+    rename_project,
+)
 from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
 from hermes_memory_store.places.known_folder import find_plain_project
 from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, read_remote
@@ -30,15 +39,6 @@ from hermes_memory_store.projects.repository_choice import (
     find_gone_projects,
     find_mixed_repositories,
     part_repositories,
-)
-from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.project_rows import (
-    FIND_ALIAS,
-    fold_project_name,
-    insert_project,
-    merge_projects,
-    project_key,
-    rename_project,
 )
 
 PUT_ALIAS = """

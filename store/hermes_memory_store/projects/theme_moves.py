@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from hermes_memory_store import errors
-from hermes_memory_store.content_checks.intake import repeat_fact, repeat_text
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.intake.intake import repeat_fact, repeat_text
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, FactType, Notation, Tier
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FactRow, Mutation, find_standing_fact
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.uids import Uids, list_uids
 from hermes_memory_themes import ThemeName
 

@@ -17,9 +17,9 @@ from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_file_copies, memory_files
 from hermes_memory_store.host_files.memory_file_copies import ReliefUndoResult, undo_relief
 from hermes_memory_store.host_files.memory_files import FilePressure, MemoryFile, file_pressures
+from hermes_memory_store.items.name_keys import to_theme_name
 from hermes_memory_store.model import Way
 from hermes_memory_store.relief.relief_steps import KeptEntry, ReliefSteps
-from hermes_memory_store.rows.name_keys import to_theme_name
 from hermes_memory_themes.theme_identity import PERSONAL
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
-from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile, MemoryFileKind
+from hermes_memory_store.intake.intake import Writer
+from hermes_memory_store.items.mutation import FactRow, find_standing_fact
 from hermes_memory_store.memory.write_rules import ANSWERS
 from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.notation.shortening import shorten_prose
 from hermes_memory_store.relief.prose_facts import NEGATION, find_prose_facts, is_binding
-from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store

@@ -23,11 +23,11 @@ from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import StoreConnection
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items.batch_mutation import nocase_place
+from hermes_memory_store.items.mutation import FactRow, count_notation_chars, fact_index_columns, insert_fact_rows
+from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Tier, Uid
 from hermes_memory_store.notation import token_estimate
-from hermes_memory_store.rows.batch_mutation import nocase_place
-from hermes_memory_store.rows.mutation import FactRow, count_notation_chars, fact_index_columns, insert_fact_rows
-from hermes_memory_store.rows.name_keys import UNSCOPED
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
 from hermes_memory_themes import Policies

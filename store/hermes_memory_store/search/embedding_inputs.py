@@ -16,8 +16,8 @@ from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Uid
-from hermes_memory_store.rows.name_keys import Names
 
 MOST_CHARS = 4_000
 """Of one text: some 1,000 tokens, within what embedding models take; local ones look at the first 256."""

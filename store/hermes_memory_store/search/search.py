@@ -27,9 +27,9 @@ from hermes_memory_store.database.index_health import (
     note_index_trouble,
 )
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items import fact_pages
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, FactFilter, FactSearchResult, Query, Session, Sort, Tier
-from hermes_memory_store.rows import fact_pages
-from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.search.query_syntax import clean_query, parse_query
 from hermes_memory_store.search.query_terms import (
     BEGINNING,

@@ -15,9 +15,9 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items import fact_pages
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact
-from hermes_memory_store.rows import fact_pages
-from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.search.query_terms import QueryTerm, to_query_terms
 from hermes_memory_store.search.ranking import text_terms
 

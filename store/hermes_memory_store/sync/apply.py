@@ -21,13 +21,13 @@ from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.content_checks.intake import repeat_fact, repeat_text
+from hermes_memory_store.intake.intake import repeat_fact, repeat_text
+from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import FactRow, find_standing_fact
+from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.rows.batch_mutation import BatchMutation, nocase_place
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import FactRow, find_standing_fact
-from hermes_memory_store.rows.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_known_uids
 from hermes_memory_store.sync.content_checks import SOURCE
 from hermes_memory_store.sync.curation import to_kept_cold

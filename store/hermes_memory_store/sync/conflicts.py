@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from hermes_memory_store import uids
-from hermes_memory_store.content_checks.intake import repeat_fact
+from hermes_memory_store.intake.intake import repeat_fact
+from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Origin, ScopeStatus, Tier, Way
-from hermes_memory_store.rows.mutation import Mutation, find_standing_fact
 from hermes_memory_store.sync.row_validation import validate_row_content
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
 from hermes_memory_store.sync.versions import (

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.content_checks.intake import AdmittedTurn, Intake, Writer
-from hermes_memory_store.content_checks.spans import MARK
 from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.intake.intake import AdmittedTurn, Intake, Writer
+from hermes_memory_store.intake.spans import MARK
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import ScopeStatus
-from hermes_memory_store.rows.name_keys import Names
 from hermes_memory_store.sync.curation import is_uncurated
 from hermes_memory_store.sync.row_validation import UNIDENTIFIED, find_row_faults
 from hermes_memory_store.sync.wire_format import (

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, Self
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import DAY_MS, Clock
-from hermes_memory_store.content_checks.intake import AdmittedTurn
 from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turns, validate_turn
 from hermes_memory_store.conversations.turns import Turns, find_known_turns
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.intake.intake import AdmittedTurn
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.items.origin_rows import attribute_changes
 from hermes_memory_store.model import SYNC, Uid
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
-from hermes_memory_store.rows.origin_rows import attribute_changes
 from hermes_memory_store.sync.row_validation import validate_row_time
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, origin_formatter, parse_team_origin
 from hermes_memory_store.sync.wire_format import LIVE, PURGED, HiddenVersion, SyncRow

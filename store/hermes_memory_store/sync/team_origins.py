@@ -15,17 +15,17 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.content_checks.intake import is_admitted
-from hermes_memory_store.model import Origin, Way
-from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.origin_rows import (
+from hermes_memory_store.intake.intake import is_admitted
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.origin_rows import (
     PortableOrigin,
     admit_origin,
     drop_foreign_turns,
     parse_portable_origin,
     to_origin_words,
 )
-from hermes_memory_store.rows.project_rows import are_project_words
+from hermes_memory_store.items.project_rows import are_project_words
+from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.sync.bulk_apply import find_known_uids
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 

@@ -17,15 +17,15 @@ from typing import Literal
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.content_checks.intake import Intake
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.intake.intake import Intake
+from hermes_memory_store.items.journal import Journal
+from hermes_memory_store.items.mutation import Mutation
+from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.memory.tiers import Tiers, present_gauge
 from hermes_memory_store.model import PERSON, SYNC, Actor, ChangeResult, Uid, UndoResult
-from hermes_memory_store.rows.journal import Journal
-from hermes_memory_store.rows.mutation import Mutation
-from hermes_memory_store.rows.name_keys import Names, to_theme_name
 from hermes_memory_store.sync import versions
 from hermes_memory_store.sync.apply import (
     MARK_UNSENT,

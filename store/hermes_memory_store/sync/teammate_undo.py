@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_memory_store.items.mutation import FactRow, Mutation, find_standing_fact
 from hermes_memory_store.memory.reversal import format_fact_name
 from hermes_memory_store.model import STANDING_TIERS, Tier
-from hermes_memory_store.rows.mutation import FactRow, Mutation, find_standing_fact
 
 ORIGINS_OF_TEAMMATE = "SELECT id FROM origins WHERE teammate >= ?1 || '/' AND teammate < ?1 || '0'"
 

@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
+from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
-from hermes_memory_store.rows.name_keys import UNSCOPED
 from hermes_memory_store.sync.curation import to_kept_cold
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, next_own_tick
 from hermes_memory_store.sync.row_validation import validate_row_content

@@ -13,7 +13,7 @@ import uuid
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from hermes_memory_store.content_checks.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
+from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
 from hermes_memory_store.model import Millis, ScopeStatus, Uid
 
 LIVE, DELETED, PURGED = 0, 1, 2
@@ -219,7 +219,7 @@ class VersionPayload:
 
 def hide_secrets(value: Any, target: str = "") -> Any:
     """Return a JSON value without the secrets of its texts. :param target: of the fact whose content it is"""
-    from hermes_memory_store.content_checks.intake import find_secrets_behind
+    from hermes_memory_store.intake.intake import find_secrets_behind
 
     if isinstance(value, dict):
         return {hide_secrets(key): hide_secrets(one) for key, one in value.items()}

@@ -25,9 +25,9 @@ from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
+from hermes_memory_store.items import journal, journal_receipt
+from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.projects.branch_states import erase_unused_branches
-from hermes_memory_store.rows import journal, journal_receipt
-from hermes_memory_store.rows.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import delete_items

@@ -16,8 +16,8 @@ from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items.origin_rows import ERASED, TEXT_COLUMNS, erase_origin_texts
 from hermes_memory_store.projects.branch_states import erase_branches
-from hermes_memory_store.rows.origin_rows import ERASED, TEXT_COLUMNS, erase_origin_texts
 
 MIN_DISTINCTIVE = 6
 """Characters of a word with digits, or of several parts, that names one thing only."""

@@ -17,15 +17,15 @@ from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.database.item_kinds import FACT
+from hermes_memory_store.items import journal
+from hermes_memory_store.items.journal import Journal, JournalEntry
+from hermes_memory_store.items.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
+from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS, find_facts_by_name
 from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, FactPurgePlan, PurgePlan, Tier, Turn
 from hermes_memory_store.projects.branch_states import erase_unused_branches
-from hermes_memory_store.rows import journal
-from hermes_memory_store.rows.journal import Journal, JournalEntry
-from hermes_memory_store.rows.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
-from hermes_memory_store.rows.name_keys import Names
-from hermes_memory_store.rows.origin_rows import erase_unused_origins, find_origins_of
-from hermes_memory_store.rows.row_reader import RowReader
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.erased_words import (
     PhraseSet,

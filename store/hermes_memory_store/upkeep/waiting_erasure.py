@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hermes_memory_store.content_checks.spans import FILLER, MARK, replace_text_spans, to_secret_placeholder
 from hermes_memory_store.hosts.waiting_records import erase_matching, list_texts
-from hermes_memory_store.rows.name_keys import find_normal_form
+from hermes_memory_store.intake.spans import FILLER, MARK, replace_text_spans, to_secret_placeholder
+from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.upkeep.erased_words import ErasedWords, PhraseSet, fold_phrase
 
 
@@ -61,7 +61,7 @@ def erase_messages_from_waiting(
 
 def mask_unnamed(text: str) -> str:
     """Return a text with each secret, and each mark of one, as a mark without a name."""
-    from hermes_memory_store.content_checks.secrets import find_secrets
+    from hermes_memory_store.intake.secrets import find_secrets
 
     mark = to_secret_placeholder()
     hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])

@@ -19,7 +19,7 @@ from hermes_memory_bridge.team.database.team_members import revoke_member
 from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.sync_comparison import JournalReport
-from hermes_memory_store.rows.journal_receipt import ChainHead, receipt_path
+from hermes_memory_store.items.journal_receipt import ChainHead, receipt_path
 from hermes_memory_store.upkeep import backup
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.machines import team

@@ -19,15 +19,15 @@ from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.content_checks.intake import AdmittedTurn
 from hermes_memory_store.conversations.turn_rows import PortableTurn
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.files.fact_restore import Restorer
+from hermes_memory_store.intake.intake import AdmittedTurn
 from hermes_memory_store.model import PERSON, Uid, Way
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import IN_OTHER_THEME
 from hermes_memory_store.sync.wire_format import CheckedVersion, SyncRow
-from hermes_memory_store.transfer.fact_restore import Restorer
 from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import LONG, Database, migrate_openly

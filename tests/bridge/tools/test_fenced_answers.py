@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.toolkit.fence import HEAD, MARK
-from hermes_memory_store.content_checks.intake import WITHHELD_NAME
+from hermes_memory_store.intake.intake import WITHHELD_NAME
 from tests.bridge.running import Shim, bridge
 
 CALLS = (

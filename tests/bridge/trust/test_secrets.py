@@ -17,9 +17,9 @@ from hermes_memory_bridge.runtime.call_log import CallSubject
 from hermes_memory_bridge.team.dsn import mask_dsn_password
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.vault import VaultEntry
-from hermes_memory_store.content_checks.intake import Intake, Masking, format_secret_shape
-from hermes_memory_store.content_checks.secrets import find_secret_texts, find_secrets
-from hermes_memory_store.content_checks.spans import (
+from hermes_memory_store.intake.intake import Intake, Masking, format_secret_shape
+from hermes_memory_store.intake.secrets import find_secret_texts, find_secrets
+from hermes_memory_store.intake.spans import (
     MARK,
     TextSpan,
     merge_text_spans,

@@ -22,10 +22,10 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
-from hermes_memory_store.content_checks.injection_check import find_hinted_rules, find_suspicion
-from hermes_memory_store.content_checks.injection_rules import RULES, InjectionRule
-from hermes_memory_store.content_checks.secrets import find_secret_texts
-from hermes_memory_store.content_checks.text_folding import collapse_whitespace, find_readings
+from hermes_memory_store.intake.injection_check import find_hinted_rules, find_suspicion
+from hermes_memory_store.intake.injection_rules import RULES, InjectionRule
+from hermes_memory_store.intake.secrets import find_secret_texts
+from hermes_memory_store.intake.text_folding import collapse_whitespace, find_readings
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store

@@ -20,7 +20,6 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.fence import HEAD
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
-from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.errors import (
     InputError,
     NameRefused,
@@ -28,11 +27,12 @@ from hermes_memory_store.errors import (
     SecretUnconfirmed,
     UnsafeText,
 )
+from hermes_memory_store.files.export_import import export_jsonl, import_file
+from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030
+from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer.export_import import export_jsonl, import_file
-from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
 
 OLD_FILE = Path(__file__).parent.parent.parent / "store" / "fixtures" / "hermes_memory_0_3_0.db"
 

@@ -24,10 +24,10 @@ import pytest
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
-from hermes_memory_store.content_checks.injection_check import find_suspicion
-from hermes_memory_store.content_checks.intake import Intake
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import memory_files
+from hermes_memory_store.intake.injection_check import find_suspicion
+from hermes_memory_store.intake.intake import Intake
 from hermes_memory_store.model import FactFilter, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store

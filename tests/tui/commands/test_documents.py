@@ -317,7 +317,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(
         yield "C[a]: half"
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("hermes_memory_store.transfer.export_import.export_spec", cut_off)
+    monkeypatch.setattr("hermes_memory_store.files.export_import.export_spec", cut_off)
     answer = ask("export", str(file), "--json")
 
     assert answer.code == 1

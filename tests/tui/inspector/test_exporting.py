@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from hermes_memory_store.files import export_import
 from hermes_memory_store.store import Store
-from hermes_memory_store.transfer import export_import
 from hermes_memory_tui.dialogs.question import Question
 from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, type_text, until
 

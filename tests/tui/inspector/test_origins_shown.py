@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.items.project_rows import insert_project
 from hermes_memory_store.model import FactFilter, Origin, Way
-from hermes_memory_store.rows.project_rows import insert_project
 from hermes_memory_store.store import Store
 from tests.tui.inspector.driving import frozen, inspecting, rows_of, screen_text, type_text, until, view_of
 

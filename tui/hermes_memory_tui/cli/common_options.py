@@ -28,7 +28,7 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder, 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from hermes_memory_store.content_checks.intake import SecretVault
+    from hermes_memory_store.intake.intake import SecretVault
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -169,7 +169,7 @@ class CommandSettings:
             return open_read_only(path)
         except StoreNeedsUpgrade:
             from hermes_memory_bridge.trust import open_store_vault
-            from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
+            from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030
             from hermes_memory_tui.cli.progress_bars import progress_bar
 
             with progress_bar("upgrading") as progress:
@@ -181,7 +181,7 @@ class CommandSettings:
 
 def prepare_intake(store: Store) -> None:
     """Let a store keep masked secrets where its bridge does; without a terminal, the command line counts as an agent."""
-    from hermes_memory_store.content_checks.intake import Writer
+    from hermes_memory_store.intake.intake import Writer
 
     store.intake.open_vault = partial(open_vault, store.path)
     store.intake.writer = Writer.PERSON if is_at_terminal() else Writer.AGENT

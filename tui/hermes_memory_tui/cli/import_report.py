@@ -15,7 +15,7 @@ from hermes_memory_tui.cli.progress_bars import Progress
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 if TYPE_CHECKING:
-    from hermes_memory_store.transfer.importers import ForeignImportReport
+    from hermes_memory_store.files.importers import ForeignImportReport
 
 KINDS = ("hermes-memory", "pgvector", "mcp-memory", "mem0", "engram", "basic-memory")
 """The store's own `importers.KINDS`, which every command would have to import."""
@@ -37,7 +37,7 @@ def import_checked(
     progress: Progress | None,
 ) -> ForeignImportReport:
     """Import another program's memory."""
-    from hermes_memory_store.transfer.importers import import_foreign_memory
+    from hermes_memory_store.files.importers import import_foreign_memory
 
     return import_foreign_memory(
         store, source, theme=settings.resolved_theme(store), kind=kind, one_theme=settings.theme is not None, scope=scope,

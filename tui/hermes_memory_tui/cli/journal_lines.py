@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.items.project_rows import PLACES
 from hermes_memory_store.model import Actor, Change, Fact, Origin
-from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
@@ -19,7 +19,7 @@ from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold
 from hermes_memory_tui.text.origin_text import format_branch_merge
 
 if TYPE_CHECKING:
-    from hermes_memory_store.history.change_folds import ChangeFold
+    from hermes_memory_store.journal.change_folds import ChangeFold
 
 DERIVED_COLUMNS = frozenset(
     {"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"}
@@ -78,7 +78,7 @@ class JournalPrinter:
 
     def fold_document(self, fold: ChangeFold) -> dict[str, Any]:
         """Return a change with the keys of the JSON contract, all of its themes, and whether it is this person's."""
-        from hermes_memory_store.history.change_folds import ChangeFolds
+        from hermes_memory_store.journal.change_folds import ChangeFolds
 
         said = fold_json(fold, format_fold_verb(fold), self.fold_subject(fold))
         return said | {"themes": ChangeFolds(self._store).themes(fold), "own": fold.lead.is_own}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.items.origin_rows import to_origin_words
 from hermes_memory_store.model import (
     Change,
     Fact,
@@ -24,10 +25,9 @@ from hermes_memory_store.model import (
     SourceRule,
     Tier,
 )
-from hermes_memory_store.rows.origin_rows import to_origin_words
 
 if TYPE_CHECKING:
-    from hermes_memory_store.history.change_folds import ChangeFold
+    from hermes_memory_store.journal.change_folds import ChangeFold
 
 
 def print_document(content: dict[str, Any]) -> None:
@@ -146,7 +146,7 @@ def session_json(session: Session) -> dict[str, Any]:
 
 def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
     """Return a quarantined fact with the keys of the JSON contract."""
-    from hermes_memory_store.content_checks.scoring.score_check import explain_rule
+    from hermes_memory_store.intake.scoring.score_check import explain_rule
 
     return {
         "fact": fact_json(waiting.fact),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual import events
 from textual.widgets import Input
 
-from hermes_memory_store.history.saying_sources import LONGEST_SAYING
+from hermes_memory_store.journal.saying_sources import LONGEST_SAYING
 from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.dialogs.picker import NEW, Picker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hermes_memory_store.history.past_wordings import find_wordings
+from hermes_memory_store.journal.past_wordings import find_wordings
 from hermes_memory_store.model import Change, Uid, format_notation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from hermes_memory_store.errors import QueryError, UnknownSession
-from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
+from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.model import Change, ThemeSummary
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names

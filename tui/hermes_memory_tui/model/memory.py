@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
-from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.context.read_log import FactReading, ReadLog
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
+from hermes_memory_store.intake.intake import Writer
+from hermes_memory_store.items.project_rows import PLACES
 from hermes_memory_store.model import (
     Change,
     ChangeResult,
@@ -47,7 +48,6 @@ from hermes_memory_store.model import (
     UndoResult,
     Way,
 )
-from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
@@ -58,7 +58,7 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder, 
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
-    from hermes_memory_store.history.undo_choice import UndoChoice
+    from hermes_memory_store.journal.undo_choice import UndoChoice
     from hermes_memory_store.recall.ranked_listing import RankedListing
     from hermes_memory_store.relief.file_relief import OptimizeReport
 
@@ -867,7 +867,7 @@ class Memory:
 
     @property
     def _undo_choice(self) -> UndoChoice:
-        from hermes_memory_store.history.undo_choice import UndoChoice
+        from hermes_memory_store.journal.undo_choice import UndoChoice
 
         return UndoChoice(self._store)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_states
 from hermes_memory_store.context.context_records import ContextRecord
-from hermes_memory_store.history.change_folds import ChangeFold, ChangeFolds
+from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.model import Change, PressureLevel, Session, SessionStatus, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

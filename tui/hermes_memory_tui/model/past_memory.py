@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from hermes_memory_store.errors import ArgumentError, QueryError
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.history import rewind
-from hermes_memory_store.history.time_cursor import (
+from hermes_memory_store.journal import rewind
+from hermes_memory_store.journal.time_cursor import (
     TimeCursor,
     find_change_after,
     find_change_before,

@@ -10,8 +10,8 @@ from pathlib import Path
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import StoreUnreadable
+from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030
 from hermes_memory_store.store import copy_migrated
-from hermes_memory_store.transfer.upgrade_hermes_030 import upgrade_hermes_030
 from hermes_memory_tui.model.memory import Memory
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hermes_memory_store.items.project_rows import PLACES
 from hermes_memory_store.model import Change, format_notation
-from hermes_memory_store.rows.project_rows import PLACES
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.text.display_formats import pluralise

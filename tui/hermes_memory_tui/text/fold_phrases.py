@@ -10,7 +10,7 @@ from hermes_memory_store.model import IMPORT, Tier
 from hermes_memory_store.safe_text import to_printable
 
 if TYPE_CHECKING:
-    from hermes_memory_store.history.change_folds import ChangeFold, FoldPart
+    from hermes_memory_store.journal.change_folds import ChangeFold, FoldPart
 
 DONE = {
     "archive": "archived",

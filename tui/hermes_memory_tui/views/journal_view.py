@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.history.change_folds import ChangeFold
+from hermes_memory_store.journal.change_folds import ChangeFold
 from hermes_memory_store.model import Change, Check
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

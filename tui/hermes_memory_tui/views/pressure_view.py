@@ -11,11 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from hermes_memory_store.clock import DAY_MS
-from hermes_memory_store.content_checks.intake import Writer
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files
 from hermes_memory_store.host_files.eviction_archive import EvictedEntry
 from hermes_memory_store.host_files.memory_files import FilePressure
+from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.memory.pressure import ReliefMove
 from hermes_memory_store.model import PressureLevel, ThemeSummary, Tier
 from hermes_memory_store.projects.place_themes import AdoptionPlan

@@ -11,7 +11,7 @@ from textual.content import Content
 
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.errors import UnknownSession
-from hermes_memory_store.history.change_folds import ChangeFold
+from hermes_memory_store.journal.change_folds import ChangeFold
 from hermes_memory_store.model import Change, Session, SessionStatus, UndoResult, split_client_version
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

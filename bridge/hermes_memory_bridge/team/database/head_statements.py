@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hermes_memory_bridge.team.database.team_server import TeamServer, to_hash, to_hash_array
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.rows.journal_receipt import ChainHead
+from hermes_memory_store.items.journal_receipt import ChainHead
 
 LIST = "SELECT * FROM hm.list_heads(%s::uuid)"
 

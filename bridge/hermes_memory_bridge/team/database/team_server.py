@@ -45,8 +45,8 @@ from hermes_memory_bridge.team.database.team_states import (
     to_wrong_version_state,
 )
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.items.journal_receipt import ChainHead
 from hermes_memory_store.model import Uid
-from hermes_memory_store.rows.journal_receipt import ChainHead
 from hermes_memory_store.sync.shared_turns import MOST_CHARS
 from hermes_memory_store.sync.team_origins import to_unknown_teammate
 from hermes_memory_store.sync.team_sync import PullCursor, SyncRow

@@ -20,7 +20,7 @@ from typing import Any
 
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_states import NO_CRYPTOGRAPHY
-from hermes_memory_store.content_checks.intake import to_listed_name
+from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import SharedTurnRow
 from hermes_memory_store.sync.team_origins import UNKNOWN

@@ -28,10 +28,10 @@ from hermes_memory_bridge.toolkit.team_request import (
     may_need_team,
     to_team_request,
 )
-from hermes_memory_store.content_checks.injection_check import find_name_suspicion, find_suspicion
-from hermes_memory_store.content_checks.intake import find_turn_rule
-from hermes_memory_store.content_checks.secrets import find_secret_texts
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.intake.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_store.intake.intake import find_turn_rule
+from hermes_memory_store.intake.secrets import find_secret_texts
 from hermes_memory_store.model import Uid
 from hermes_memory_store.remote.remote_facts import RemoteFact, build_remote_fact_store
 from hermes_memory_store.remote.remote_turns import RemoteTurn, build_remote_turn_store

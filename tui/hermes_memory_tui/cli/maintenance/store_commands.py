@@ -154,7 +154,7 @@ def upgrade_command(settings: CommandSettings) -> None:
     receives the facts.
     """
     from hermes_memory_bridge.trust import open_store_vault
-    from hermes_memory_store.transfer.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
+    from hermes_memory_store.files.upgrade_hermes_030 import needs_upgrade, upgrade_hermes_030
 
     path = settings.path()
     refuse_missing_store(path)

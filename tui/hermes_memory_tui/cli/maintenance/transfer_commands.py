@@ -16,9 +16,9 @@ import click
 
 from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.files.export_import import ImportReport
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
-from hermes_memory_store.transfer.export_import import ImportReport
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
@@ -63,7 +63,7 @@ def export_command(
 
     With --json, the count goes to standard output, or to standard error when the facts are on standard output.
     """
-    from hermes_memory_store.transfer.export_import import export_jsonl, export_spec
+    from hermes_memory_store.files.export_import import export_jsonl, export_spec
 
     if turns and (form != "jsonl" or scope is not None):
         raise ArgumentError(
@@ -144,9 +144,9 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
 
     Importing the same file again changes nothing. An invalid line is reported and does not stop the rest.
     """
+    from hermes_memory_store.files.export_import import find_importer, import_file
+    from hermes_memory_store.files.importers import detect_format
     from hermes_memory_store.memory.scopes import validate_label
-    from hermes_memory_store.transfer.export_import import find_importer, import_file
-    from hermes_memory_store.transfer.importers import detect_format
 
     is_new = is_store_missing(settings.path())
     with (

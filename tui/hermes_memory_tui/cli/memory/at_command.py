@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from hermes_memory_store.history.rewind import parse_past_moment
-from hermes_memory_store.history.time_travel import open_store_at
+from hermes_memory_store.journal.rewind import parse_past_moment
+from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.progress_bars import progress_bar

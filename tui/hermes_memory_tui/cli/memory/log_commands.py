@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from hermes_memory_store.errors import ArgumentError, ImportFileError
-from hermes_memory_store.history.change_folds import ChangeFolds
+from hermes_memory_store.journal.change_folds import ChangeFolds
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
@@ -101,8 +101,8 @@ class LogPrinter:
         return last
 
     def _documents(self, last: int, limit: int | None) -> int:
-        from hermes_memory_store.history.transaction_log import to_log_line
-        from hermes_memory_store.rows.journal_records import load_records
+        from hermes_memory_store.items.journal_records import load_records
+        from hermes_memory_store.journal.transaction_log import to_log_line
 
         for record in load_records(self._store.db, since=last):
             if self.theme is None or record.theme == self.theme:
@@ -142,7 +142,7 @@ class LogPrinter:
 @pass_settings
 def replay_command(settings: CommandSettings, file: Path) -> None:
     """Rebuild a store from a log (log --json) into an empty store named by --db; the chain is verified row by row."""
-    from hermes_memory_store.history.transaction_log import replay_log
+    from hermes_memory_store.journal.transaction_log import replay_log
 
     with spool_to_disk(file) as readable:
         total = count_lines(readable)

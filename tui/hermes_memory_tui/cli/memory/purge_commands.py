@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import parse_duration
-from hermes_memory_store.content_checks.spans import find_mark_names
 from hermes_memory_store.errors import ArgumentError, shorten_value
+from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.model import FactPurgePlan, PurgePlan, Tier
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid

@@ -123,8 +123,8 @@ def print_findings(found: list[Finding]) -> None:
 
 def explain_finding(rule: str) -> str:
     """Say what a rule stands for."""
-    from hermes_memory_store.content_checks.intake import HIDDEN_RULE
-    from hermes_memory_store.content_checks.scoring.score_check import explain_rule
+    from hermes_memory_store.intake.intake import HIDDEN_RULE
+    from hermes_memory_store.intake.scoring.score_check import explain_rule
     from hermes_memory_store.memory.second_look import SECRET_RULE
 
     said = {SECRET_RULE: "holds a secret in clear", HIDDEN_RULE: "holds hidden characters"}
@@ -153,7 +153,7 @@ def quarantined_row(waiting: QuarantinedFact) -> dict[str, Any]:
 
 def print_quarantined(waiting: list[QuarantinedFact]) -> None:
     """Print quarantined facts: author, source and reason, and below that the fact."""
-    from hermes_memory_store.content_checks.scoring.score_check import explain_rule
+    from hermes_memory_store.intake.scoring.score_check import explain_rule
 
     length = distinct_uid_length([one.fact.uid for one in waiting])
     for one in waiting:

@@ -8,8 +8,8 @@ from functools import partial
 import click
 
 from hermes_memory_store.errors import NothingToUndo, UndoConflict
-from hermes_memory_store.history.change_folds import ChangeFolds
-from hermes_memory_store.history.undo_choice import UndoChoice
+from hermes_memory_store.journal.change_folds import ChangeFolds
+from hermes_memory_store.journal.undo_choice import UndoChoice
 from hermes_memory_store.model import UndoResult
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from hermes_memory_store.content_checks.intake import Writer
-from hermes_memory_store.content_checks.spans import to_secret_placeholder
 from hermes_memory_store.errors import SecretUnconfirmed, StoreError, UnsafeText
+from hermes_memory_store.intake.intake import Writer
+from hermes_memory_store.intake.spans import to_secret_placeholder
 from hermes_memory_store.model import ChangeResult, Fact, WriteResult
 from hermes_memory_store.notation.memory_spec import parse_notation
 from hermes_memory_store.safe_text import to_printable

@@ -11,7 +11,7 @@ import click
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.history.rewind import parse_past_moment
+from hermes_memory_store.journal.rewind import parse_past_moment
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus

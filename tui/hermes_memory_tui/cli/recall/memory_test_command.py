@@ -214,7 +214,7 @@ def is_database(path: Path) -> bool:
 
 def fill_from_export(store: Store, export: Path, theme: str) -> None:
     """Put an export into an empty store, as it was. :raises ImportFileError: it is none, or a line of it is not"""
-    from hermes_memory_store.transfer.export_import import import_file
+    from hermes_memory_store.files.export_import import import_file
 
     report = import_file(store, export, theme=theme)
     if report.errors:

@@ -9,7 +9,7 @@ import click
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.history.saying_sources import Saying, SayingExplanation, SayingSource, explain_saying
+from hermes_memory_store.journal.saying_sources import Saying, SayingExplanation, SayingSource, explain_saying
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.cli.command_examples import add_examples

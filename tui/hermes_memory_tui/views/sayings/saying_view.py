@@ -13,8 +13,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from hermes_memory_store.context.context_records import ContextRecord
-from hermes_memory_store.history.change_folds import ChangeFolds
-from hermes_memory_store.history.saying_sources import (
+from hermes_memory_store.journal.change_folds import ChangeFolds
+from hermes_memory_store.journal.saying_sources import (
     Saying,
     SayingExplanation,
     SayingSource,

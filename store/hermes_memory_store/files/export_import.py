@@ -1,0 +1,363 @@
+"""Export and import: a theme as MEMORY_SPEC lines that people read, or as JSONL that keeps everything.
+
+    # MEMORY_SPEC v1.0
+    C[db.id]: UUID mndtry
+    # scope: auth
+    D[auth]: JWT 7d
+
+Lines after `# scope: auth` belong to that scope; other comments and blank lines are ignored. An import accepts
+what it can, reports every line it could not accept, and adds nothing that is there already: importing a file three
+times is the same as importing it once. `docs/formats.md` describes both formats.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database import database_copies
+from hermes_memory_store.database.database_copies import Progress
+from hermes_memory_store.files import fact_restore, jsonl_format
+from hermes_memory_store.intake.intake import Writer
+from hermes_memory_store.items.mutation import STANDS
+from hermes_memory_store.items.name_keys import UNSCOPED, to_theme_name
+from hermes_memory_store.memory.scopes import validate_label
+from hermes_memory_store.model import (
+    IMPORT,
+    LIVE_TIERS,
+    FactType,
+    Notation,
+    Origin,
+    ScopeStatus,
+    Tier,
+    format_notation,
+)
+from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.store import Store
+
+TITLE = "# MEMORY_SPEC v1.0"
+
+SCOPE_MARK = "# scope:"
+
+LONGEST_LINE = 1024 * 1024
+"""Bytes of a line that is still looked at; longer ones are reported and skipped."""
+
+BATCH = 2_000
+"""Lines that are written together."""
+
+OLDER_FIRST = (FactType.OBSOLETE, FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN)
+"""An order in which no line settles another one that still stands: `~[t]` before what came after it, answers before
+questions that were asked again."""
+
+STANDS_HERE = f"""
+    SELECT 1 FROM facts
+    WHERE scope_id = ? AND type = ? AND target = ? AND content = ? AND {STANDS}
+"""
+
+CHUNK = """
+    SELECT id, target, content FROM facts
+    WHERE scope_id = ? AND type = ? AND tier IN ({}) AND id > ?
+    ORDER BY id LIMIT 2000
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LineError:
+    """A line that was not imported, and why."""
+
+    line: int
+    """Its number in the file, from 1."""
+    error: errors.StoreError
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.error}"
+
+
+@dataclass(slots=True)
+class ImportReport:
+    """Report of an import."""
+
+    created: int = 0
+    deduplicated: int = 0
+    """Facts that were there already, by uid or by notation."""
+    skipped: int = 0
+    """Facts that were purged here on purpose, and are not brought back."""
+    turns: int = 0
+    """Captured turns that were not there."""
+    waiting: int = 0
+    """Facts that read like instructions: they wait for a person."""
+    masked: int = 0
+    """Facts whose secrets were masked."""
+    unkept: int = 0
+    """Secrets that were masked and that nothing keeps."""
+    errors: list[LineError] = field(default_factory=list)
+
+
+def export_spec(
+    store: Store, theme: str, *, scope: str | None = None, tiers: Collection[Tier] = LIVE_TIERS
+) -> Iterator[str]:
+    """Yield a theme as MEMORY_SPEC lines, facts without a scope first, then scope by scope.
+
+    All lines come from one snapshot of the store.
+
+    >>> fact = store.facts.write("ops", "V[port]: 5432", scope="setup").fact
+    >>> print(*export_spec(store, "ops"), sep="\\n")
+    # MEMORY_SPEC...
+    V[port]: 5432
+
+    :param scope: only this scope
+    :raises UnknownTheme: UnknownScope, at once and not at the first line
+    """
+    theme = store.names.theme_name(store.names.theme(theme))
+    if scope is not None:
+        store.names.scope(theme, scope)
+    return theme_spec_lines(store, theme, scope, tiers)
+
+
+def export_jsonl(
+    store: Store, theme: str, *, scope: str | None = None, turns: bool = False, origins: bool = True
+) -> Iterator[str]:
+    """Yield a theme as JSONL with everything: uids, scopes, tiers, times, links, pins, reads and origins.
+
+    All lines come from one snapshot of the store.
+
+    :param turns: include its captured turns, which belong to no scope
+    :param origins: say where everything came from, with no path outside its repository
+    :raises UnknownTheme: UnknownScope, at once and not at the first line
+    """
+    theme = store.names.theme_name(store.names.theme(theme))
+    if scope is not None:
+        store.names.scope(theme, scope)
+    return jsonl_format.theme_jsonl_lines(store, theme, scope, turns=turns, origins=origins)
+
+
+def selected_spec_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """Yield single facts by key as MEMORY_SPEC lines, each with the number of facts so far."""
+    with store.reader() as reader, reader.db.snapshot():
+        yield TITLE, 0
+        done, label = 0, None
+        for some in in_chunks(keys, BATCH):
+            for fact in reader.facts.by_ids(some):
+                if fact.scope != label:
+                    label = fact.scope
+                    yield f"{SCOPE_MARK} {label or ''}".rstrip(), done
+                done += 1
+                yield format_single_line(fact.type, fact.target, fact.content), done
+
+
+def import_file(
+    store: Store,
+    path: str | Path,
+    *,
+    theme: str,
+    scope: str | None = None,
+    dry_run: bool = False,
+    form: str | None = None,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Import facts from a file of either format, which is detected by its first line.
+
+    :param form: `spec` or `jsonl`, where it is known
+    :param scope: the scope of facts that name none
+    :param dry_run: try it on a temporary copy of the store and only report
+    :param progress: called with the bytes read so far and the total
+    :raises ImportFileError: when the file cannot be read or is neither format
+    :raises ThemeInvalid: ArgumentError, UnsafeText; the theme or the scope cannot be one
+    """
+    theme, file = to_theme_name(theme), Path(path).expanduser()
+    label = None if scope is None else validate_label(scope)
+    taker = find_importer(file)
+    if form is not None:
+        taker = {"spec": import_spec, "jsonl": import_jsonl}[form]
+    if not dry_run:
+        return taker(store, file, theme, label, progress)
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
+        tried = Path(folder) / "memory.db"
+        database_copies.copy_database(store.path, tried)
+        with Store.open(tried, force=True, clock=store.clock, policies=store.policies) as throw_away:
+            return taker(throw_away, file, theme, label, progress)
+
+
+Importer = Callable[[Store, Path, str, str | None, Progress | None], ImportReport]
+
+
+def find_importer(file: Path) -> Importer:
+    """Find the importer for the file's format. :raises ImportFileError: when there is none"""
+    try:
+        with file.open("rb") as said:
+            head = said.read(4096)
+    except OSError as error:
+        raise errors.ImportFileError(f"{file} cannot be read: {error.strerror or error}", file) from error
+    if head.startswith(b"SQLite format 3"):
+        raise errors.ImportFileError(f"{file} is a database, not an export; put a backup back with restore", file)
+    if b"\x00" in head:
+        raise errors.ImportFileError(f"{file} is not text; import MEMORY_SPEC lines or JSONL", file)
+    return import_jsonl if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else import_spec
+
+
+def import_spec(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
+    """Import MEMORY_SPEC lines, each by the rules of a write."""
+    report = ImportReport()
+    label = scope
+    origin = fact_restore.to_import_origin(store, file)
+    batch: list[tuple[int, Notation, str | None]] = []
+    for number, line, done, total in read_import_lines(file, report):
+        if line == TITLE:
+            label = scope
+        elif line.startswith(SCOPE_MARK):
+            try:
+                label = validate_label(name) if (name := line.removeprefix(SCOPE_MARK).strip()) else None
+            except errors.StoreError as error:
+                report.errors.append(LineError(number, error))
+        elif line and not line.startswith("#"):
+            try:
+                batch.append((number, memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE), label))
+            except errors.StoreError as error:
+                report.errors.append(LineError(number, error))
+        if len(batch) >= BATCH:
+            write_missing_facts(store, theme, batch, report, origin)
+            batch.clear()
+            if progress is not None:
+                progress(done, total)
+    write_missing_facts(store, theme, batch, report, origin)
+    report.errors.sort(key=attrgetter("line"))
+    if progress is not None:
+        progress(file.stat().st_size, file.stat().st_size)
+    return report
+
+
+def write_missing_facts(
+    store: Store, theme: str, batch: list[tuple[int, Notation, str | None]], report: ImportReport, origin: Origin
+) -> None:
+    """Write the facts that are not there yet.
+
+    Facts that already stand are left as they are: one may have been cooled on purpose, and a repeated `~` would hide
+    what was decided after it.
+    """
+    theme_id = store.names.theme_or_none(theme)
+    fresh = []
+    for number, said, label in batch:
+        key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
+        stands = key and store.db.row(STANDS_HERE, (key.id, said.type.value, said.target, said.content))
+        if not stands:
+            fresh.append((number, said, label))
+    lines, numbers = [(said, label) for _, said, label in fresh], [number for number, _, _ in fresh]
+    done = store.facts.write_many(theme, lines, actor=IMPORT, writer=Writer.AGENT, origin=origin, numbers=numbers)
+    report.errors += [LineError(fresh[index][0], error) for index, error in done.errors]
+    report.waiting += done.waiting
+    report.masked += done.masked
+    report.unkept += done.unkept
+    report.created += done.created
+    report.deduplicated += done.deduplicated + len(batch) - len(fresh)
+
+
+def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
+    """Import JSONL lines, each fact in the state of its source."""
+    report = ImportReport()
+    restorer = fact_restore.Restorer(store, theme, scope, origin=fact_restore.to_import_origin(store, file))
+    batch: list[tuple[int, jsonl_format.PortableItem]] = []
+    for number, line, done, total in read_import_lines(file, report):
+        if not line:
+            continue
+        try:
+            batch.append((number, jsonl_format.parse_jsonl_line(line, restorer.limit)))
+        except errors.StoreError as error:
+            report.errors.append(LineError(number, error))
+        if len(batch) >= BATCH:
+            restore_jsonl_batch(restorer, batch, report)
+            batch.clear()
+            if progress is not None:
+                progress(done, total)
+    restore_jsonl_batch(restorer, batch, report)
+    restorer.link_superseded()
+    report.waiting, report.masked, report.unkept = restorer.waiting, restorer.masked, restorer.unkept
+    if progress is not None:
+        progress(file.stat().st_size, file.stat().st_size)
+    return report
+
+
+def restore_jsonl_batch(
+    restorer: fact_restore.Restorer, batch: Iterable[tuple[int, jsonl_format.PortableItem]], report: ImportReport
+) -> None:
+    """Restore one batch and count the outcomes."""
+    for outcome, number, error in restorer.restore_batch(batch):
+        if error is not None:
+            report.errors.append(LineError(number, error))
+        elif outcome is fact_restore.RestoreOutcome.CREATED:
+            report.created += 1
+        elif outcome is fact_restore.RestoreOutcome.DEDUPLICATED:
+            report.deduplicated += 1
+        elif outcome is fact_restore.RestoreOutcome.PURGED_HERE:
+            report.skipped += 1
+        elif outcome is fact_restore.RestoreOutcome.TURN_CREATED:
+            report.turns += 1
+
+
+def read_import_lines(file: Path, report: ImportReport) -> Iterator[tuple[int, str, int, int]]:
+    """Yield the lines of a file: number, text without its end, bytes read and in total.
+
+    Unreadable lines are reported.
+    """
+    total = file.stat().st_size
+    number = done = 0
+    with file.open("rb") as said:
+        while raw := said.readline(LONGEST_LINE + 1):
+            number += 1
+            done += len(raw)
+            if len(raw) > LONGEST_LINE:
+                size = len(raw)
+                while raw and not raw.endswith(b"\n"):
+                    raw = said.readline(LONGEST_LINE)
+                    size += len(raw)
+                    done += len(raw)
+                too_long = errors.ImportFileError(f"the line has {size} bytes; at most {LONGEST_LINE} are read", size)
+                report.errors.append(LineError(number, too_long))
+                continue
+            try:
+                text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                not_text = errors.ImportFileError(f"the line is not UTF-8 (byte {error.start + 1})", raw[:60])
+                report.errors.append(LineError(number, not_text))
+                continue
+            yield number, text.strip(" \t\r\n"), done, total
+
+
+def theme_spec_lines(store: Store, theme: str, scope: str | None, tiers: Collection[Tier]) -> Iterator[str]:
+    """Yield the lines of `export_spec`, from a connection of their own."""
+    with store.reader() as reader, reader.db.snapshot():
+        theme_id = reader.names.theme(theme)
+        yield TITLE
+        labels = [UNSCOPED, *reader.names.labels(theme)] if scope is None else [scope]
+        for label in labels:
+            key = reader.names.scope_or_none(theme_id, label)
+            if key is None:
+                continue
+            headed = label == UNSCOPED
+            for line in scope_spec_lines(reader, key.id, key.status == ScopeStatus.CLOSED, tiers):
+                if not headed:
+                    yield f"{SCOPE_MARK} {label}"
+                    headed = True
+                yield line
+
+
+def scope_spec_lines(reader: Store, scope_id: int, closed: bool, tiers: Collection[Tier]) -> Iterator[str]:
+    """Yield the facts of one scope, in an order in which they can be written again."""
+    # A `✓` closes its scope and any other line opens it again.
+    order = (*OLDER_FIRST, FactType.DONE) if closed else (FactType.DONE, *OLDER_FIRST)
+    sql = CHUNK.format(", ".join("?" * len(tiers)))
+    for kind in order:
+        last = 0
+        while rows := reader.db.rows(sql, (scope_id, kind.value, *(tier.value for tier in tiers), last)):
+            for _, target, content in rows:
+                yield format_single_line(kind, target, content)
+            last = rows[-1][0]
+
+
+def format_single_line(kind: str, target: str, content: str) -> str:
+    """Format a fact in notation on one line: another program may have stored line ends in it."""
+    return format_notation(kind, " ".join(target.split()), " ".join(content.split()))

@@ -1,0 +1,184 @@
+"""Importer of a basic-memory folder: one note per file, with frontmatter, observations and relations.
+
+The list item `- [category] content #tags (context)` is an observation, `- relation [[Other note]] (context)` a
+relation (of one or more words), wherever they stand (https://docs.basicmemory.com/concepts/knowledge-format and
+`src/basic_memory/markdown/plugins.py` of https://github.com/basicmachines-co/basic-memory: times, tasks, links and
+quoted text are no categories). Prose is not imported: it is no fact, and its note stays where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.files.importers import note_files
+from hermes_memory_store.files.importers.import_batch import (
+    ImportBatch,
+    SourcePlace,
+    decode_source_text,
+    guess_fact_type,
+    join_target_parts,
+    parse_source_time,
+    text_mark,
+)
+from hermes_memory_store.files.importers.note_files import NoteHeader, find_note_files, parse_frontmatter
+from hermes_memory_store.model import FactType
+
+MOST_BYTES = 16 * 1024 * 1024
+"""Of one note."""
+
+ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+(?P<said>\S.*)")
+
+OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()]+)\]\s+(?P<content>.+)")
+
+CLOCK = re.compile(r"\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+[\d:.,]+)?")
+
+MOST_RELATION_WORDS = 8
+"""Of a relation's type that stands without quotes; more of them are a sentence with a link."""
+
+FENCE = re.compile(r"\s*(?:```|~~~)")
+
+
+def read_basic_memory(path: Path, taken: ImportBatch) -> None:
+    """Read all notes of a folder, or one note. :raises ImportFileError: there is none"""
+    found = False
+    for file in find_note_files(path, lambda name, why: taken.add_skip(SourcePlace(1, name), why)):
+        found = True
+        name = file.relative_to(path).as_posix() if path.is_dir() else ""
+        text = read_note_text(file, name, taken)
+        if text is not None:
+            take_note(taken, file, name, text)
+    if not found:
+        raise errors.ImportFileError(f"{path} is a directory without notes (files that end in .md)", path)
+
+
+def read_note_text(file: Path, name: str, taken: ImportBatch) -> str | None:
+    """Read a note's text; None when it cannot be read, which is reported."""
+    try:
+        if not file.is_file():
+            taken.add_rejection(SourcePlace(1, name), "it is no regular file", name)
+            return None
+        if file.stat().st_size > MOST_BYTES:
+            taken.add_rejection(SourcePlace(1, name), f"the note has more than {MOST_BYTES:,} bytes", name)
+            return None
+        return decode_source_text(file.read_bytes())
+    except UnicodeDecodeError as error:
+        taken.add_rejection(SourcePlace(1, name), f"the note is not UTF-8 (byte {error.start + 1})", name)
+    except OSError as error:
+        taken.add_rejection(SourcePlace(1, name), f"the note cannot be read: {error.strerror or error}", name)
+    return None
+
+
+def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
+    """Add the observations and relations of a note."""
+    lines = text.split("\n")
+    note = parse_frontmatter(lines)
+    title = note.settings.get("title") or file.stem
+    aim = (note.settings.get("permalink") or (name.removesuffix(".md") if name else title)).replace("/", ".")
+    scope = name.rpartition("/")[0] or None
+    made_at = find_note_time(note, "created", "created_at", "date")
+    changed_at = find_note_time(note, "modified", "updated", "updated_at")
+    # A note that says no times of its own is as old as its file.
+    written_at = min(round(file.stat().st_mtime * 1000), taken.now)
+    prose: list[int] = []
+    for number, line in list_items(lines, note.first, prose):
+        place = SourcePlace(number, name)
+        relation, observation = parse_relation(line), parse_observation(line)
+        if observation is not None:
+            category, content = observation
+            target = join_target_parts(aim, category, text_mark(aim, category, " ".join(content.split())))
+            what, kind = f"observation [{category}]" if category else "observation", guess_fact_type(category)
+        elif relation is not None:
+            verb, other, context = relation
+            content = " ".join([title, verb.replace("_", " "), other, context]).strip()
+            target, what, kind = join_target_parts(aim, verb, text_mark(aim, verb, other)), "relation", FactType.VALUE
+        else:
+            prose.append(number)
+            continue
+        taken.add_fact(
+            place,
+            what,
+            kind,
+            target,
+            content,
+            names=(aim,),
+            scope=scope,
+            created_at=written_at if made_at is None else made_at,
+            updated_at=changed_at,
+        )
+    if prose:
+        several = f"{len(prose):,} lines are" if len(prose) > 1 else "1 line is"
+        taken.add_skip(SourcePlace(min(prose), name), f"{several} neither observations nor relations")
+
+
+def find_note_time(note: NoteHeader, *names: str) -> int | None:
+    """Return the first of these settings that is a time."""
+    return next((when for name in names if (when := parse_source_time(note.settings.get(name))) is not None), None)
+
+
+def list_items(lines: list[str], first: int, prose: list[int]) -> Iterator[tuple[int, str]]:
+    """Yield the list items of a note, by line number; other non-empty lines are recorded as prose."""
+    fenced = False
+    for number, line in enumerate(lines[first - 1 :], first):
+        if FENCE.match(line):
+            fenced = not fenced
+            continue
+        found = None if fenced else ITEM.fullmatch(line.strip())
+        if found is not None:
+            yield number, found["said"]
+        elif line.strip() and not line.lstrip().startswith("#"):
+            prose.append(number)
+
+
+def parse_relation(said: str) -> tuple[str, str, str] | None:
+    """Parse a relation into its type, the other note and the context.
+
+    The type may be of several words, quoted or not: earlier versions of basic-memory wrote it without quotes, and so do
+    people. A link alone is one that links. With text behind the link other than a context it is a sentence.
+    """
+    before, link, rest = said.partition("[[")
+    other, end, after = rest.partition("]]")
+    verb, other, context = " ".join(before.split()), " ".join(other.split()), after.strip()
+    if not (link and end and other) or any(c in "[]" for c in verb + other):
+        return None
+    if len(verb) > 1 and verb[0] in "\"'" and verb[-1] == verb[0]:
+        verb = verb[1:-1].strip()
+    elif verb[:1] in ("'", '"') or len(verb.split()) > MOST_RELATION_WORDS:
+        return None
+    if (before.strip() and not verb) or (context and not (context[0] == "(" and context[-1] == ")")):
+        return None
+    return verb or "links_to", other, context
+
+
+def is_basic_memory_note(text: str) -> bool:
+    """Check whether basic-memory wrote a note: by its frontmatter, or by a title and an observation with a category."""
+    lines = text.split("\n")
+    note = note_files.parse_frontmatter(lines)
+    if note_files.has_own_frontmatter(text):
+        return True
+    if "title" not in note.settings or "layout" in note.settings:
+        return False
+    items = (parse_observation(said) for _, said in list_items(lines, note.first, []))
+    return any(found is not None and found[0] for found in items)
+
+
+def parse_observation(said: str) -> tuple[str, str] | None:
+    """Parse an observation into category and content; the category may be empty where there are tags."""
+    if re.fullmatch(r"\[[^\]]*\]\(.*\)", said):
+        return None
+    found = OBSERVATION.fullmatch(said)
+    if found is not None:
+        category = found["category"].strip()
+        if category and not CLOCK.fullmatch(category) and not is_task_box(category):
+            return category, found["content"]
+    if said.startswith(("[ ]", "[x]", "[-]", "[X]")):
+        return None
+    tagged = any(part.startswith("#") and len(part) > 1 for part in said.split())
+    return ("", said) if tagged and "[[" not in said else None
+
+
+def is_task_box(category: str) -> bool:
+    """Check whether it is a task checkbox."""
+    return len(category) == 1 and (category in "xX" or not category.isalnum())

@@ -1,0 +1,88 @@
+"""Detect which program wrote a file by its beginning. The store's own formats are left to `export_import.py`."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from hermes_memory_store import errors
+from hermes_memory_store.database import database_copies
+from hermes_memory_store.files.importers import (
+    basic_memory,
+    engram,
+    hermes_sqlite,
+    mcp_memory,
+    mem0,
+    note_files,
+    pgvector,
+)
+from hermes_memory_store.files.importers.import_batch import ImportBatch, decode_source_text
+from hermes_memory_store.upkeep import hermes_030_file
+
+READERS: dict[str, Callable[[Path, ImportBatch], None]] = {
+    "hermes-memory": hermes_sqlite.read_hermes_sqlite,
+    "pgvector": pgvector.read_pgvector,
+    "mcp-memory": mcp_memory.read_mcp_memory,
+    "mem0": mem0.read_mem0,
+    "engram": engram.read_engram,
+    "basic-memory": basic_memory.read_basic_memory,
+}
+
+KINDS = tuple(READERS)
+"""What can be imported, by the name that the command line takes."""
+
+HEAD_BYTES = 256 * 1024
+"""Bytes that are looked at."""
+
+OWN_JSONL = re.compile(r'(?<!\\)"kind"\s*:\s*"(?:header|scope|fact|turn)"')
+
+FORMAT_PATTERNS = (
+    ("mcp-memory", re.compile(r'(?<!\\)"(?:entityType|relationType)"\s*:')),
+    ("pgvector", re.compile(r'(?<!\\)"agent_identity"\s*:')),
+    ("engram", re.compile(r'(?<!\\)"(?:exported_at|sync_id)"\s*:')),
+    ("mem0", re.compile(r'(?<!\\)"memory"\s*:\s*"|(?<!\\)"memories"\s*:\s*\[')),
+)
+"""Names of members that only one of the programs writes; the first that stands in a file tells."""
+
+DUMP = re.compile(
+    r'^[ \t]*(?:COPY|INSERT[ \t]+INTO)[ \t]+(?:\S+\.)?"?(?:memory_entries|conversations)"?[\s(]',
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def detect_format(path: str | Path) -> str | None:
+    """Detect the kind of a file or folder; None for none of `KINDS`.
+
+    :raises ImportFileError: it cannot be read, or is a folder of something else
+    """
+    place = Path(path).expanduser()
+    if place.is_dir():
+        note_files.validate_project_folder(place, basic_memory.is_basic_memory_note)
+        return "basic-memory"
+    try:
+        with place.open("rb") as said:
+            head = said.read(HEAD_BYTES)
+    except OSError as error:
+        raise errors.ImportFileError(f"{place} cannot be read: {error.strerror or error}", place) from error
+    if head.startswith(b"SQLite format 3\x00"):
+        return "hermes-memory" if is_hermes_030_file(place) else None
+    text = decode_source_text(head, on_error="replace")
+    if text.lstrip()[:1] in ("{", "["):
+        if OWN_JSONL.search(text):
+            return None
+        return next((kind for kind, telling in FORMAT_PATTERNS if telling.search(text)), None)
+    if pgvector.is_csv(text) or DUMP.search(text):
+        return "pgvector"
+    is_note = place.suffix == ".md" and basic_memory.is_basic_memory_note(text.replace("\r\n", "\n"))
+    return "basic-memory" if is_note else None
+
+
+def is_hermes_030_file(place: Path) -> bool:
+    """Check whether a database is a memory of hermes-memory 0.3.0."""
+    try:
+        with database_copies.connect_plainly(place) as conn:
+            return hermes_030_file.is_hermes_030(conn)
+    except (errors.FileError, sqlite3.Error):
+        return False

@@ -1,0 +1,368 @@
+"""The import batch: every item found in a source, as the fact, scope or turn it becomes, with its position.
+
+A fact's uid is derived from its identity in the source, so that a second import finds it here. Its target is
+stable too: the source's own name of the item where there is one, else a mark of its content. Contents over the
+limit become numbered parts.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store import errors, safe_text
+from hermes_memory_store.conversations.turn_rows import MAX_TURN, PortableTurn, validate_turn
+from hermes_memory_store.files.jsonl_format import LATEST, PortableFact, PortableScope
+from hermes_memory_store.items.origin_rows import PortableOrigin
+from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
+from hermes_memory_store.memory.scopes import validate_label
+from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
+from hermes_memory_store.notation import memory_spec
+from hermes_memory_themes import ThemeError, normalise_theme
+
+NAMESPACE = uuid.UUID("0d6c0c1e-4f0b-5a3e-9a62-696d706f7274").bytes
+"""Of the uids of what is imported."""
+
+MARK = 12
+"""Hexadecimal digits of a mark in a target: two of a hundred thousand are alike once in fifty thousand such imports."""
+
+MAX_TARGET_NAME = memory_spec.MAX_TARGET - 32
+"""Characters of a target before its mark and the numbers of its parts."""
+
+TYPES = {
+    "constraint": FactType.CONSTRAINT,
+    "requirement": FactType.CONSTRAINT,
+    "rule": FactType.CONSTRAINT,
+    "policy": FactType.CONSTRAINT,
+    "principle": FactType.CONSTRAINT,
+    "decision": FactType.DECISION,
+    "architecture": FactType.DECISION,
+    "question": FactType.UNKNOWN,
+    "open-question": FactType.UNKNOWN,
+    "unknown": FactType.UNKNOWN,
+}
+"""What other programs call things, where that says more than a value; everything else is one. Nothing becomes `✓` or `~`: a note
+about something done must not close a scope here, nor hide a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """The position of an item in its source."""
+
+    line: int
+    """Number of the line, or of the row of a database, from 1."""
+    file: str = ""
+    """The file inside a folder; empty for a file of its own."""
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}" if self.file else f"line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportItem:
+    """One item to import."""
+
+    place: SourcePlace
+    what: str
+    """What it is at its source: `entity`, `observation [decision]` …"""
+    theme: str | None
+    """The theme its source names; None for the one that is asked for."""
+    said: PortableScope | PortableFact | PortableTurn
+
+    def locate(self, origin: Origin) -> ImportItem:
+        """Return it with its own file as the origin, where the source is a folder. :param origin: of the whole import"""
+        if not self.place.file or origin.file is None or not isinstance(self.said, PortableFact):
+            return self
+        own = replace(origin, file=str(Path(origin.file, self.place.file)), line=self.place.line)
+        return replace(self, said=replace(self.said, origin=PortableOrigin(own)))
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedItem:
+    """An item skipped on purpose, and why."""
+
+    place: SourcePlace
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedItem:
+    """An item that could not be understood."""
+
+    place: SourcePlace
+    error: errors.StoreError
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """What may be kept of a checked text."""
+
+    content: str
+    waits: str | None = None
+    """The rule by which it waits for a person; None for what may be told to agents."""
+
+
+TextCheck = Callable[[str | None, str | None, str], CheckedText]
+"""Looks at a text by the theme its source names, its target (None for a turn) and its content. It may raise an `InputError`: the
+text is left out then, with that reason."""
+
+
+@dataclass(slots=True)
+class ImportBatch:
+    """The whole content of one source."""
+
+    kind: str
+    """The importer that read it."""
+    limit_of: Callable[[str | None], int]
+    """Characters of one fact, by the theme its source names."""
+    now: int
+    """When it is read, UTC milliseconds: nothing was written later than that."""
+    written_at: int
+    """When the source was last written: what says no time of its own was written then."""
+    screen: TextCheck | None = None
+    """Looks at every text before it is taken."""
+    items: list[ImportItem] = field(default_factory=list)
+    skips: list[SkippedItem] = field(default_factory=list)
+    refusals: list[RejectedItem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    split: int = 0
+    """Contents that became several facts."""
+    waiting: int = 0
+    """Contents that wait for a person."""
+
+    @property
+    def actor(self) -> Actor:
+        """The author of what is imported."""
+        return Actor("import", self.kind)
+
+    def add_skip(self, place: SourcePlace, why: str) -> None:
+        """Record an item as skipped."""
+        self.skips.append(SkippedItem(place, why))
+
+    def add_rejection(self, place: SourcePlace, message: str, value: Any = None) -> None:
+        """Record an item that cannot be understood."""
+        self.refusals.append(RejectedItem(place, errors.ImportFileError(message, value)))
+
+    def add_scope(self, place: SourcePlace, label: str, *, theme: str | None = None, **given: Any) -> None:
+        """Add a scope, open unless `given` says otherwise (uid, status, opened_at, closed_at, closed_by)."""
+        with_defaults: dict[str, Any] = {
+            "uid": derived_uid(self.kind, "scope", label),
+            "status": ScopeStatus.OPEN,
+            "opened_at": self.written_at,
+            "closed_at": None,
+            "closed_by": None,
+            **given,
+        }
+        with self._note_rejection(place):
+            self.items.append(
+                ImportItem(place, "scope", theme, PortableScope(label=validate_label(label), **with_defaults))
+            )
+
+    def add_fact(
+        self,
+        place: SourcePlace,
+        what: str,
+        kind: FactType,
+        target: str,
+        content: str,
+        *,
+        names: tuple[str, ...] = (),
+        theme: str | None = None,
+        scope: str | None = None,
+        created_at: int | None = None,
+        updated_at: int | None = None,
+        **given: Any,
+    ) -> None:
+        """Add a fact, or several numbered ones where the content is over the limit.
+
+        :param names: what identifies it in its source, beside its type, target and content
+        :param given: uid, tier, pinned, superseded_by, cooled_by, reads, read_at
+        """
+        with self._note_rejection(place):
+            identity = source_theme(theme)
+            label = validate_label(scope) if scope and scope.strip() else None
+            aim = to_target(safe_text.validate_text(target, "the target"))
+            said = " ".join(safe_text.validate_text(content, "the content").split())
+            if not said:
+                self.add_skip(place, "it says nothing")
+                return
+            first = given.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, said)
+            # As it was written: a secret that is masked keeps its lines.
+            seen = CheckedText(said) if self.screen is None else self.screen(identity, aim, content.strip())
+            parts = memory_spec.split_content(" ".join(seen.content.split()), self.limit_of(identity))
+            if seen.waits is not None and given.get("tier") is not Tier.SUPERSEDED:
+                given |= {"tier": Tier.QUARANTINED, "cooled_by": QUARANTINE_PREFIX + seen.waits, "pinned": False}
+                self.waiting += 1
+            made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
+            changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))
+            fact = PortableFact(
+                **{
+                    "uid": first,
+                    "scope": label,
+                    "said": Notation(kind, aim, said),
+                    "tier": Tier.HOT,
+                    "pinned": False,
+                    "actor": self.actor,
+                    "created_at": made_at,
+                    "updated_at": changed_at,
+                    "superseded_by": None,
+                    "cooled_by": None,
+                    "reads": 0,
+                    "read_at": None,
+                    **given,
+                }
+            )
+            self.split += len(parts) > 1
+            for number, part in enumerate(parts, 1):
+                piece = Notation(kind, aim if len(parts) == 1 else f"{aim}.{number}", part)
+                uid = first if number == 1 else derived_uid(first.hex(), str(number), part)
+                self.items.append(ImportItem(place, what, identity, replace(fact, uid=uid, said=piece)))
+
+    def derive_fact_uid(
+        self, names: tuple[str, ...], identity: str | None, label: str | None, kind: FactType, aim: str, said: str
+    ) -> bytes:
+        """Derive the uid of a fact from what identifies it in its source, the same for every import."""
+        return derived_uid(self.kind, *names, identity or "", label or "", kind.value, aim, said)
+
+    def add_turn(
+        self,
+        place: SourcePlace,
+        what: str,
+        role: str,
+        content: str,
+        *,
+        session: str | None = None,
+        theme: str | None = None,
+        at: int | None = None,
+        names: tuple[str, ...] = (),
+    ) -> None:
+        """Add a captured message, or several where it is over the length limit."""
+        with self._note_rejection(place):
+            identity = source_theme(theme)
+            if not content.strip():
+                self.add_skip(place, "it says nothing")
+                return
+            said_at = self.written_at if at is None else min(at, self.now)
+            # Whole, before it is cut: half a secret is not recognised as one.
+            kept = content if self.screen is None else self.screen(identity, None, content).content
+            parts = [kept[start : start + MAX_TURN] for start in range(0, len(kept), MAX_TURN)]
+            self.split += len(parts) > 1
+            for number, part in enumerate(parts):
+                uid = derived_uid(self.kind, "turn", *names, identity or "", session or "", role, content, str(number))
+                made = validate_turn(PortableTurn(uid, session or None, role, part, said_at))
+                self.items.append(ImportItem(place, what, identity, made))
+
+    def _note_rejection(self, place: SourcePlace) -> RejectionNote:
+        return RejectionNote(self, place)
+
+
+class RejectionNote:
+    """Record what cannot be imported: text with hidden characters is skipped, everything else is a rejection."""
+
+    def __init__(self, taken: ImportBatch, place: SourcePlace) -> None:
+        self._taken = taken
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: object) -> bool:
+        if isinstance(error, errors.UnsafeText):
+            self._taken.add_skip(self._place, error.message)
+        elif isinstance(error, errors.StoreError):
+            self._taken.refusals.append(RejectedItem(self._place, error))
+        elif isinstance(error, ThemeError):
+            self._taken.add_rejection(self._place, error.message, error.value)
+        else:
+            return False
+        return True
+
+
+def source_theme(theme: str | None) -> str | None:
+    """Return the theme for a source's name of an agent. :raises ThemeError: it cannot be one"""
+    return normalise_theme(theme) if theme and theme.strip() else None
+
+
+def derived_uid(*names: str) -> bytes:
+    """Derive a uid from names; the same names always give the same uid."""
+    said = "\x1f".join(names).encode("utf-8", "surrogatepass")
+    return uuid.UUID(bytes=hashlib.sha256(NAMESPACE + said).digest()[:16], version=5).bytes
+
+
+def text_mark(*names: str) -> str:
+    """Return a short digest of a text."""
+    return hashlib.sha256("\x1f".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:MARK]
+
+
+def to_target(name: str) -> str:
+    """Convert a name to a target: without brackets, on one line, and short enough for the numbers of parts.
+
+    Its mark replaces what does not fit.
+    """
+    aim = " ".join(name.replace("[", "(").replace("]", ")").split())
+    if len(aim) > memory_spec.MAX_TARGET - 8:
+        return f"{aim[:MAX_TARGET_NAME].rstrip()}.{text_mark(aim)}"
+    return aim or "note"
+
+
+def join_target_parts(*parts: str) -> str:
+    """Join several names to a target; the last of them is kept whole."""
+    *head, last = (" ".join(part.split()) for part in parts if part.strip())
+    front = ".".join(head)
+    if len(front) > MAX_TARGET_NAME - len(last):
+        front = f"{front[: max(8, MAX_TARGET_NAME - len(last) - MARK)].rstrip()}~{text_mark(front)}"
+    return f"{front}.{last}" if front else last
+
+
+def guess_fact_type(*names: Any) -> FactType:
+    """Guess a fact's type from the first word that indicates one; a value when none does."""
+    for name in names:
+        if isinstance(name, str):
+            kind = TYPES.get("-".join(name.casefold().replace("_", " ").split()))
+            if kind is not None:
+                return kind
+    return FactType.VALUE
+
+
+def parse_source_time(value: Any) -> int | None:
+    """Parse a time in any usual form into UTC milliseconds; None for none.
+
+    The forms are ISO 8601, SQLite's, Postgres's, seconds or milliseconds; without a zone it is UTC.
+    """
+    try:
+        if isinstance(value, bool) or value is None:
+            return None
+        if isinstance(value, int | float):
+            millis = round(value if abs(value) > 100_000_000_000 else value * 1000)
+        elif isinstance(value, str):
+            when = datetime.fromisoformat(value.strip())
+            millis = round((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000)
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return millis if 0 <= millis <= LATEST else None
+
+
+def decode_source_text(raw: bytes, *, on_error: str = "strict") -> str:
+    """Decode a source: UTF-8, or UTF-16 where its mark says so, as some shells write. :raises UnicodeDecodeError:"""
+    is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return raw.decode("utf-16" if is_wide else "utf-8-sig", on_error)
+
+
+def first_text_field(record: Any, *keys: str) -> str:
+    """Return the text of the first of these keys that holds one; empty when none does."""
+    if isinstance(record, dict):
+        for key in keys:
+            value = record.get(key)
+            if isinstance(value, str) and value.strip():
+                return value
+            if isinstance(value, int) and not isinstance(value, bool):
+                return str(value)
+    return ""

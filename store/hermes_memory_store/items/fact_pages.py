@@ -1,0 +1,363 @@
+"""Pages of facts in any order, by keyset and never by OFFSET.
+
+A filter without text amounts to combinations of theme, scope, tier and type. Each combination is one sorted range
+of an index; SQLite merges the ranges of a compound SELECT lazily, so a page costs the same at any size. The
+tallies show which combinations hold facts at all, and how many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hermes_memory_store import errors
+from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database.db import Db
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items.mutation import FACTS_WITH_READS
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.row_reader import RowReader
+from hermes_memory_store.model import Fact, FactFilter, FactPage, FactType, PageCursor, Sort, Tier, Way
+
+MAX_LIMIT = 1_000
+"""Facts one page holds at most."""
+
+SORTABLE_FACTS = 1_000
+"""Up to so many facts it is cheaper to fetch and sort them all than to walk an order looking for them."""
+
+MAX_COUNTED = 1_000
+"""How far the facts of a filter are counted that the tallies cannot answer: a page must not cost a scan of the store."""
+
+RANGES_AT_ONCE = 100
+"""Ranges merged in one statement; SQLite allows 500."""
+
+KEYS = {Sort.UPDATED: "updated_at", Sort.CREATED: "created_at", Sort.TARGET: "target"}
+
+THEME_INDEXES = {
+    Sort.UPDATED: "facts_by_update",
+    Sort.CREATED: "facts_by_creation",
+    Sort.TARGET: "facts_by_target",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRange:
+    """One sorted range of an index."""
+
+    owner: int
+    """A theme's or a scope's key."""
+    tier: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactSelection:
+    """A filter in terms of keys: the ranges that match it, and the conditions to check in addition."""
+
+    tallies: list[tuple[int, int, str, str, int]]
+    scope_ids: list[int] | None
+    conditions: list[str]
+    args: list[Any]
+    few: str | None
+    """An index condition that alone leaves at most `FEW` facts, when there is one."""
+    few_args: list[Any]
+    counted_by: str = "WHERE 1"
+    """The index by which facts are counted that the tallies cannot count."""
+
+    @property
+    def tallied_total(self) -> int:
+        return sum(row[4] for row in self.tallies)
+
+
+def load_fact_page(
+    db: Db,
+    names: Names,
+    wanted: FactFilter,
+    *,
+    sort: Sort,
+    descending: bool,
+    after: PageCursor | None,
+    limit: int,
+) -> FactPage:
+    """Load one page; see `Facts.page`."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise errors.ArgumentError(f"a page holds 1 to {MAX_LIMIT} facts, not {limit}", limit)
+    with db.snapshot():
+        selection = select_ranges(db, names, wanted)
+        total = count_selected_facts(db, selection, most=MAX_COUNTED)
+        if sort is Sort.TYPE:
+            keys = keys_by_type(db, selection, descending, after, limit)
+        else:
+            keys = [(row[0], row[1]) for row in sorted_keys(db, selection, sort, descending, after, limit)]
+        facts = load_facts(db, names, [key for _, key in keys])
+    more = len(keys) == limit
+    uncounted = bool(selection.conditions) and total > MAX_COUNTED
+    return FactPage(
+        facts, PageCursor(keys[-1]) if more and keys else None, MAX_COUNTED if uncounted else total, uncounted
+    )
+
+
+def count_facts(db: Db, names: Names, wanted: FactFilter) -> int:
+    """Count the matching facts; see `Facts.count`."""
+    with db.snapshot():
+        return count_selected_facts(db, select_ranges(db, names, wanted))
+
+
+def select_ranges(db: Db, names: Names, wanted: FactFilter) -> FactSelection:
+    """Resolve the names of a filter and collect its ranges."""
+    theme_ids = names.known_theme_keys(wanted.themes)
+    theme_id = theme_ids[0] if len(wanted.themes) == len(theme_ids) == 1 else None
+    if wanted.theme is not None and not theme_ids:
+        return FactSelection([], None, ["0"], [], None, [])
+    scope_ids = names.scope_ids(wanted)
+    tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
+    tallies = db.rows(*tally_query(theme_ids, scope_ids, tiers, wanted))
+    selection = FactSelection(
+        tallies, scope_ids, *filter_conditions(names, wanted), None, [], actor_condition(names, wanted, theme_id)
+    )
+    return use_selective_condition(db, names, wanted, selection, theme_id)
+
+
+def tally_query(
+    theme_ids: list[int], scope_ids: list[int] | None, tiers: frozenset[Tier], wanted: FactFilter
+) -> tuple[str, list[Any]]:
+    """Return the query for the ranges that hold facts, and their counts.
+
+    It counts by scope where scopes are named, else by theme.
+    """
+    scope = "0" if scope_ids is None else "scope_id"
+    where, args = ["facts > 0"], []  # type: tuple[list[str], list[Any]]
+    if theme_ids:
+        where.append(f"theme_id IN ({join_keys(theme_ids)})")
+    if scope_ids is not None:
+        where.append(f"scope_id IN ({', '.join(map(str, scope_ids))})")
+    for column, values in (("tier", tiers), ("type", wanted.types)):
+        if values:
+            where.append(f"{column} IN ({', '.join('?' * len(values))})")
+            args += sorted(value.value for value in values)
+    source = f"SELECT theme_id, {scope} AS owner, tier, type, sum(facts) FROM tallies WHERE {' AND '.join(where)}"
+    return f"{source} GROUP BY 1, 2, 3, 4", args
+
+
+def filter_conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list[Any]]:
+    """Return the conditions that the ranges do not cover, as SQL."""
+    where: list[str] = []
+    args: list[Any] = []
+    if wanted.target is not None:
+        where.append("(target = ? OR (target > ? AND target < ?))")
+        args += target_bounds(wanted.target)
+    if wanted.before is not None:
+        # What was last changed before then was made before then, too: that bounds the order of creation.
+        where += ["updated_at < ?", "created_at < ?"]
+        args += [wanted.before, wanted.before]
+    if wanted.after is not None:
+        where.append("updated_at >= ?")
+        args.append(wanted.after)
+    if wanted.by is not None:
+        actors, origins = names.authors_in(wanted.by, wanted.themes)
+        where.append(f"(actor_id IN ({join_keys(actors)}) OR origin_id IN ({join_keys(origins)}))")
+    if wanted.ways or wanted.projects or wanted.branches:
+        where.append(origin_condition(names, wanted))
+    if wanted.pinned is not None:
+        where.append("pinned = 1" if wanted.pinned else "pinned = 0")
+    if wanted.read is not None:
+        where.append(f"f.id {'' if wanted.read else 'NOT '}IN (SELECT fact_id FROM reads)")
+    if wanted.cooled_by is not None:
+        where += ["tier = 'cold'", "cooled_by = ?"]
+        args.append(wanted.cooled_by)
+    if wanted.seen_from is not None and wanted.theme is not None:
+        where.append(names.seen_from_condition([wanted.theme], wanted.seen_from))
+    if wanted.theme is not None and names.known_theme_keys(wanted.also):  # a condition makes a search check every hit
+        where.append(names.seen_from_condition(wanted.themes, wanted.theme))
+    return where, args
+
+
+def origin_condition(names: Names, wanted: FactFilter) -> str:
+    """Return the condition for facts by one of these ways, of one of these projects and branches, as SQL."""
+    theme_id = names.theme_or_none(wanted.theme) if wanted.theme is not None and not wanted.also else None
+    keys = names.origins.keys(theme_id, wanted.ways, wanted.projects, wanted.branches)
+    found = f"origin_id IN ({join_keys(keys)})"
+    unknown = Way.UNKNOWN in wanted.ways and not wanted.projects and not wanted.branches
+    return f"({found} OR origin_id IS NULL)" if unknown else found
+
+
+def join_keys(keys: Iterable[int]) -> str:
+    """Join keys as SQL; 0, which is no key, where there are none: a partial index does not answer an empty list."""
+    return ", ".join(map(str, keys)) or "0"
+
+
+def target_bounds(target: str) -> list[str]:
+    """Return the target, and the open interval of the dotted names below it ('/' follows '.')."""
+    return [target, target + ".", target + "/"]
+
+
+def use_selective_condition(
+    db: Db, names: Names, wanted: FactFilter, selection: FactSelection, theme_id: int | None
+) -> FactSelection:
+    """Use a condition that alone leaves few facts: those are then fetched and sorted."""
+    candidates: list[tuple[str, list[Any]]] = []
+    if wanted.pinned:
+        candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
+    if wanted.by is not None:
+        candidates.append((actor_condition(names, wanted, theme_id), []))
+    elif wanted.projects or wanted.branches or (wanted.ways and Way.UNKNOWN not in wanted.ways):
+        candidates.append((f"INDEXED BY facts_of_origin WHERE {origin_condition(names, wanted)}", []))
+    if wanted.target is not None and theme_id is not None:
+        tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"
+        types = ", ".join(sorted({f"'{row[3]}'" for row in selection.tallies})) or "''"
+        for bounds, args in (("= ?", [wanted.target]), ("> ? AND target < ?", target_bounds(wanted.target)[1:])):
+            source = (
+                f"INDEXED BY facts_by_target WHERE theme_id = {theme_id} AND tier IN ({tiers})"
+                f" AND type IN ({types}) AND target {bounds}"
+            )
+            candidates.append((source, list(args)))
+        exact, below = candidates[-2:]
+        del candidates[-2:]
+        if leaves_few(db, *exact) and leaves_few(db, *below):
+            # NOT INDEXED leaves the key: the planner would rather walk the theme.
+            source = (
+                f"NOT INDEXED WHERE id IN (SELECT id FROM facts {exact[0]} UNION ALL SELECT id FROM facts {below[0]})"
+            )
+            return replace(selection, few=source, few_args=exact[1] + below[1])
+    for source, args in candidates:
+        if leaves_few(db, source, args):
+            return replace(selection, few=source, few_args=args)
+    if selection.scope_ids is not None and selection.tallied_total <= SORTABLE_FACTS:
+        keys = ", ".join(map(str, selection.scope_ids))
+        return replace(selection, few=f"INDEXED BY facts_of_scope WHERE scope_id IN ({keys})")
+    return selection
+
+
+def actor_condition(names: Names, wanted: FactFilter, theme_id: int | None) -> str:
+    """Return the condition for facts of the actors a filter names, within its theme.
+
+    A fact's key begins with its theme's.
+    """
+    if wanted.by is None:
+        return "WHERE 1"
+    actors, origins = names.authors_in(wanted.by, wanted.themes)
+    source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({join_keys(actors)})"
+    if theme_id is not None:
+        source += f" AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"
+    if not origins:
+        return source
+    others = f"INDEXED BY facts_of_origin WHERE origin_id IN ({join_keys(origins)})"
+    return f"NOT INDEXED WHERE id IN (SELECT id FROM facts {source} UNION SELECT id FROM facts {others})"
+
+
+def leaves_few(db: Db, source: str, args: Sequence[Any]) -> bool:
+    """Check whether that index condition leaves at most `SORTABLE_FACTS` facts."""
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM facts f {source} LIMIT {SORTABLE_FACTS + 1})"
+    return bool(db.value(sql, args) <= SORTABLE_FACTS)
+
+
+def count_selected_facts(db: Db, selection: FactSelection, *, most: int | None = None) -> int:
+    """Count facts: from the tallies alone when the ranges suffice, else one by one, up to `most` + 1."""
+    # Without ranges the condition is never true, and SQLite plans no walk of a partial index for that.
+    if not (selection.conditions and selection.tallies):
+        return selection.tallied_total
+    source = selection.few or selection.counted_by
+    where = " AND ".join([source, *range_conditions(selection), *selection.conditions])
+    bound = "" if most is None else f" LIMIT {most + 1}"
+    return int(
+        db.value(f"SELECT count(*) FROM (SELECT 1 FROM facts f {where}{bound})", (*selection.few_args, *selection.args))
+    )
+
+
+def range_conditions(selection: FactSelection) -> list[str]:
+    """Return theme, scope, tier and type of the ranges as plain conditions."""
+    if not selection.tallies:
+        return ["0"]
+    themes = ", ".join(str(key) for key in sorted({row[0] for row in selection.tallies}))
+    tiers = ", ".join(f"'{tier}'" for tier in sorted({row[2] for row in selection.tallies}))
+    types = ", ".join(f"'{kind}'" for kind in sorted({row[3] for row in selection.tallies}))
+    said = [f"theme_id IN ({themes})", f"tier IN ({tiers})", f"type IN ({types})"]
+    if selection.scope_ids is not None:
+        said.append(f"scope_id IN ({', '.join(map(str, selection.scope_ids))})")
+    return said
+
+
+def sorted_keys(
+    db: Db, selection: FactSelection, sort: Sort, descending: bool, after: PageCursor | None, limit: int
+) -> list[tuple[Any, int]]:
+    """Return (sort key, fact key) of the next facts."""
+    way = "DESC" if descending else "ASC"
+    key = KEYS[sort]
+    beyond = "" if after is None else f" AND ({key}, id) {'<' if descending else '>'} (?, ?)"
+    beyond_args = [] if after is None else list(after.key)
+    tail = f" ORDER BY 1 {way}, 2 {way} LIMIT {int(limit)}"
+    if not selection.tallies:
+        return []
+    if selection.few:
+        where = " AND ".join([selection.few, *range_conditions(selection), *selection.conditions])
+        sql = f"SELECT {key}, id FROM facts f {where}{beyond}{tail}"
+        return db.rows(sql, (*selection.few_args, *selection.args, *beyond_args))
+    index, owner, ranges = ordered_ranges(selection, sort)
+    extra = "".join(f" AND {condition}" for condition in selection.conditions) + beyond
+    if owner == "theme_id" and selection.scope_ids is not None:
+        extra = f" AND scope_id IN ({', '.join(map(str, selection.scope_ids))})" + extra
+    found: list[tuple[Any, int]] = []
+    for some in in_chunks(ranges, RANGES_AT_ONCE):
+        parts = [
+            f"SELECT {key}, id FROM facts f INDEXED BY {index} WHERE {owner} = ? AND tier = ? AND type = ?{extra}"
+            for _ in some
+        ]
+        args: list[Any] = []
+        for one in some:
+            args += [one.owner, one.tier, one.type, *selection.args, *beyond_args]
+        found += db.rows(" UNION ALL ".join(parts) + tail, args)
+    if len(ranges) > RANGES_AT_ONCE:
+        found.sort(key=lambda row: (row[0].lower() if isinstance(row[0], str) else row[0], row[1]), reverse=descending)
+    return found[:limit]
+
+
+def ordered_ranges(selection: FactSelection, sort: Sort) -> tuple[str, str, list[IndexRange]]:
+    """Return the index that yields this order, its leading column, and its ranges."""
+    if selection.scope_ids is not None and sort is Sort.UPDATED:
+        index, owner = "facts_of_scope", "scope_id"
+    else:
+        index, owner = THEME_INDEXES[sort], "theme_id"
+    ranges = {IndexRange(row[1] if owner == "scope_id" else row[0], row[2], row[3]) for row in selection.tallies}
+    return index, owner, sorted(ranges, key=lambda one: (one.owner, one.tier, one.type))
+
+
+def keys_by_type(
+    db: Db, selection: FactSelection, descending: bool, after: PageCursor | None, limit: int
+) -> list[tuple[Any, int]]:
+    """Return keys by type, most binding first (last when ascending), newest first within a type.
+
+    The sort key is (type, updated_at).
+    """
+    found: list[tuple[Any, int]] = []
+    kinds = list(FactType) if descending else list(reversed(FactType))
+    inner: PageCursor | None = None
+    if after is not None:
+        (kind, updated), key = after.key
+        kinds = kinds[kinds.index(FactType(kind)) :]
+        inner = PageCursor((updated, key))
+    for kind in kinds:
+        only = replace(selection, tallies=[row for row in selection.tallies if row[3] == kind.value])
+        rows = sorted_keys(db, only, Sort.UPDATED, descending, inner, limit - len(found))
+        found += [((kind.value, updated), key) for updated, key in rows]
+        inner = None
+        if len(found) == limit:
+            break
+    return found
+
+
+def type_rank_sql() -> str:
+    """Return the SQL of a type's rank, most binding first."""
+    whens = " ".join(f"WHEN '{kind.value}' THEN {rank}" for rank, kind in enumerate(FactType))
+    return f"CASE type {whens} END"
+
+
+def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
+    """Load facts by key, in the order of the keys."""
+    found: dict[int, Fact] = {}
+    reader = RowReader(names)
+    for some in in_chunks(keys):
+        rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
+        found |= reader.by_id(rows)
+    return [found[key] for key in keys if key in found]

@@ -1,0 +1,289 @@
+"""Replay journal records into an empty store: each repeats the change it records.
+
+New facts are collected in memory, where later records change them, and are written together: most facts of a
+journal change before long, and a row that is written once costs a fraction of one that is written, indexed and
+changed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.intake.intake import repeat_text
+from hermes_memory_store.items import journal, origin_rows
+from hermes_memory_store.items.batch_mutation import UnindexedMutation
+from hermes_memory_store.items.journal_records import JournalRecord
+from hermes_memory_store.items.mutation import FactRow, count_notation_chars, insert_fact_rows
+from hermes_memory_store.items.project_rows import project_key, write_place_choice
+from hermes_memory_store.items.session_names import is_numbering
+from hermes_memory_store.memory import sources
+from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
+from hermes_memory_store.model import (
+    Actor,
+    FactType,
+    Millis,
+    OrphanPolicy,
+    SessionStatus,
+    Tier,
+    format_notation,
+    split_client_version,
+)
+from hermes_memory_store.notation import token_estimate
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+Words = dict[str, Any]
+"""What a row says changed: columns in portable words."""
+
+WAITING_FACTS = 20_000
+"""New facts that are kept in memory, some 20 MiB."""
+
+WAITING_ROWS = 2_000
+"""Rows of the journal that are written together."""
+
+FACT_WORDS = frozenset(
+    {"scope", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at", "verdict"}
+)
+
+SCOPE_WORDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
+
+ENDED = frozenset({SessionStatus.CLOSED, SessionStatus.ORPHANED})
+
+PLACE = {name: index for index, name in enumerate(FactRow._fields)}
+
+UNFIT = (
+    *(KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError),
+    *(sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError),
+)
+"""What a row that fits the chain but makes no sense ends in."""
+
+NUMBER_SESSION = "UPDATE sessions SET client_version = ?, project_id = ?, number = ? WHERE uid = ?"
+
+BEGIN_SESSION = """
+    INSERT INTO sessions (uid, theme_id, name, client, status, started_at, heartbeat_at, heartbeat_ms, lease_ms,
+      on_orphan)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+      client = excluded.client, status = excluded.status, heartbeat_at = excluded.heartbeat_at, ended_at = NULL
+"""
+
+
+class Replayer:
+    """Apply one record after the other within a running transaction and `batch_mutation.defer_indexing`."""
+
+    def __init__(self, store: Store, conn: sqlite3.Connection) -> None:
+        self.seq = 0
+        self.hash = journal.FIRST_HASH
+        self._conn = conn
+        self._names = store.names
+        self._mutation = UnindexedMutation(conn, store.names, store.journal, Actor("replay"))
+        self._facts: dict[bytes, list[Any]] = {}
+        self._rows: list[tuple[Any, ...]] = []
+        self._last: dict[int, int] = {}
+        self._scopes: dict[tuple[int, str | None], int] = {}
+        self._origins: dict[int, bytes] = {}
+        """Digests of the origins told of so far."""
+
+    def apply(self, record: JournalRecord) -> None:
+        """Check the record's place in the chain, then repeat its change.
+
+        :raises JournalBroken: when it is out of order or was altered
+        :raises ImportFileError: when it fits the chain but makes no sense
+        """
+        if record.seq != self.seq + 1:
+            raise errors.JournalBroken(
+                f"row {self.seq + 1} of the log is missing: it goes on with {record.seq}", record.seq
+            )
+        try:
+            for words in record.origins:
+                self._origins[words["id"]] = bytes.fromhex(words["digest"])
+            if record.origin_id is not None:
+                record = record._replace(origin_digest=self._origins[record.origin_id])
+            if record.link(self.hash) != record.hash:
+                raise errors.JournalBroken(
+                    f"row {record.seq} of the log was altered: its hash does not fit what it says", record.seq
+                )
+            self._apply(record)
+            if len(self._rows) >= WAITING_ROWS:
+                self._write_rows()
+            if len(self._facts) >= WAITING_FACTS:
+                self._write_facts()
+        except UNFIT as error:
+            raise self._unfit(record.seq, error) from error
+        self.seq, self.hash = record.seq, record.hash
+
+    def finish(self) -> None:
+        """Write the collected facts."""
+        try:
+            self._write_facts()
+            self._write_rows()
+        except UNFIT as error:
+            raise self._unfit(self.seq, error) from error
+        for theme_id, last in self._last.items():
+            # The trigger counts the facts that are there; purged ones keep their numbers too.
+            self._conn.execute("UPDATE themes SET last_fact = ? WHERE id = ?", (last, theme_id))
+
+    def _apply(self, record: JournalRecord) -> None:
+        theme_id = self._names.recorded_theme(self._conn, record.theme, record.at)
+        actor_id = self._names.actor(self._conn, record.actor)
+        for words in record.origins:
+            origin_rows.insert_origin_record(self._conn, theme_id, words, record.at)
+        after = None if record.after is None else json.loads(record.after)
+        if record.op == "purge":
+            self._purge(record, theme_id, actor_id)
+        elif record.entity == "fact":
+            if record.before is None:
+                self._create_fact(record, theme_id, actor_id, after)
+            elif after is not None:
+                self._change_fact(record, theme_id, after)
+        elif record.entity == "scope" and after is not None:
+            self._scope(record, theme_id, after)
+        elif record.entity == "session" and after is not None:
+            self._session(record, theme_id, after)
+        elif record.entity == "source" and after is not None:
+            sources.write_source_rule(self._conn, theme_id, after["source"], after["rule"], record.at)
+        elif record.entity == "places" and after is not None:
+            write_place_choice(self._conn, after["places"], after["chosen_at"])
+        place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
+        told = (record.undoes, record.before, record.after, record.salt, record.digest, record.origin_id, record.hash)
+        self._rows.append(place + told)
+
+    def _create_fact(self, record: JournalRecord, theme_id: int, actor_id: int, after: Words | None) -> None:
+        if after is None and record.op != "create":
+            return
+        number = self._last[theme_id] = self._last.get(theme_id, 0) + 1
+        if after is None:
+            # Purged since: it only keeps its number, so that the facts after it keep theirs.
+            return
+        link = after.get("superseded_by")
+        if "by" in after:
+            kind, _, name = after["by"].partition(":")
+            actor_id = self._names.actor(self._conn, Actor(kind, name))
+        self._facts[record.uid] = [
+            (theme_id << THEME_SHIFT) + number,
+            record.uid,
+            theme_id,
+            self._scope_id(record, theme_id, after["scope"]),
+            FactType(after["type"]).value,
+            after["target"],
+            after["content"],
+            Tier(after["tier"]).value,
+            after.get("pinned", 0),
+            None,
+            None,
+            actor_id,
+            after.get("created_at", record.at),
+            after.get("updated_at", record.at),
+            None if link is None else uids.parse_uid(link),
+            after.get("cooled_by"),
+            after.get("origin", record.origin_id),
+            origin_rows.format_origin_detail({key: after[key] for key in ("line", "turns") if key in after}),
+            after.get("verdict"),
+        ]
+
+    def _change_fact(self, record: JournalRecord, theme_id: int, after: Words) -> None:
+        words = select_allowed_columns(after, FACT_WORDS)
+        waiting = self._facts.get(record.uid)
+        if waiting is None:
+            row = self._mutation.fact_row(record.uid)
+            if row is None:
+                raise ValueError(f"there is no fact {uids.format_uid(record.uid)} yet")
+            self._mutation.now = Millis(record.at)
+            columns = self._mutation.columns_of(row, words)
+            self._mutation.update_fact(row, record.op, keep_time=True, **columns)
+            self._mutation.entries.clear()
+            return
+        if "scope" in words:
+            waiting[PLACE["scope_id"]] = self._scope_id(record, theme_id, words.pop("scope"))
+        if words.get("superseded_by") is not None:
+            words["superseded_by"] = uids.parse_uid(words["superseded_by"])
+        for name, value in words.items():
+            waiting[PLACE[name]] = value
+
+    def _scope_id(self, record: JournalRecord, theme_id: int, label: str | None) -> int:
+        known = self._scopes.get((theme_id, label))
+        if known is None:
+            self._mutation.now = Millis(record.at)
+            wanted = repeat_text(label) if label else None
+            known = self._scopes[theme_id, label] = self._mutation.scope_for_writing(theme_id, wanted).id
+            self._mutation.entries.clear()
+        return known
+
+    def _scope(self, record: JournalRecord, theme_id: int, after: Words) -> None:
+        words = select_allowed_columns(after, SCOPE_WORDS)
+        self._scopes.clear()
+        if record.before is None:
+            self._mutation.insert_scope(
+                theme_id,
+                repeat_text(words.pop("label")),
+                uid=record.uid,
+                status=words.pop("status"),
+                at=words.pop("opened_at"),
+            )
+        if words:
+            key = self._conn.execute("SELECT id FROM scopes WHERE uid = ?", (record.uid,)).fetchone()
+            if key is None:
+                raise ValueError(f"there is no scope {uids.format_uid(record.uid)} yet")
+            self._mutation.update_scope(key[0], record.op, **words)
+        self._mutation.entries.clear()
+
+    def _session(self, record: JournalRecord, theme_id: int, after: Words) -> None:
+        if "name" in after:
+            started_at = after.get("started_at", record.at)
+            known = self._conn.execute("SELECT client FROM sessions WHERE uid = ?", (record.uid,)).fetchone()
+            begun = (record.uid, theme_id, after["name"], after.get("client"), after["status"], started_at, record.at)
+            policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
+            self._conn.execute(BEGIN_SESSION, (*begun, HEARTBEAT_MS, LEASE_MS, policy))
+            if known is None or is_numbering(after, known[0]):
+                self._number_session(record.uid, after)
+        ended = record.at if SessionStatus(after["status"]) in ENDED else None
+        self._conn.execute(
+            "UPDATE sessions SET status = ?, turn = max(turn, ?), ended_at = ? WHERE uid = ?",
+            (after["status"], after.get("turn", 0), ended, record.uid),
+        )
+
+    def _number_session(self, uid: bytes, after: Words) -> None:
+        version = after.get("client_version") or split_client_version(after.get("client") or "")[1]
+        project = after.get("project")
+        project_id = None if project is None else project_key(self._conn, project)
+        self._conn.execute(NUMBER_SESSION, (version, project_id, after.get("number"), uid))
+
+    def _purge(self, record: JournalRecord, theme_id: int, actor_id: int) -> None:
+        if record.uid in self._facts or self._mutation.fact_row(record.uid) is not None:
+            self._write_facts()
+            self._write_rows()
+            self._conn.execute("DELETE FROM facts WHERE uid = ?", (record.uid,))
+            journal.redact_journal(self._conn, record.uid)
+        if any(row[PLACE["superseded_by"]] == record.uid for row in self._facts.values()):
+            self._write_facts()
+        self._conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (record.uid,))
+        self._conn.execute(
+            "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (record.uid, theme_id, record.at, actor_id)
+        )
+
+    def _write_facts(self) -> None:
+        for row in self._facts.values():
+            kind, target, content = row[4:7]
+            row[PLACE["chars"]] = count_notation_chars(target, content)
+            row[PLACE["tokens"]] = token_estimate.estimate_tokens(format_notation(kind, target, content))
+        insert_fact_rows(self._conn, list(self._facts.values()))
+        self._facts.clear()
+
+    def _write_rows(self) -> None:
+        self._conn.executemany(journal.APPEND, self._rows)
+        self._rows.clear()
+
+    def _unfit(self, seq: int, error: BaseException) -> errors.ImportFileError:
+        return errors.ImportFileError(f"row {seq} of the log cannot be applied: {error}", seq)
+
+
+def select_allowed_columns(words: Words, names: frozenset[str]) -> Words:
+    """Return a copy of the columns, all of which must be known: they become part of SQL."""
+    if unknown := words.keys() - names:
+        raise ValueError(f"unknown words {sorted(unknown)}")
+    return dict(words)

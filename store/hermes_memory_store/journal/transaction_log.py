@@ -1,0 +1,161 @@
+"""The transaction log: the journal as JSONL, one row a line, and its replay into an empty store.
+
+A replay verifies the chain of hashes as it goes and yields a store with the same facts, scopes, gauges and
+journal, hash for hash. `docs/formats.md` describes the fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from hermes_memory_store import errors, uids
+from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.database.database_copies import Progress
+from hermes_memory_store.items import journal, origin_rows
+from hermes_memory_store.items.batch_mutation import defer_indexing
+from hermes_memory_store.items.journal_records import JournalRecord, load_records
+from hermes_memory_store.journal.replay import Replayer
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor, Millis
+
+if TYPE_CHECKING:
+    from hermes_memory_store.store import Store
+
+PROGRESS_ROWS = 1_000
+
+REPLAYED = "replayed_journal"
+
+REPLAYED_TABLE = f"CREATE TABLE IF NOT EXISTS {REPLAYED} (last INTEGER NOT NULL) STRICT"
+"""There only in a store made by a replay: up to this row of its journal the texts of captured turns never were here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """Report of a replay."""
+
+    applied: int
+    """Rows of the journal that were applied."""
+    head: str
+    """Hexadecimal hash of the last one."""
+
+
+def transaction_log_lines(store: Store, *, since: int = 0) -> Iterator[str]:
+    """Yield the transaction log after row `since`, one JSON text a row, without line ends."""
+    return map(to_log_line, load_records(store.db, since=since))
+
+
+def replay_log(said: Iterable[str], store: Store, *, progress: Progress | None = None, total: int = 0) -> ReplayReport:
+    """Apply a whole transaction log to an empty store, all of it or nothing.
+
+    :param said: the lines, from row 1 on; blank ones are ignored
+    :param progress: called with the rows done and `total`
+    :raises ArgumentError: when the store is not empty
+    :raises ImportFileError: when a line is not a row, with its number
+    :raises JournalBroken: when a row was altered, is missing or is out of order
+    """
+    return replay_records(store, records_from_lines(said), progress=progress, total=total)
+
+
+def replay_records(
+    store: Store, rows: Iterable[JournalRecord], *, progress: Progress | None = None, total: int = 0
+) -> ReplayReport:
+    """Apply records to an empty store in one transaction, verifying each link of the chain."""
+    # Nothing of this program's own: the project it runs in would take the name that the log gives to the same one.
+    with store.attribute(UNKNOWN_ORIGIN), store.db.write_transaction() as conn:
+        if conn.execute("SELECT EXISTS (SELECT 1 FROM journal) OR EXISTS (SELECT 1 FROM themes)").fetchone()[0]:
+            raise errors.ArgumentError(f"{store.path} is not empty; a log is replayed into a new store", store.path)
+        replayer = Replayer(store, conn)
+        with defer_indexing(conn):
+            for record in rows:
+                replayer.apply(record)
+                if progress is not None and record.seq % PROGRESS_ROWS == 0:
+                    progress(record.seq, total)
+            replayer.finish()
+        if conn.execute("SELECT 1 FROM journal WHERE entity = 'turn' LIMIT 1").fetchone():
+            conn.execute(REPLAYED_TABLE)
+            conn.execute(f"INSERT INTO {REPLAYED} VALUES (?)", (replayer.seq,))
+    if progress is not None:
+        progress(replayer.seq, total)
+    return ReplayReport(replayer.seq, replayer.hash.hex())
+
+
+def records_from_lines(said: Iterable[str]) -> Iterator[JournalRecord]:
+    """Yield the records of these lines."""
+    for number, line in enumerate(said, 1):
+        if line.strip():
+            yield parse_log_line(line, number)
+
+
+def to_log_line(record: JournalRecord) -> str:
+    """Format a record as one JSON text."""
+    words = {
+        "seq": record.seq,
+        "at": format_iso_time(record.at),
+        "theme": record.theme,
+        "actor": str(record.actor),
+        "op": record.op,
+        "entity": record.entity,
+        "uid": uids.format_uid(record.uid),
+        "change": record.change,
+        "undoes": record.undoes,
+        "before": None if record.before is None else json.loads(record.before),
+        "after": None if record.after is None else json.loads(record.after),
+        "salt": record.salt.hex(),
+        "digest": None if record.digest is None else record.digest.hex(),
+        "hash": record.hash.hex(),
+        "origin": record.origin_id,
+    }
+    if record.origins:
+        words["origins"] = [to_log_origin(origin) for origin in record.origins]
+    return json.dumps(words, ensure_ascii=False, separators=(",", ":"))
+
+
+def to_log_origin(words: dict[str, Any]) -> dict[str, Any]:
+    """Return an origin as a log tells of it outside this machine: without paths."""
+    origin = origin_rows.parse_origin_words({**words, "project": None})
+    portable = origin_rows.to_origin_words(replace(origin, root=words.get("root")), local=False)
+    if words.get("root") == origin_rows.ERASED:
+        portable["root"] = words["root"]
+    return {**portable, **{name: words[name] for name in ("id", "digest", "salt", "project") if name in words}}
+
+
+def parse_log_line(line: str, number: int) -> JournalRecord:
+    """Parse the record of one line. :raises ImportFileError: when it is none, naming the line"""
+    try:
+        words = json.loads(line)
+        return JournalRecord(
+            seq=int(words["seq"]),
+            at=parse_iso_millis(words["at"]),
+            theme=str(words["theme"]),
+            actor=parse_log_actor(words["actor"]),
+            op=str(words["op"]),
+            entity=str(words["entity"]),
+            uid=uids.parse_uid(words["uid"]),
+            change=int(words["change"]),
+            undoes=None if words["undoes"] is None else int(words["undoes"]),
+            before=journal.to_journal_json(words["before"]),
+            after=journal.to_journal_json(words["after"]),
+            salt=bytes.fromhex(words["salt"]),
+            digest=None if words["digest"] is None else bytes.fromhex(words["digest"]),
+            hash=bytes.fromhex(words["hash"]),
+            origin_id=words.get("origin"),
+            origins=tuple(words.get("origins", ())),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise errors.ImportFileError(
+            f"line {number} is not a row of a transaction log: {line[:60]!r}", number
+        ) from error
+
+
+def parse_log_actor(said: str) -> Actor:
+    """Parse the actor from the form of `str(actor)`."""
+    kind, _, name = said.partition(":")
+    return Actor(kind, name)
+
+
+def parse_iso_millis(moment: str) -> Millis:
+    """Return the milliseconds of a time as `clock.format_iso_time` writes it."""
+    return Millis(round(datetime.fromisoformat(moment).timestamp() * 1000))

@@ -1,0 +1,27 @@
+"""Secrets in vendors' forms and in prose are masked whole, and what looks like one is left: by lists of invented texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from hermes_memory_store.intake.secrets import find_secrets
+from tests.store.intake.secret_measure import is_masked_whole, read_secret_texts
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "share"), [("secret_forms.txt", 150, 0.94), ("secret_prose.txt", 60, 0.8)], ids=["forms", "prose"]
+)
+@pytest.mark.parametrize("held_out", [False, True], ids=["looked at", "held out"])
+def test_secrets_are_masked_whole(name: str, count: int, share: float, held_out: bool) -> None:
+    texts = [one for one in read_secret_texts(name) if one.held_out is held_out]
+    assert len(texts) >= count
+    missed = [one.line for one in texts if not is_masked_whole(one)]
+    assert len(missed) <= (1 - share) * len(texts), missed
+
+
+@pytest.mark.parametrize("held_out", [False, True], ids=["looked at", "held out"])
+def test_what_only_looks_like_a_secret_is_left(held_out: bool) -> None:
+    texts = [one for one in read_secret_texts("secret_lookalikes.txt") if one.held_out is held_out]
+    assert len(texts) >= 150
+    wrong = [one.line for one in texts if find_secrets("note", one.text)]
+    assert len(wrong) <= 0.02 * len(texts), wrong
