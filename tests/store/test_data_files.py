@@ -18,7 +18,8 @@ def data_file(folder: Path, text: str) -> Path:
 def test_rows_are_read_by_section_with_their_fragments(tmp_path: Path) -> None:
     file = data_file(
         tmp_path,
-        "# of two languages\n[fragments]\nNOT\t(?<!not )\nDONE\t<<NOT>>done\n\n[claims]\nplain\t<<DONE>> {0,2}#\n[words]\n[a] b\n",
+        "# of two languages\n[fragments]\nNOT\t(?<!not )\nDONE\t<<NOT>>done\n\n"
+        "[claims]\nplain\t<<DONE>> {0,2}#\n[words]\n[a] b\n",
     )
 
     assert read_sections(file, {"claims": 2, "words": 0}) == {
