@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from hermes_memory_store.context.context_block import ContextBlocks
     from hermes_memory_store.context.context_records import ContextRecords
     from hermes_memory_store.conversations.turns import Turns
-    from hermes_memory_store.database.item_kinds import ItemKind
     from hermes_memory_store.hosts.host_sessions import HostSessions
     from hermes_memory_store.hosts.rules_files import RulesFiles
+    from hermes_memory_store.items.kinds import ItemKind
     from hermes_memory_store.memory.pressure import Pressure
     from hermes_memory_store.memory.scored_writes import ScoredWrites
     from hermes_memory_store.memory.second_look import SecondLook

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_memory_store import uids
-from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.journal import JournalEntry
 from hermes_memory_store.items.mutation import INSERT_FACT, FactRow, count_notation_chars
 from hermes_memory_store.items.name_keys import UNSCOPED

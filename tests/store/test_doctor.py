@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import pytest
 
-from hermes_memory_store.database import fulltext
-from hermes_memory_store.database.item_kinds import FACT
 from hermes_memory_store.diagnostics.doctor import CHECKS, examine_store
+from hermes_memory_store.items import fulltext
+from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation
 from hermes_memory_store.model import PERSON, Check, FactFilter
 from hermes_memory_store.store import Store

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.database import fulltext
-from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
+from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.journal import JournalEntry
+from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.origin_rows import OriginRows, PortableOrigin
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, admit_session_name, validate_session_name
 from hermes_memory_store.model import Origin, OrphanPolicy, SessionStatus

@@ -30,10 +30,10 @@ from hermes_memory_store.database.index_health import (
     note_index_trouble,
     retry_without_index,
 )
-from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
 from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
+from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.search.query_syntax import parse_query

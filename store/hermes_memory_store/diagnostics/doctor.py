@@ -16,11 +16,8 @@ from itertools import chain
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
-from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
-from hermes_memory_store.database.item_kinds import FACT, TURN, ItemKind
 from hermes_memory_store.database.schema import (
     SCHEMAS,
 )
@@ -35,6 +32,9 @@ from hermes_memory_store.diagnostics.journal_repair import find_related_backups,
 from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
+from hermes_memory_store.items import fulltext
+from hermes_memory_store.items.index_rebuild import rebuild_damaged_indexes
+from hermes_memory_store.items.kinds import FACT, TURN, ItemKind
 from hermes_memory_store.items.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check

@@ -12,10 +12,10 @@ from hermes_memory_store import errors
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.index_health import INDEXES
-from hermes_memory_store.database.index_rebuild import rebuild_damaged_indexes
 from hermes_memory_store.diagnostics.chain_anchors import AnchorReport, compare_anchors, read_backup_head
 from hermes_memory_store.diagnostics.journal_comparison import Difference, describe_differences, find_differences
 from hermes_memory_store.diagnostics.journal_restore import restore_rows
+from hermes_memory_store.items.index_rebuild import rebuild_damaged_indexes
 from hermes_memory_store.items.journal_receipt import (
     Receipt,
     load_receipt,

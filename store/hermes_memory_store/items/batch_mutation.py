@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hermes_memory_store.database import fulltext
-from hermes_memory_store.database.item_kinds import FACT
+from hermes_memory_store.items import fulltext
+from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.items.mutation import FactRow, Mutation, fact_index_columns, insert_fact_rows
 from hermes_memory_store.model import Actor
 

@@ -264,7 +264,7 @@ class Mutation:
             self.entries.append(
                 JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value, **detail, **judged})
             )
-        from hermes_memory_store.database import fulltext  # not before something is written, as below
+        from hermes_memory_store.items import fulltext  # not before something is written, as below
 
         insert_fact_rows(self.conn, rows)
         fulltext.index_facts(self.conn, map(fact_index_columns, rows))
@@ -310,7 +310,7 @@ class Mutation:
 
     def insert_row(self, row: FactRow) -> None:
         """Insert a fact and index it."""
-        from hermes_memory_store.database import fulltext
+        from hermes_memory_store.items import fulltext
 
         self.conn.execute(INSERT_FACT, row)
         fulltext.index_fact(
@@ -319,7 +319,7 @@ class Mutation:
 
     def reindex(self, row: FactRow, content: str) -> None:
         """Index a fact by its new content."""
-        from hermes_memory_store.database import fulltext
+        from hermes_memory_store.items import fulltext
 
         fulltext.reindex_fact(self.conn, row.id, row.target, row.content, content)
 

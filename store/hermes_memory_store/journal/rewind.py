@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import parse_moment
-from hermes_memory_store.database import database_copies, fulltext
+from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
-from hermes_memory_store.database.item_kinds import FACT, TURN
-from hermes_memory_store.items import journal
+from hermes_memory_store.items import fulltext, journal
 from hermes_memory_store.items.journal_records import JournalRecord, load_records
+from hermes_memory_store.items.kinds import FACT, TURN
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.journal.replay import ENDED, FACT_WORDS, SCOPE_WORDS, select_allowed_columns
 from hermes_memory_store.memory import sources

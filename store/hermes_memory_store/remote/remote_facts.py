@@ -19,10 +19,10 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import StoreConnection
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.batch_mutation import nocase_place
 from hermes_memory_store.items.mutation import FactRow, count_notation_chars, fact_index_columns, insert_fact_rows
 from hermes_memory_store.items.name_keys import UNSCOPED

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turn_rows import INSERT_TURN, PortableTurn, ensure_turn_session, validate_turn
-from hermes_memory_store.database import fulltext
-from hermes_memory_store.database.item_kinds import TURN
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.journal import JournalEntry
+from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.remote.remote_facts import fill_memory_store, remote_row_numbers
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.row_validation import validate_row_time

@@ -1,7 +1,7 @@
 """Search: facts by words and by filters, at a cost that does not grow with the store.
 
 Every step reads a bounded amount. A word's hits are read from the end of its list, newest first, and only within
-the theme; the index itself intersects scope, tier and type (see `database/fulltext.py`). Then a few hundred
+the theme; the index itself intersects scope, tier and type (see `items/fulltext.py`). Then a few hundred
 candidates are ranked (see `ranking.py`).
 """
 
@@ -17,7 +17,6 @@ from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.database.fulltext import scope_facet, tier_facet, type_facet
 from hermes_memory_store.database.index_health import (
     FACTS,
     SQLITE_FAILURES,
@@ -28,6 +27,7 @@ from hermes_memory_store.database.index_health import (
 )
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items import fact_pages
+from hermes_memory_store.items.fulltext import scope_facet, tier_facet, type_facet
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, FactFilter, FactSearchResult, Query, Session, Sort, Tier
 from hermes_memory_store.search.query_syntax import clean_query, parse_query

@@ -19,13 +19,13 @@ from typing import Protocol
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock, format_iso_time, system_clock
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.database import database_copies, filesystem, fulltext
+from hermes_memory_store.database import database_copies, filesystem
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.filesystem import file_lock
-from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
-from hermes_memory_store.items import journal, journal_receipt
+from hermes_memory_store.items import fulltext, journal, journal_receipt
+from hermes_memory_store.items.kinds import FACT, ItemKind
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.projects.branch_states import erase_unused_branches
 from hermes_memory_store.upkeep import hermes_030_file

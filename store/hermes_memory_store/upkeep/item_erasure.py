@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
-from hermes_memory_store.database.index_rebuild import vacuum_store
-from hermes_memory_store.database.item_kinds import ItemKind
+from hermes_memory_store.items import fulltext
+from hermes_memory_store.items.index_rebuild import vacuum_store
+from hermes_memory_store.items.kinds import ItemKind
 
 CopyEraser = Callable[[ItemKind, Collection[bytes], Collection[bytes]], list[Path]]
 """Erases items from what lies beside the store: their kind, their uids, and which of them are erased for the whole team; the

@@ -16,9 +16,9 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
-from hermes_memory_store.database.item_kinds import FACT
 from hermes_memory_store.items import journal
 from hermes_memory_store.items.journal import Journal, JournalEntry
+from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.items.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of

@@ -96,7 +96,7 @@ LATER = {
     "hermes_memory_bridge.trust.vault",
     "hermes_memory_bridge.daemon",
     "hermes_memory_store.intake.injection_rules",
-    "hermes_memory_store.database.fulltext",
+    "hermes_memory_store.items.fulltext",
 }
 """What only writes, searches or bridges need."""
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hermes_memory_store.database.index_health import is_index_usable
-from hermes_memory_store.database.item_kinds import FACT, ItemKind
 from hermes_memory_store.database.schema import FACET
+from hermes_memory_store.items.kinds import FACT, ItemKind
 from hermes_memory_store.language.tokenizer import indexed_texts
 
 

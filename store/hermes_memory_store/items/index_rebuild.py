@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
 
-from hermes_memory_store.database import fulltext
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import INDEXES, SET_ASIDE
-from hermes_memory_store.database.item_kinds import ITEM_KINDS
+from hermes_memory_store.items import fulltext
+from hermes_memory_store.items.kinds import ITEM_KINDS
 
 
 def rebuild_damaged_indexes(db: Db, names: Sequence[str]) -> None:
