@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_memory_store.memory_tests.case_file import read_case_file
-from hermes_memory_store.memory_tests.fact_mutants import run_mutants, share_noticed
 from hermes_memory_store.model import FactFilter, Sort
 from hermes_memory_store.store import Store
 from tests.benchmarks.generate import THEMES, store_of
 from tests.benchmarks.timing import table
+from tests.tools.fact_mutants import run_mutants, share_noticed
 
 FLOOR = [sys.executable, "-c", "import click, sqlite3"]
 

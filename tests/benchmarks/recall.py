@@ -36,11 +36,11 @@ from hermes_memory_bridge.recall.connection_recall import recall_facts, recall_t
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.language.stop_words import STOP_WORDS
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
-from hermes_memory_store.recall_curve.conversation_file import Conversation, EvidenceQuestion, read_conversations
 from hermes_memory_store.search.vector_file import Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes import EmbeddingSettings, Policies
+from tests.benchmarks.conversation_file import Conversation, EvidenceQuestion, read_conversations
 
 BUDGET = 180
 FIRST = 5

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.memory_tests.break_search import find_breaking_change
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
-from hermes_memory_store.memory_tests.fact_mutants import run_mutants
 from hermes_memory_store.memory_tests.memory_case import MemoryCase, parse_expectation
 from hermes_memory_store.store import Store
 from tests.examples import example_count
@@ -53,4 +52,3 @@ def test_any_question_and_any_words_have_an_outcome(store: Store, ask: str, word
 def test_a_store_without_a_change_has_nothing_that_broke_a_test(store: Store) -> None:
     with pytest.raises(ArgumentError, match="passed at none of"):
         find_breaking_change(store, make_case("auth"))
-    assert run_mutants(store, [make_case("auth")]) == []

@@ -1,4 +1,4 @@
-"""What `test` does beside running tests: `--against`, `--bisect`, `--mutate`, `--learn`."""
+"""What `test` does beside running tests: `--against`, `--bisect`, `--learn`."""
 
 from __future__ import annotations
 
@@ -121,31 +121,6 @@ def test_a_side_that_is_none_is_refused_with_what_there_is(file: Path, ask: Ask)
     assert "embedding install" in said.err
 
 
-def test_mutants_say_which_tests_would_notice(file: Path, ask: Ask) -> None:
-    said = ask("test", "--mutate")
-    assert said.code == 0, said.out
-    assert said.out == (
-        "drop       V[db.port]: 5432\n"
-        "           noticed by port\n"
-        "supersede  V[db.port]: 5432\n"
-        "           noticed by port\n"
-        "cool       V[db.port]: 5432\n"
-        "           has no effect: what is given stays the same\n"
-        "rename     V[db.port]: 5432\n"
-        "           noticed by port\n"
-    )
-    assert said.err == "4 mutants: 3 with an effect, 3 noticed (100 %)\n"
-    assert ask("test", "--mutate", "--json").document["noticed"] == 1
-
-
-def test_a_mutant_that_no_test_notices_is_an_exit_code(file: Path, ask: Ask) -> None:
-    file.write_text('[[test]]\nname = "weak"\nask = "database port"\ngiven = ["V[db"]\n', encoding="utf-8")
-    ask("write", "V[db.host]: the port of the database is on host 7")
-    said = ask("test", "--mutate")
-    assert said.code == 1
-    assert "missed by weak" in said.out
-
-
 def test_proposals_are_a_file_that_can_be_appended(home: Path, db: Path, ask: Ask) -> None:
     ask("write", "D[auth.method]: session cookies", "--scope", "login")
     assert ask("search", "auth method").code == 0
@@ -164,9 +139,9 @@ def test_proposals_are_a_file_that_can_be_appended(home: Path, db: Path, ask: As
 
 
 def test_two_tasks_at_once_are_refused(file: Path, ask: Ask) -> None:
-    said = ask("test", "--mutate", "--learn")
+    said = ask("test", "--bisect", "port", "--learn")
     assert said.code == 2
-    assert "--mutate and --learn do different things; choose one" in said.err
+    assert "--bisect and --learn do different things; choose one" in said.err
     assert ask("test", "--good", "2d").code == 2
 
 

@@ -1,4 +1,4 @@
-"""What `test` says beside running tests: what changed against another side, what broke one, mutants, and proposals."""
+"""What `test` says beside running tests: what changed against another side, what broke one, and proposals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hermes_memory_store.memory_tests.break_search import BreakingChange, find_b
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.case_writing import format_case
-from hermes_memory_store.memory_tests.fact_mutants import FactMutant, run_mutants, share_noticed
 from hermes_memory_store.memory_tests.memory_case import MemoryCase
 from hermes_memory_store.memory_tests.memory_copy import open_past_memory
 from hermes_memory_store.memory_tests.rank_comparison import CaseChange
@@ -119,56 +118,6 @@ def break_json(found: BreakingChange) -> dict[str, Any]:
         "rows": [change_json(row) for row in found.rows],
         "failures": list(found.after.failures),
         "looks": found.looks,
-    }
-
-
-def report_mutants(
-    store: Store, cases: Sequence[MemoryCase], theme: str, nearest: MakeNearest | None, *, as_json: bool
-) -> int:
-    """Make mutants and print who would notice; return the exit code: 1 when one with an effect is missed."""
-    with progress_bar("changing") as progress:
-        found = run_mutants(store, cases, theme=theme, make_nearest=nearest, progress=progress)
-    if as_json:
-        print_document({"noticed": round(share_noticed(found), 4), "mutants": [mutant_json(one) for one in found]})
-    else:
-        print_mutants(found)
-    return 1 if any(one.missed_by and not one.noticed_by for one in found) else 0
-
-
-def print_mutants(found: Sequence[FactMutant]) -> None:
-    """Print a line for each mutant, and how many were noticed."""
-    for one in found:
-        click.echo(f"{one.kind.value:<9}  {to_printable(one.fact.notation)}")
-        click.echo(f"           {to_printable(describe_mutant(one))}")
-    effective = [one for one in found if one.has_effect]
-    noticed = sum(bool(one.noticed_by) for one in effective)
-    click.echo(
-        f"{format_quantity(len(found), 'mutant')}: {len(effective)} with an effect, {noticed} noticed"
-        f" ({100 * share_noticed(found):.0f} %)",
-        err=True,
-    )
-
-
-def describe_mutant(one: FactMutant) -> str:
-    """Return in words which tests would notice a mutant."""
-    if one.problem is not None:
-        return f"could not be made: {one.problem}"
-    if not one.has_effect:
-        return "has no effect: what is given stays the same"
-    parts = [f"noticed by {', '.join(one.noticed_by)}"] if one.noticed_by else []
-    parts += [f"missed by {', '.join(one.missed_by)}"] if one.missed_by else []
-    return "; ".join(parts)
-
-
-def mutant_json(one: FactMutant) -> dict[str, Any]:
-    """Return a mutant as JSON."""
-    return {
-        "kind": one.kind.value,
-        "uid": one.fact.uid,
-        "notation": one.fact.notation,
-        "noticed_by": list(one.noticed_by),
-        "missed_by": list(one.missed_by),
-        "problem": one.problem,
     }
 
 

@@ -33,7 +33,6 @@ from hermes_memory_tui.cli.recall.memory_test_analyses import (
     open_moment,
     print_case_changes,
     report_break,
-    report_mutants,
     report_proposals,
 )
 from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
@@ -66,7 +65,6 @@ MISTAKEN = 2
 )  # fmt: skip
 @click.option("--bisect", metavar="NAME", help="Find the change in the journal that broke the test of this name.")
 @click.option("--good", metavar="TIME", help="With --bisect: when the test passed.  [default: looked for]")
-@click.option("--mutate", is_flag=True, help="Change facts on a copy, and say which tests would notice.")
 @click.option("--learn", is_flag=True, help="Propose tests from pins, corrections and what sessions asked and used.")
 @add_common_options
 @pass_settings
@@ -80,15 +78,14 @@ def test_command(
     against: str | None,
     bisect: str | None,
     good: str | None,
-    mutate: bool,
     learn: bool,
 ) -> int:
     """Ask what FILE asks, and check that what must be given is given, and what must never be is not.
 
     FILE is memory-tests.toml of the working folder's repository, else the one beside the store. Exit code 0: all pass;
-    1: a test fails; 2: FILE has mistakes. --bisect, --mutate and --learn do that instead of running the tests.
+    1: a test fails; 2: FILE has mistakes. --bisect and --learn do that instead of running the tests.
     """
-    options = {"--bisect": bisect is not None, "--mutate": mutate, "--learn": learn, "--against": against is not None}
+    options = {"--bisect": bisect is not None, "--learn": learn, "--against": against is not None}
     refuse_two_tasks([name for name, is_given in options.items() if is_given])
     if good is not None and bisect is None:
         raise click.UsageError("--good applies to --bisect; leave it out, or name the test")
@@ -103,8 +100,6 @@ def test_command(
     with open_tested_store(settings, export) as (store, theme), find_by_meaning(store, by_words=words) as nearest:
         if bisect is not None:
             return report_break(store, cases[0], theme, nearest, good, as_json=settings.as_json)
-        if mutate:
-            return report_mutants(store, cases, theme, nearest, as_json=settings.as_json)
         if learn:
             return report_proposals(store, cases, theme, nearest, found.path, as_json=settings.as_json)
         outcomes = CaseRunner(store, theme, nearest).run_all(cases)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
+from hermes_memory_store.memory_tests.case_file import read_case_file
+from hermes_memory_store.memory_tests.case_run import CaseRunner
+from hermes_memory_store.memory_tests.evidence_curve import BUDGETS, RecallCurve, measure_curve, to_questions
 from hermes_memory_store.recall.given import Given, GivenItem
-from hermes_memory_store.recall_curve.evidence_curve import BUDGETS, RecallCurve
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.local_meaning import find_by_meaning
-from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.query_arguments import QueryCommand, join_query
 from hermes_memory_tui.cli.recall.memory_test_command import require_case_file
 from hermes_memory_tui.cli.table_output import Listing, add_list_options, print_rows
 from hermes_memory_tui.cli.terminal_output import format_quantity
 
 TOKENS = click.IntRange(20, 1_000_000)
+
+BAR_COLUMNS = 40
 
 KINDS = {"facts": ("fact",), "turns": ("turn",), "both": ("fact", "turn")}
 
@@ -129,87 +131,32 @@ def item_json(item: GivenItem) -> dict[str, Any]:
 @recall_command.command("curve", short_help="Measure how much of the evidence is given at which budget.")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--budget", "budgets", type=TOKENS, multiple=True, help=f"Tokens; again for more.  [default: {BUDGETS}]")
-@click.option(
-    "--kind", type=click.Choice(list(KINDS)), default="both", show_default=True, help="What a conversation is kept as."
-)
-@click.option(
-    "--near-links", is_flag=True, help="Find the messages behind a fact as a store does, not as the file says."
-)
 @click.option("--words", is_flag=True, help="Rank by words alone, without the model on this machine.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Also draw the curve into this file.")
 @add_common_options
 @pass_settings
-def curve_command(
-    settings: CommandSettings,
-    file: Path | None,
-    budgets: tuple[int, ...],
-    kind: str,
-    near_links: bool,
-    words: bool,
-    svg: Path | None,
-) -> None:
+def curve_command(settings: CommandSettings, file: Path | None, budgets: tuple[int, ...], words: bool) -> None:
     """Measure which share of the evidence is given at 90, 180, 500 and 2,048 tokens, how fast, and the area below the curve.
 
-    FILE is a memory-tests.toml, whose tests are asked of the store (the one that `test` takes unless given), or a JSON file
-    of conversations with questions in LoCoMo's form, each of which is put into a temporary store of its own.
+    FILE is a memory-tests.toml, whose tests are asked of the store: the one that `test` takes unless given.
     """
-    chosen = sorted(set(budgets)) or list(BUDGETS)
-    if file is not None and file.suffix == ".json":
-        curve = measure_conversations(file, chosen, kind, near_links, by_words=words)
-    else:
-        curve = measure_cases(settings, file or require_case_file(settings.path()), chosen, by_words=words)
-    if svg is not None:
-        from hermes_memory_tui.text.curve_plot import draw_curves
-
-        svg.write_text(draw_curves([curve]), encoding="utf-8")
+    case_file = read_case_file(file or require_case_file(settings.path()))
+    with settings.store() as store, find_by_meaning(store, by_words=words) as nearest:
+        questions = to_questions(CaseRunner(store, settings.reading_theme(store), nearest), case_file.cases)
+        curve = measure_curve(case_file.path.name, questions, sorted(set(budgets)) or BUDGETS)
     if settings.as_json:
         print_document(curve_json(curve))
-        return
-    from hermes_memory_tui.text.curve_plot import format_curve_lines
-
-    for line in format_curve_lines(curve):
-        click.echo(line)
+    else:
+        print_curve(curve)
 
 
-def measure_cases(settings: CommandSettings, file: Path, budgets: list[int], *, by_words: bool) -> RecallCurve:
-    """Measure the tests of a file on the store."""
-    from hermes_memory_store.memory_tests.case_file import read_case_file
-    from hermes_memory_store.memory_tests.case_run import CaseRunner
-    from hermes_memory_store.recall_curve.case_evidence import to_evidence_cases
-    from hermes_memory_store.recall_curve.evidence_curve import measure_curve
-
-    found = read_case_file(file)
-    with settings.store() as store, find_by_meaning(store, by_words=by_words) as nearest:
-        runner = CaseRunner(store, settings.reading_theme(store), nearest)
-        return measure_curve(found.path.name, to_evidence_cases(runner, found.cases), budgets)
-
-
-def measure_conversations(
-    file: Path, budgets: list[int], kind: str, near_links: bool, *, by_words: bool
-) -> RecallCurve:
-    """Measure a file of conversations."""
-    from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
-    from hermes_memory_store.recall_curve.conversation_file import read_conversations
-    from hermes_memory_store.recall_curve.conversation_store import open_conversation_store
-    from hermes_memory_store.recall_curve.evidence_curve import EvidenceCase, GiveEvidence, measure_curve
-
-    conversations = read_conversations(file)
-    cases: list[tuple[EvidenceCase, GiveEvidence]] = []
-    with ExitStack() as opened, progress_bar("reading") as progress:
-        for number, talk in enumerate(conversations, 1):
-            place = open_conversation_store(
-                talk, facts=kind != "turns", turns=kind != "facts", are_links_named=not near_links
-            )
-            here = opened.enter_context(place)
-            nearest = None if by_words else open_local_nearest(here.store, create=True)
-            if nearest is not None:
-                opened.enter_context(nearest).fill()
-            give = here.give(KINDS[kind], nearest)
-            cases += [(EvidenceCase(one.text, one.evidence, talk.name), give) for one in talk.questions]
-            if progress is not None:
-                progress(number, len(conversations))
-        method = "words only" if nearest is None else nearest.ranked_by
-        return measure_curve(f"{file.stem}, {kind}, {method}", cases, budgets)
+def print_curve(curve: RecallCurve) -> None:
+    """Print a bar for each budget, and the area."""
+    click.echo(f"{'tokens':>7}  {'evidence given':<{BAR_COLUMNS + 8}}{'spent':>7}{'p50':>9}{'p95':>9}")
+    for point in curve.points:
+        bar = "█" * round(point.share * BAR_COLUMNS)
+        shown = f"{bar:<{BAR_COLUMNS}} {point.share:6.1%} "
+        click.echo(f"{point.budget:>7,}  {shown}{point.spent:>7,.0f}{point.p50_ms:>6.1f} ms{point.p95_ms:>6.1f} ms")
+    click.echo(f"{'area':>7}  {curve.area:.3f}  over {curve.cases:,} questions")
 
 
 def curve_json(curve: RecallCurve) -> dict[str, Any]:
@@ -220,12 +167,12 @@ def curve_json(curve: RecallCurve) -> dict[str, Any]:
         "area": round(curve.area, 4),
         "points": [
             {
-                "tokens": one.budget,
-                "share": round(one.share, 4),
-                "spent": round(one.spent, 1),
-                "p50_ms": round(one.p50_ms, 3),
-                "p95_ms": round(one.p95_ms, 3),
+                "tokens": point.budget,
+                "share": round(point.share, 4),
+                "spent": round(point.spent, 1),
+                "p50_ms": round(point.p50_ms, 3),
+                "p95_ms": round(point.p95_ms, 3),
             }
-            for one in curve.points
+            for point in curve.points
         ],
     }

@@ -2,18 +2,22 @@
 
 Each mutant is made in a transaction on a copy and taken back. One that changes nothing of what any test is given, such as
 cooling a fact that a question still finds, has no effect that a test could notice, and is counted apart.
+
+    python -m tests.tools.fact_mutants memory.db memory-tests.toml
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
-from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.memory.write_rules import OPEN_TYPES
+from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, ExpectedBy, MemoryCase
 from hermes_memory_store.memory_tests.memory_copy import open_memory_copy
@@ -71,12 +75,10 @@ def run_mutants(
     *,
     theme: str = DEFAULT,
     make_nearest: MakeNearest | None = None,
-    progress: Progress | None = None,
 ) -> list[FactMutant]:
     """Make every mutant of the facts that passing tests rest on.
 
     :param theme: make_nearest: as for `CaseRunner`
-    :param progress: called with the facts done so far and the total
     """
     with open_memory_copy(store) as copied:
         runner = CaseRunner(copied.store, theme, make_nearest)
@@ -86,10 +88,8 @@ def run_mutants(
                 for fact in supporting_facts(outcome):
                     resting.setdefault(fact.uid, (fact, []))[1].append(outcome)
         found: list[FactMutant] = []
-        for number, (fact, outcomes) in enumerate(resting.values(), 1):
+        for fact, outcomes in resting.values():
             found += mutate_fact(copied.store, runner, fact, outcomes)
-            if progress is not None:
-                progress(number, len(resting))
         return found
 
 
@@ -152,3 +152,30 @@ def share_noticed(mutants: Sequence[FactMutant]) -> float:
     """Return the share of mutants with an effect that a test noticed; 1 when there is none."""
     effective = [one for one in mutants if one.has_effect]
     return sum(bool(one.noticed_by) for one in effective) / len(effective) if effective else 1.0
+
+
+def describe_mutant(mutant: FactMutant) -> str:
+    """Return in words which tests would notice a mutant."""
+    if mutant.problem is not None:
+        return f"could not be made: {mutant.problem}"
+    if not mutant.has_effect:
+        return "has no effect: what is given stays the same"
+    parts = [f"noticed by {', '.join(mutant.noticed_by)}"] if mutant.noticed_by else []
+    parts += [f"missed by {', '.join(mutant.missed_by)}"] if mutant.missed_by else []
+    return "; ".join(parts)
+
+
+def main() -> int:
+    """Print who would notice each mutant; return 1 when one with an effect is missed by all."""
+    store_path, case_path = map(Path, sys.argv[1:])
+    with Store.open(store_path, read_only=True) as store:
+        mutants = run_mutants(store, read_case_file(case_path).cases)
+    for mutant in mutants:
+        print(f"{mutant.kind.value:<9}  {mutant.fact.notation}\n           {describe_mutant(mutant)}")
+    effective = sum(mutant.has_effect for mutant in mutants)
+    print(f"{len(mutants)} mutants: {effective} with an effect, {share_noticed(mutants):.0%} of them noticed")
+    return int(any(mutant.missed_by and not mutant.noticed_by for mutant in mutants))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

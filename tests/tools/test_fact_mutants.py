@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hermes_memory_store.memory_tests.case_file import parse_cases
-from hermes_memory_store.memory_tests.fact_mutants import FactMutant, MutantKind, run_mutants, share_noticed
 from hermes_memory_store.store import Store
+from tests.tools.fact_mutants import FactMutant, MutantKind, run_mutants, share_noticed
 
 THEME = "default"
 
@@ -19,11 +20,12 @@ def mutants(store: Store, *tests: str) -> dict[tuple[str, str], FactMutant]:
 
 
 @pytest.fixture
-def memory(store: Store) -> Store:
-    store.facts.write(THEME, "D[auth.method]: session cookies", scope="login")
-    store.facts.write(THEME, "C[billing.vat]: 19 % on every invoice", scope="billing")
-    store.facts.write(THEME, "V[db.port]: 5432", scope="schema")
-    return store
+def memory(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "memory.db") as store:
+        store.facts.write(THEME, "D[auth.method]: session cookies", scope="login")
+        store.facts.write(THEME, "C[billing.vat]: 19 % on every invoice", scope="billing")
+        store.facts.write(THEME, "V[db.port]: 5432", scope="schema")
+        yield store
 
 
 @pytest.mark.parametrize("expected", ["D[auth.method]", "[auth.method]", "D[auth.method]: session cookies", "cookies"])

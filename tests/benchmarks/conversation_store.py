@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hermes_memory_store.memory_tests.evidence_curve import ShareAt
 from hermes_memory_store.model import FactType, Millis, Notation, Origin, Uid, Way
 from hermes_memory_store.recall.given import MakeNearest
-from hermes_memory_store.recall_curve.conversation_file import Conversation, NotedFact
-from hermes_memory_store.recall_curve.evidence_curve import EvidenceCase, GiveEvidence
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.benchmarks.conversation_file import Conversation, EvidenceQuestion, NotedFact
 
 THEME = "default"
 
@@ -32,15 +32,18 @@ class ConversationStore:
     evidence: dict[Uid, frozenset[str]]
     """Ids of turns by the uid of the turn, or of the fact that rests on them."""
 
-    def give(self, kinds: tuple[str, ...], make_nearest: MakeNearest | None = None) -> GiveEvidence:
-        """Return the way to ask for these kinds. :param make_nearest: finds by meaning; None for words alone"""
+    def to_question(
+        self, question: EvidenceQuestion, kinds: tuple[str, ...], make_nearest: MakeNearest | None = None
+    ) -> ShareAt:
+        """Return a question to this store. :param make_nearest: finds by meaning; None for words alone"""
 
-        def ask(case: EvidenceCase, budget: int) -> tuple[frozenset[str], int]:
-            nearest = None if make_nearest is None else make_nearest(case.question)
-            given = self.store.recall.give([THEME], case.question, budget, kinds=kinds, nearest=nearest)
-            return frozenset[str]().union(*(self.evidence[item.uid] for item in given.items)), given.tokens
+        def share_at(budget: int) -> tuple[float, int]:
+            nearest = None if make_nearest is None else make_nearest(question.text)
+            given = self.store.recall.give([THEME], question.text, budget, kinds=kinds, nearest=nearest)
+            found = frozenset[str]().union(*(self.evidence[item.uid] for item in given.items))
+            return len(found & question.evidence) / len(question.evidence), given.tokens
 
-        return ask
+        return share_at
 
 
 @contextmanager

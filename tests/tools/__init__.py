@@ -1,0 +1,1 @@
+"""Tools beside the tests: fuzzers, generators, mutants, trainers."""
