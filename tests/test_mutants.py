@@ -1,4 +1,4 @@
-"""`python -m tests.mutants`: what it draws, what kills a mutant, and what is counted."""
+"""`python -m tests.tools.mutants`: what it draws, what kills a mutant, and what is counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import mutants
+from tests.tools import mutants
 
 RULE = '''"""A rule."""
 
@@ -31,15 +31,16 @@ def rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "rule.py").write_text(RULE, encoding="utf-8")
-    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "tools").mkdir(parents=True)
     (tmp_path / "tests" / "__init__.py").touch()
+    (tmp_path / "tests" / "tools" / "__init__.py").touch()
     (tmp_path / "tests" / "test_rule.py").write_text(
         "from hermes_memory_store.rule import describe, is_full\n\n\n"
         "def test_a_memory_at_its_budget_is_full():\n    assert is_full(5, 5)\n    assert not is_full(4, 5)\n\n\n"
         "def test_it_is_described():\n    describe(3)\n",
         encoding="utf-8",
     )
-    shutil.copy(mutants.__file__, tmp_path / "tests" / "mutants.py")
+    shutil.copy(mutants.__file__, tmp_path / "tests" / "tools" / "mutants.py")
     monkeypatch.setattr(mutants, "ROOT", tmp_path)
     monkeypatch.setattr(mutants, "KEPT", tmp_path / ".mutants")
     monkeypatch.setattr(mutants, "RULES", ("store/hermes_memory_store/rule.py",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests import structure
+from tests.tools import structure
 
 # Functions that do the same for two formats or two programs, each with its reason.
 SHARED_FUNCTIONS = {

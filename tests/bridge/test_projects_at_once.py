@@ -12,7 +12,7 @@ import pytest
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge
-from tests.bridge.ten_projects import run_projects
+from tests.tools.ten_projects import run_projects
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import architecture, structure, tutorial
+from tests.tools import architecture, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
 
 def test_the_layout_names_every_package_by_its_docstring() -> None:
     page = architecture.LAYOUT.read_text(encoding="utf-8")
-    assert page == architecture.filled_layout(page), "run `python -m tests.architecture`"
+    assert page == architecture.filled_layout(page), "run `python -m tests.tools.architecture`"
     assert [text for text in architecture.packages().values() if text not in page] == []
 
 
@@ -38,7 +38,7 @@ def test_the_layout_names_only_files_that_exist() -> None:
 
 def test_the_picture_shows_the_imports_as_they_are() -> None:
     assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.to_svg(), (
-        "run `python -m tests.architecture`"
+        "run `python -m tests.tools.architecture`"
     )
 
 
@@ -54,7 +54,7 @@ def test_the_tutorial_does_what_it_says() -> None:
     assert len(shown) > 15
     for step, real in zip(shown, tutorial.run_steps(page), strict=True):
         assert tutorial.comparable(real.output) == tutorial.comparable(step.output), (
-            f"{step.command}: run `python -m tests.tutorial`"
+            f"{step.command}: run `python -m tests.tools.tutorial`"
         )
 
 

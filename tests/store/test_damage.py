@@ -1,4 +1,4 @@
-"""Whatever is damaged is seen, and then healed or said plainly (`python -m tests.store.damage` tries more places)."""
+"""Whatever is damaged is seen, and then healed or said plainly (`python -m tests.tools.damage` tries more places)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.damage import DAMAGES, Samples, make_samples, try_damage
+from tests.tools.damage import DAMAGES, Samples, make_samples, try_damage
 
 HEALED_WITHOUT_BACKUP = frozenset(DAMAGES) - {
     *("text of a turn", "deleted turn", "page of turns"),

@@ -16,8 +16,8 @@ from hermes_memory_store.files.export_import import export_jsonl, import_file
 from hermes_memory_store.files.upgrade_hermes_030 import needs_upgrade
 from hermes_memory_store.model import IMPORT, FactFilter
 from hermes_memory_store.store import Store
-from tests.small_disk import fill_disk, small_disk, use_up_names
 from tests.store.portraits import dump
+from tests.tools.small_disk import fill_disk, small_disk, use_up_names
 
 MADE = Path(__file__).parent / "fixtures" / "hermes_memory_0_3_0.db"
 

@@ -10,14 +10,14 @@ import pytest
 
 import hermes_memory_store
 import hermes_memory_themes
+from tests.tools.library_reference import FILE, MARK, library_reference, reference_file
 
-from ..library_reference import FILE, MARK, library_reference, reference_file
 from .conftest import HandClock
 from .test_public_library import public_objects
 
 
 def test_the_file_is_what_the_command_writes() -> None:
-    assert FILE.read_text(encoding="utf-8") == reference_file(), "run python -m tests.library_reference --write"
+    assert FILE.read_text(encoding="utf-8") == reference_file(), "run python -m tests.tools.library_reference --write"
 
 
 @pytest.mark.parametrize("package", [hermes_memory_store, hermes_memory_themes], ids=lambda one: one.__name__)

@@ -1,6 +1,6 @@
 """Machines that write, undo, purge and rename at random, and exchange badly, come to say the same and lose nothing.
 
-A fixed portion of the histories; `python -m tests.store.histories --count 5000` plays fresh ones.
+A fixed portion of the histories; `python -m tests.tools.histories --count 5000` plays fresh ones.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from hermes_memory_store.upkeep.purge import Purge
-from tests.store.histories.player import Failed, play
-from tests.store.histories.shrinking import shrink
-from tests.store.histories.steps import BROUGHT_BACK, History, Step, make_history
+from tests.tools.histories.player import Failed, play
+from tests.tools.histories.shrinking import shrink
+from tests.tools.histories.steps import BROUGHT_BACK, History, Step, make_history
 
 
 @pytest.mark.parametrize("first", [1, *(pytest.param(first, marks=pytest.mark.long) for first in range(11, 61, 10))])

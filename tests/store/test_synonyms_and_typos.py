@@ -20,7 +20,7 @@ from hermes_memory_store.search.query_terms import (
 )
 from hermes_memory_store.search.vocabulary import MAX_WALKED, Vocabulary
 from hermes_memory_store.store import Store
-from tests.synonym_table import SOURCE, make_table
+from tests.tools.synonym_table import SOURCE, make_table
 
 AGENT = Actor("session", "s-1")
 
@@ -157,7 +157,9 @@ def test_a_walk_through_a_vocabulary_is_bounded(store: Store) -> None:
 def test_the_table_is_made_of_its_source() -> None:
     made: dict[str, str] = {}
     exec(make_table(SOURCE.read_text(encoding="utf-8")), made)
-    assert (made["SAME"], made["NEAR"]) == (synonym_table.SAME, synonym_table.NEAR), "run python -m tests.synonym_table"
+    assert (made["SAME"], made["NEAR"]) == (synonym_table.SAME, synonym_table.NEAR), (
+        "run python -m tests.tools.synonym_table"
+    )
 
 
 def test_synonyms_hold_in_both_directions() -> None:

@@ -1,6 +1,6 @@
 """Undo of anything in any order, on one machine: what cannot be taken back is refused in words, and nothing is left over.
 
-A fixed portion; `python -m tests.store.histories --alone --count 5000` and `python -m tests.store.undo_histories --count 5000`
+A fixed portion; `python -m tests.tools.histories --alone --count 5000` and `python -m tests.tools.undo_histories --count 5000`
 play fresh ones.
 """
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.store.histories.player import play
-from tests.store.histories.steps import make_lonely_history
-from tests.store.undo_histories.undo_player import make_crowded_history, make_undo_history, play_undo
+from tests.tools.histories.player import play
+from tests.tools.histories.steps import make_lonely_history
+from tests.tools.undo_histories.undo_player import make_crowded_history, make_undo_history, play_undo
 
 
 @pytest.mark.parametrize("first", [1, *(pytest.param(first, marks=pytest.mark.long) for first in range(21, 61, 20))])

@@ -1,1 +1,4 @@
-"""Tools beside the tests: fuzzers, generators, mutants, trainers."""
+"""Generators, recorders, fuzzers, mutants and measures of the tree, apart from the tests.
+
+Each runs as `python -m tests.tools.NAME`.
+"""

@@ -13,7 +13,7 @@ import os
 from hermes_memory_bridge.version import __version__
 
 SHIPPED_FILE = os.path.join(os.path.dirname(__file__), "handshakes.txt")
-"""Written by `python -m tests.handshakes`."""
+"""Written by `python -m tests.tools.handshakes`."""
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions of the protocol that begin with `initialize`, which is answered with the revision that it asks for."""

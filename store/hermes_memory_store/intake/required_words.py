@@ -1,6 +1,6 @@
 """Words without which a pattern cannot match: most facts lack one that each pattern needs, and a word is found fast.
 
-They stand as data in `required_words.json`, which `python -m tests.store.intake.read_required_words`
+They stand as data in `required_words.json`, which `python -m tests.tools.read_required_words`
 reads from the patterns.
 """
 

@@ -1,7 +1,7 @@
 """Rules of gitleaks for the tokens of some two hundred services, beside our own formats.
 
 They stand as data in `gitleaks/rules.json`, converted from one release by `python -m
-tests.store.intake.convert_rules`, under the licence beside them. A file or a rule that cannot be
+tests.tools.convert_rules`, under the licence beside them. A file or a rule that cannot be
 read costs these rules alone: it is logged once as an error, and our own rules go on.
 """
 

@@ -1,4 +1,5 @@
-"""Synonyms of the field as index terms. Made by `python -m tests.synonym_table` from `packaging/field_synonyms.txt`.
+"""Synonyms of the field as index terms. Made by `python -m tests.tools.synonym_table` from
+`packaging/field_synonyms.txt`.
 
 One group a line; members are separated by `|`, the terms of a member by spaces.
 """

@@ -2,7 +2,7 @@
 
 With fewer tokens to merge, a word falls into more pieces, never into fewer: their number is a bound. Long words cost less
 than that, since the whole vocabulary knows larger pieces of them (see `COST`).
-`token_pieces.bin` is made by `python -m tests.make_token_pieces`: the tokens by rank, of those in other scripts all.
+`token_pieces.bin` is made by `python -m tests.tools.make_token_pieces`: the tokens by rank, of those in other scripts all.
 """
 
 from __future__ import annotations

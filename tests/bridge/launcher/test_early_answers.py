@@ -28,7 +28,7 @@ from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.launcher.hosts import call_tool, discover, hear_answer, list_tools, modern, to_line
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, environment, until
-from tests.handshakes import render_handshakes
+from tests.tools.handshakes import render_handshakes
 
 TOOLS = list(select_tools("core"))
 
@@ -53,7 +53,7 @@ def is_served(places: BridgePaths) -> bool:
 def test_what_is_shipped_is_what_a_bridge_answers(db: Path) -> None:
     with bridge(db) as places:
         assert Path(SHIPPED_FILE).read_text(encoding="utf-8") == render_handshakes(places), (
-            "run `python -m tests.handshakes`"
+            "run `python -m tests.tools.handshakes`"
         )
 
 

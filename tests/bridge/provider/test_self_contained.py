@@ -26,7 +26,7 @@ from hermes_memory_store.errors import InputError
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import ThemeError, normalise_theme
-from tests.interpreters import find_interpreters
+from tests.tools.interpreters import find_interpreters
 
 FOLDER = Path(provider.__file__).parent
 

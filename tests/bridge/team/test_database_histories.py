@@ -1,6 +1,6 @@
 """Random histories through the functions of a real PostgreSQL end as those through a server in memory do.
 
-A fixed portion; `python -m tests.store.histories --carrier database --count 5000` plays fresh ones.
+A fixed portion; `python -m tests.tools.histories --carrier database --count 5000` plays fresh ones.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from tests.bridge.team.conftest import Database
-from tests.store.histories.database_player import DatabasePlayer
-from tests.store.histories.player import play
-from tests.store.histories.steps import BROUGHT_BACK, make_history
+from tests.tools.histories.database_player import DatabasePlayer
+from tests.tools.histories.player import play
+from tests.tools.histories.steps import BROUGHT_BACK, make_history
 
 
 def test_histories_through_a_database_end_with_the_same_on_every_machine(database: Database) -> None:

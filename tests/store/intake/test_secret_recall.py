@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store.intake.secrets import find_secrets
-from tests.store.intake.secret_measure import is_masked_whole, read_secret_texts
+from tests.tools.secret_measure import is_masked_whole, read_secret_texts
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from hermes_memory_store.intake.service_rules import (
     read_service_rules,
 )
 from hermes_memory_store.intake.spans import TextSpan
-from tests.store.intake.convert_rules import LEFT_OUT, convert_rule, keep_group, scope_flags
 from tests.store.intake.regex_samples import draw_match
+from tests.tools.convert_rules import LEFT_OUT, convert_rule, keep_group, scope_flags
 
 RULES = read_service_rules(RULE_FILE)
 OWN = "GITHUB_TOKEN=ghp_" + "016C7f8a9B2c3D4e5F6g7H8i9J0k1L2m3N4o"

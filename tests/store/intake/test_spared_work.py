@@ -22,7 +22,7 @@ from hermes_memory_store.safe_text import load_pattern
 from tests.bridge.trust.test_trust import ATTACKS, MEASURED, SECRETS
 from tests.content_corpus.corpus import load_attacks
 from tests.examples import example_count
-from tests.store.intake.read_required_words import PATTERNS, find_required_words, format_required_words
+from tests.tools.read_required_words import PATTERNS, find_required_words, format_required_words
 
 ATTACK_FACTS = [(target, content) for sample in load_attacks() for target, content in sample.facts]
 
@@ -91,7 +91,7 @@ def test_an_index_of_words_finds_those_that_a_text_contains(text: str, words: se
 
 def test_the_required_words_are_those_of_the_patterns() -> None:
     assert REQUIRED_WORDS.read_text(encoding="utf-8") == format_required_words(), (
-        "run python -m tests.store.intake.read_required_words"
+        "run python -m tests.tools.read_required_words"
     )
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import man_pages
-from tests.structure import ROOT
+from tests.tools import man_pages
+from tests.tools.structure import ROOT
 
 
 def test_the_pages_are_as_the_commands_are() -> None:
     kept = {file.name: file.read_text(encoding="utf-8") for file in man_pages.FOLDER.iterdir()}
-    assert kept == man_pages.man_pages(), "run `python -m tests.man_pages`"
+    assert kept == man_pages.man_pages(), "run `python -m tests.tools.man_pages`"
 
 
 def test_an_installation_has_the_pages() -> None:

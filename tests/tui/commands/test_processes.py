@@ -24,7 +24,7 @@ import pytest
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.table_output import FORMATS
 from hermes_memory_tui.cli.terminal_output import cell_width
-from tests.small_disk import fill_disk, small_disk
+from tests.tools.small_disk import fill_disk, small_disk
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
 FEW_PAGES = 200_000

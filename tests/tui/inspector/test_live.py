@@ -13,7 +13,7 @@ from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import MAX_FOLLOWED_CHANGES, Memory
-from tests.small_disk import fill_disk, small_disk
+from tests.tools.small_disk import fill_disk, small_disk
 from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, targets, until
 
 WRITE = """

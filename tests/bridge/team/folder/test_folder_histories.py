@@ -1,6 +1,6 @@
 """Random histories through shared folders that an unreliable carrier fills end with the same on every machine.
 
-A fixed portion; `python -m tests.store.histories --carrier folder --count 5000` plays fresh ones.
+A fixed portion; `python -m tests.tools.histories --carrier folder --count 5000` plays fresh ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.store.histories.folder_player import FolderPlayer, make_folder_history
-from tests.store.histories.player import play
+from tests.tools.histories.folder_player import FolderPlayer, make_folder_history
+from tests.tools.histories.player import play
 
 FOUND = (
     15,

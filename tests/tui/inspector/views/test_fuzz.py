@@ -1,5 +1,5 @@
-"""Random hands on the inspector while another process writes: `tests.fuzz_inspector` and
-`tests.fuzz_terminal` try more."""
+"""Random hands on the inspector while another process writes: `tests.tools.fuzz_inspector` and
+`tests.tools.fuzz_terminal` try more."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz_inspector import fuzz_inspector
-from tests.fuzz_terminal import fuzz_terminal
+from tests.tools.fuzz_inspector import fuzz_inspector
+from tests.tools.fuzz_terminal import fuzz_terminal
 
 
 @pytest.fixture
