@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NewType
 from hermes_memory_store.frozen import dataclass
 
 if TYPE_CHECKING:
-    from hermes_memory_store.quick.branch_marks import BranchMark
+    from hermes_memory_store.places.branch_marks import BranchMark
 
 Uid = NewType("Uid", str)
 """A time-ordered UUID in its canonical 36-character form; the name by which people and sync know a fact."""

@@ -22,10 +22,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
+from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.language.stop_words import STOP_WORDS
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
-from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.store import Store
 from hermes_memory_themes import EmbeddingSettings, Policies
 from tests.benchmarks.timing import table

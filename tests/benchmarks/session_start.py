@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.context.fence import HEAD, MARK
+from hermes_memory_store.context.start_choice import START_FACTS
 from hermes_memory_store.notation.token_estimate import estimate_tokens
-from hermes_memory_store.quick.fenced_text import HEAD, MARK
-from hermes_memory_store.quick.start_choice import START_FACTS
 from hermes_memory_store.recall.given import Given, StartSituation
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.model import Origin
 from hermes_memory_store.recall.given import Given
 from hermes_memory_store.store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.store import Store
 from tests.bridge.conftest import ask
 from tests.bridge.running import until

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 

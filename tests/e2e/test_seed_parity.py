@@ -10,7 +10,7 @@ from pathlib import Path
 from mcp import Client, StdioServerParameters
 from mcp.types import Implementation
 
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from tests.e2e.seed_calls import CALLS, DIFFERENT, named
 
 ANSWERS = json.loads((Path(__file__).parent / "seed_answers.json").read_text())

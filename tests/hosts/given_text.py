@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from hermes_memory_bridge.toolkit.fence import HEAD, MARK
+from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from tests.hosts.protocols.conversation import ModelRequest
 

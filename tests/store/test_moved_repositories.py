@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.model import FactFilter, Origin, Way
+from hermes_memory_store.places.branch_places import find_reader
 from hermes_memory_store.places.place_reading import read_folder_theme
 from hermes_memory_store.places.project_sighting import read_project
-from hermes_memory_store.quick.branch_places import find_reader
 from hermes_memory_store.store import Store
 from tests.store.test_projects import git, make_repository
 

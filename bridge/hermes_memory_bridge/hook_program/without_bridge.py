@@ -28,7 +28,7 @@ def read_own_answer(store: str, event: HookEvent) -> tuple[str, dict[str, Any] |
     if event.event not in ("start", "prompt") or (event.event == "prompt" and was_given(store, event)):
         return nothing
     try:
-        from hermes_memory_store.quick.hot_context import read_hot_context
+        from hermes_memory_store.context.hot_context import read_hot_context
     except ImportError:
         return nothing
     hot = read_hot_context(store, event.folder, theme=event.theme)
@@ -57,7 +57,7 @@ def was_given(store: str, event: HookEvent) -> bool:
 def was_given_by_bridge(store: str, event: HookEvent) -> bool:
     """Check whether the store says so of the window that a bridge heard of last."""
     try:
-        from hermes_memory_store.quick.store_reading import read_store
+        from hermes_memory_store.database.store_reading import read_store
     except ImportError:
         return False
     query = "SELECT 1 FROM host_sessions WHERE host = ? AND name = ? AND given_at >= window_at"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_store.context.context_block import count_fenced_line, fence_tokens
+from hermes_memory_store.context.fact_packing import MOST_GIVEN_BYTES
+from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.context.given_reasons import GivenReasons
+from hermes_memory_store.context.hot_context import format_left_out
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import is_admitted
 from hermes_memory_store.model import Fact, Uid
 from hermes_memory_store.places.place_reading import PERSONAL_TOKENS
 from hermes_memory_store.projects.branch_labels import MarkedFact
-from hermes_memory_store.quick.fact_packing import MOST_GIVEN_BYTES
-from hermes_memory_store.quick.hot_context import format_left_out
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import PERSONAL
 

@@ -13,12 +13,12 @@ from hermes_memory_bridge.hook_service.host_habits import (
     SIMULTANEOUS_STARTS,
 )
 from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.hosts.client_hosts import to_client_name
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.quick.client_hosts import to_client_name
-from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.store import Store
 
 AHEAD_MS = 60_000

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment
 from hermes_memory_bridge.hook_service.host_processes import find_ancestors, find_host_process, is_process_alive
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.hosts.client_hosts import find_client_host, to_client_name
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Session, split_client_version
-from hermes_memory_store.quick.client_hosts import find_client_host, to_client_name
 from hermes_memory_store.store import Store
 
 LEASE_MS = 60_000

@@ -6,8 +6,8 @@ import logging
 import re
 from dataclasses import replace
 
-from hermes_memory_bridge.toolkit.fence import remove_fenced_text
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
+from hermes_memory_store.context.fence import remove_fenced_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.hosts.host_sessions import HostSession

@@ -14,11 +14,11 @@ from hermes_memory_bridge.hook_service.giving import (
 )
 from hermes_memory_store.context.context_block import count_fenced_line, count_left_out_tokens, fence_tokens
 from hermes_memory_store.context.given_reasons import FactReasons, GivenReasons, to_given_reasons
+from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
+from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
-from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
-from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.store import Store
 from hermes_memory_themes.policy import MOST_GIVEN_TOKENS
 from hermes_memory_themes.theme_identity import PERSONAL

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from hermes_memory_store.quick.hot_context import HotContext
+    from hermes_memory_store.context.hot_context import HotContext
 
 WORDS = (
     "Persistent memory: memory_search finds what is known, memory_write keeps constraints, decisions and values. "
@@ -28,7 +28,7 @@ def read_facts(store_path: str, folder: str, **whose: Any) -> HotContext | None:
 
     :param whose: what `read_instruction_facts` takes: `theme`, `client`, `token` …
     """
-    from hermes_memory_store.quick.instruction_facts import read_instruction_facts
+    from hermes_memory_store.context.instruction_facts import read_instruction_facts
 
     found = read_instruction_facts(store_path, folder, reserved=WORDS_TOKENS, **whose)
     if found is None:

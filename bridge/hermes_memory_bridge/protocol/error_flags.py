@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
+from hermes_memory_store.context.fence import format_fenced_text
 
 HERMES_CLIENT_NAME = re.compile(r"hermes[-_ ]agent(\s.*)?", re.IGNORECASE)
 """The name in `clientInfo`; the memory provider uses it, too."""

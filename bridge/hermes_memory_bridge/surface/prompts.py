@@ -9,8 +9,8 @@ from hermes_memory_bridge.recall.connection_recall import recall_facts
 from hermes_memory_bridge.surface import resources
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
+from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.errors import ArgumentError
 
 MOST = 50

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import UnknownResource
+from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.model import FactFilter, Scope, ScopeStatus, Tier

@@ -10,7 +10,7 @@ from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.items.origin_rows import to_portable_file
 from hermes_memory_store.model import Fact, Gauge, Origin, is_opaque_name
-from hermes_memory_store.quick.branch_marks import BranchMark
+from hermes_memory_store.places.branch_marks import BranchMark
 from hermes_memory_store.recall.given import GivenItem
 
 

@@ -12,9 +12,9 @@ import re
 from hermes_memory_bridge.recall.connection_recall import find_marking, find_nearest
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_integer_argument, parse_text_argument
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_reason_data
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, REASONS, WHOLE, ToolSpec
+from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
 from hermes_memory_store.recall.given import WORDS_ONLY, Given
 

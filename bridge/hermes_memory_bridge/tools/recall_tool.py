@@ -17,10 +17,10 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_whole_number,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_mark_data, to_origin_data
 from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
 from hermes_memory_store.model import Fact
 from hermes_memory_store.recall.candidates import MOST_OF_EACH

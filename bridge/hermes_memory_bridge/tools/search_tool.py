@@ -11,9 +11,9 @@ from hermes_memory_bridge.toolkit.arguments import (
     parse_text_argument,
 )
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, add_held_note, add_note, to_fact_data, to_reason_data
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, REASONS, WHOLE, ToolSpec
+from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.model import Tier
 
 MOST = 20

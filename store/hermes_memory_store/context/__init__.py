@@ -1,4 +1,4 @@
-"""What an agent is given: the context block within its token budget, the log of reads, and records of what each session saw.
+"""What a session is given of a memory: chosen, packed into a budget of tokens, fenced, and recorded.
 
-May import memory and what is below. Read `context_block.py` first.
+What a program that a host starts imports of it needs no `Store`. Read `start_choice.py` first, then `context_block.py`.
 """

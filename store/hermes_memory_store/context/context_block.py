@@ -1,6 +1,6 @@
 """The context block: the facts an agent is given about its memory, packed into a hard token budget.
 
-Which facts are worth most where the session starts is decided in `quick/start_choice.py`; a last line counts what was left
+Which facts are worth most where the session starts is decided in `start_choice.py`; a last line counts what was left
 out, so that the agent knows that a search is worthwhile.
 """
 
@@ -10,8 +10,13 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.context.fact_packing import LINE_TOKENS, MOST_GIVEN_BYTES
+from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.context.given_reasons import to_given_reasons
+from hermes_memory_store.context.hot_context import format_left_out
 from hermes_memory_store.context.read_log import ReadLog
+from hermes_memory_store.context.start_choice import StartCandidate, StartChoice, choose_start_facts, to_given_order
+from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
@@ -22,11 +27,6 @@ from hermes_memory_store.model import ContextBlock, Fact, Session
 from hermes_memory_store.notation import abbreviations
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import BranchLabels
-from hermes_memory_store.quick.fact_packing import LINE_TOKENS, MOST_GIVEN_BYTES
-from hermes_memory_store.quick.fenced_text import HEAD, MARK
-from hermes_memory_store.quick.hot_context import format_left_out
-from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice, choose_start_facts, to_given_order
-from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_themes import Policies
 
 SCOPE_TOKENS = 40

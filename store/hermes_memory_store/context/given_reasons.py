@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store import uids
+from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Uid
-from hermes_memory_store.quick.start_choice import StartCandidate, StartChoice
 
 MOST_LEFT_OUT = 12
 """Facts left out that a record keeps, those best per token."""

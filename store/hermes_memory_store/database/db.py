@@ -27,7 +27,7 @@ from hermes_memory_store.database.index_health import (
     is_index_usable,
     save_index_troubles,
 )
-from hermes_memory_store.quick.store_reading import file_size
+from hermes_memory_store.database.store_reading import file_size
 
 T = TypeVar("T")
 

@@ -18,10 +18,12 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.mutation import FACT_COLUMNS, NOTATION_MARKS, FactRow, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
-from hermes_memory_store.model import RELIEF, Gauge, Notation, PressureLevel, Relief, Tier
+from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
 from hermes_memory_store.notation import abbreviations
-from hermes_memory_store.quick.fact_packing import BINDING
 from hermes_memory_themes import Policies, ThemePolicy
+
+BINDING = {kind.value: rank for rank, kind in enumerate(FactType)}
+"""Rank of a type by its letter, most binding first."""
 
 CALM_AGAIN_PCT = 85.0
 """Where consolidation stops, in percent of the budget."""

@@ -16,7 +16,7 @@ from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.project_rows import FIND_PROJECT, fold_project_name
 from hermes_memory_store.model import Fact, Origin
 from hermes_memory_store.notation import token_estimate
-from hermes_memory_store.quick.branch_marks import BranchMark, HotPlace, WrittenAt, find_branch_marks, is_lowered
+from hermes_memory_store.places.branch_marks import BranchMark, HotPlace, WrittenAt, find_branch_marks, is_lowered
 from hermes_memory_themes import Policies, PolicyError
 
 MARK, HOLD, OFF = "mark", "hold", "off"

@@ -10,8 +10,8 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hermes_memory_store.places.branch_marks import UNDECIDED, UNMERGED
 from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, GitFailed
-from hermes_memory_store.quick.branch_marks import UNDECIDED, UNMERGED
 
 MERGED = "merged"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from hermes_memory_store.places.bounded_files import MAX_SMALL, open_regular, read_bounded
+from hermes_memory_store.places.branch_marks import USUAL_DEFAULTS
 from hermes_memory_store.places.git_files import COMMIT, REF, Repository, read_ref
-from hermes_memory_store.quick.branch_marks import USUAL_DEFAULTS
 
 MAX_REMOTES = 8
 """Remotes that are looked through for a branch."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from hermes_memory_store.places.branch_marks import DETACHED, UNDECIDED
 from hermes_memory_store.places.git_files import Repository
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects, read_shallow_ends
 from hermes_memory_store.projects.branch_merges import BranchTip, MergeSearch, MergeState
@@ -19,7 +20,6 @@ from hermes_memory_store.projects.branch_refs import (
     read_default_tips,
 )
 from hermes_memory_store.projects.branch_states import BranchFindings
-from hermes_memory_store.quick.branch_marks import DETACHED, UNDECIDED
 
 RUN_S = 30.0
 """How long all that is asked about one repository may take together."""

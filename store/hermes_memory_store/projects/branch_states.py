@@ -19,8 +19,8 @@ from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor
+from hermes_memory_store.places.branch_marks import DETACHED, UNDECIDED
 from hermes_memory_store.projects.branch_merges import MERGED, BranchTip, MergeState
-from hermes_memory_store.quick.branch_marks import DETACHED, UNDECIDED
 
 BRIDGE = Actor("bridge")
 """Who notices merges."""

@@ -6,10 +6,10 @@ Counts alone are kept, by fact: `fact_uses` goes with its fact. What was given a
 from __future__ import annotations
 
 from hermes_memory_store.context.read_log import ReadLog
+from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, Session
-from hermes_memory_store.quick.start_situation import SIGNS
 from hermes_memory_store.search.touched_facts import LONGEST, find_touched_facts
 
 MOST_TOUCHED = 12

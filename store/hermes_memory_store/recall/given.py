@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from hermes_memory_store.model import Fact, Millis, Turn, Uid
+from hermes_memory_store.places.branch_marks import BranchMark
 from hermes_memory_store.projects.branch_labels import MarkedFacts
-from hermes_memory_store.quick.branch_marks import BranchMark
 
 Nearest = Callable[[str, str, int, Collection[int]], list[tuple[int, float]]]
 """(`fact` or `turn`, theme, limit, keys) → (key, cosine similarity) of the nearest to the question, best first; and of these

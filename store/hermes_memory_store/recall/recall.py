@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.conversations.turns import Turns
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.frozen import dataclass
@@ -12,7 +13,6 @@ from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
-from hermes_memory_store.quick.fenced_text import HEAD, MARK
 from hermes_memory_store.recall.candidates import MOST_OF_EACH, CandidateFinder, FoundCandidates
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 from hermes_memory_store.recall.packing import pack_scored

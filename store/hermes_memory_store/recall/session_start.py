@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.context.context_block import ContextBlocks, count_left_out_tokens, fence_tokens
+from hermes_memory_store.context.start_choice import StartCandidate
+from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.model import Fact
-from hermes_memory_store.quick.start_choice import StartCandidate
-from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.recall.given import Given, GivenItem, RankReason, StartSituation
 
 

@@ -18,7 +18,7 @@ import hermes_memory_bridge
 from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient, RetryPolicy, SessionConfig
 from hermes_memory_bridge.client.client_log import ClientTransactionLog
 from hermes_memory_bridge.client.mcp_messages import BridgeAddress, BridgeUnreachable
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.errors import ArgumentError, NotationError, StoreError, UnknownScope
 from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store

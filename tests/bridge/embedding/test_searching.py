@@ -15,7 +15,7 @@ from hermes_memory_bridge.embedding import local_model
 from hermes_memory_bridge.embedding.embedder_protocol import Floats
 from hermes_memory_bridge.embedding.vector_service import EmbedderFactory, VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.model import Rights
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import StandIn, vector

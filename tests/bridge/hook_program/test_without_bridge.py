@@ -18,7 +18,7 @@ from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.store import Store
 from tests.bridge.hook_program.conftest import Hook, HookRun, LineBridge
 
-pytest.importorskip("hermes_memory_store.quick.hot_context")
+pytest.importorskip("hermes_memory_store.context.hot_context")
 
 START = {"session_id": "s-1", "cwd": "/w", "hook_event_name": "SessionStart", "source": "startup"}
 

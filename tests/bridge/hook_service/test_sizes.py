@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.hook_service.window_texts import make_start_giving
+from hermes_memory_store.context.hot_context import read_hot_context
+from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.notation.token_count import count_tokens
-from hermes_memory_store.quick.hot_context import read_hot_context
-from hermes_memory_store.quick.start_situation import Situation
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.hook_service.hook_line import send_event

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.provider import file_entries
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.model import Tier, Way
 from hermes_memory_store.relief.file_relief import relieve_files
 from hermes_memory_store.store import Store

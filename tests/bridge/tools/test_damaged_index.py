@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.diagnostics.doctor import examine_store
 from tests.bridge.tools.test_more_tools import Desk
 

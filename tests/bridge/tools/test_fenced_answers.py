@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.toolkit.fence import HEAD, MARK
+from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.intake.intake import WITHHELD_NAME
 from tests.bridge.running import Shim, bridge
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired
 from hermes_memory_bridge.tools.write_tool import format_relief
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.model import Relief
 from tests.bridge.tools.test_more_tools import Desk
 

@@ -16,12 +16,12 @@ from hermes_memory_bridge.runtime.call_dispatch import KEY, dispatch_call
 from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN, ConnectionRegistry, purge_expired_data
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
-from hermes_memory_bridge.toolkit.fence import parse_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.tools import TOOLS, select_tools
 from hermes_memory_bridge.tools.acknowledgements import is_acknowledgement
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from hermes_memory_store.model import FactFilter, Rights, Tier

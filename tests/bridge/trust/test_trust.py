@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import HEAD, format_fenced_text
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
+from hermes_memory_store.context.fence import HEAD, format_fenced_text
 from hermes_memory_store.intake.injection_check import find_hinted_rules, find_suspicion
 from hermes_memory_store.intake.injection_rules import RULES, InjectionRule
 from hermes_memory_store.intake.secrets import find_secret_texts

@@ -17,9 +17,9 @@ import pytest
 from hermes_memory_bridge.runtime.call_dispatch import dispatch_call, format_client_name
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.fence import HEAD
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
+from hermes_memory_store.context.fence import HEAD
 from hermes_memory_store.errors import (
     InputError,
     NameRefused,

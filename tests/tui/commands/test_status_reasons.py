@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.context.fence import MARK
 from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
-from hermes_memory_store.quick.fenced_text import MARK
 from tests.tui.commands.conftest import Ask, Tell
 
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
+from hermes_memory_store.context.start_choice import StartCandidate
 from hermes_memory_store.memory_tests.memory_case import CaseStart
 from hermes_memory_store.model import ContextBlock, Fact, ThemeSummary
-from hermes_memory_store.quick.start_choice import StartCandidate
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.gather_mixin import gather_binding

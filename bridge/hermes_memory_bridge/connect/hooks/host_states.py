@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_memory_bridge.connect.hooks.installation_record import read_installations
+from hermes_memory_store.hosts.client_hosts import find_client_host
 from hermes_memory_store.hosts.host_sessions import HostReport
 from hermes_memory_store.model import Session
-from hermes_memory_store.quick.client_hosts import find_client_host
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
 

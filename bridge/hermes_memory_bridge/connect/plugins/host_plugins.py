@@ -17,11 +17,11 @@ from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.plugins.plugin_folder import MANIFEST
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, format_script_plugin
+from hermes_memory_store.database.store_reading import read_store
 from hermes_memory_store.hosts.rules_consent import find_rules_consent_file, to_rules_consent
 from hermes_memory_store.hosts.rules_files import RULES_PLACES, is_own_rules_file, read_rules_file
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.projects.git_exclude import find_exclude_file, remove_exclude_line, to_exclude_line
-from hermes_memory_store.quick.store_reading import read_store
 
 OWN_BEGINNING = "// Written by `hermes-memory-bridge connect`"
 """Begins every script of ours, of whatever version."""

@@ -25,10 +25,10 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.hosts.capture_switch import CaptureSwitch, load_capture_switch, may_capture
+from hermes_memory_store.hosts.client_hosts import to_client_name
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.quick.client_hosts import to_client_name
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)

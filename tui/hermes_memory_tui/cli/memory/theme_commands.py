@@ -11,11 +11,11 @@ import click
 
 from hermes_memory_store.clock import format_iso_time, system_clock
 from hermes_memory_store.context.given_reasons import MOST_LEFT_OUT
+from hermes_memory_store.context.start_choice import StartCandidate
+from hermes_memory_store.context.start_situation import Situation, find_situation
 from hermes_memory_store.hosts.capture_switch import describe_capture
 from hermes_memory_store.model import Fact, ThemeSummary, Tier
 from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
-from hermes_memory_store.quick.start_choice import StartCandidate
-from hermes_memory_store.quick.start_situation import Situation, find_situation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.command_examples import add_examples

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.context.hot_context import HotContext, read_hot_context
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import read_project
-from hermes_memory_store.quick.hot_context import HotContext, read_hot_context
 from hermes_memory_store.store import Store
 from tests.store.test_branch_merges import commit, git, make_shop
 from tests.store.test_place_themes import make_older
@@ -147,7 +147,7 @@ def test_a_known_project_is_read_without_the_part_of_the_store_that_reads_reposi
     with Store.open(store.path) as later:
         later.projects.recognise(read_project(shop))
     code = (
-        "import sys\nfrom hermes_memory_store.quick.hot_context import read_hot_context\n"
+        "import sys\nfrom hermes_memory_store.context.hot_context import read_hot_context\n"
         "print(read_hot_context(*sys.argv[1:], environ={'HERMES_HOME': '/nowhere'}).text_lines)\n"
         "print(sorted(n for n in sys.modules if n.startswith('hermes') and '.quick.' not in n))\n"
         "print({'re', 'json', 'sqlite3', 'typing', 'dataclasses'} & set(sys.modules))"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from time import time
 
+from hermes_memory_store.context import fence
+from hermes_memory_store.context.fact_packing import MOST_GIVEN_BYTES
+from hermes_memory_store.context.start_choice import USES, choose_start_facts
+from hermes_memory_store.context.start_situation import find_situation
+from hermes_memory_store.database import store_reading
 from hermes_memory_store.places import known_folder, place_queries, place_reading
-from hermes_memory_store.quick import fenced_text, store_reading
-from hermes_memory_store.quick.fact_packing import MOST_GIVEN_BYTES
-from hermes_memory_store.quick.start_choice import USES, choose_start_facts
-from hermes_memory_store.quick.start_situation import find_situation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from hermes_memory_store.places.branch_marks import HotPlace
     from hermes_memory_store.places.place_queries import Ask
-    from hermes_memory_store.quick.branch_marks import HotPlace
     from hermes_memory_themes.policy import Policies
 
 INJECTION_TOKENS = 180
@@ -73,7 +74,7 @@ class HotContext:
         if not self.text_lines:
             return ""
         more = [format_left_out(self.left_out)] if self.left_out else []
-        return fenced_text.format_marked_lines([to_shown_line(line) for line in self.text_lines + more])
+        return fence.format_fenced_lines(self.text_lines + more)
 
     def within_bytes(self, most: int) -> HotContext:
         """Return as many of the facts, in order, as make a text of at most `most` bytes of UTF-8."""
@@ -201,7 +202,7 @@ def place_hot_facts(
     known = known_folder.find_known_folder(ask, folder) if written and folder else known_folder.KnownFolder()
     if all(at[1] == known.project and at[2] == known.branch and known.branch for at in written):
         return {}
-    from hermes_memory_store.quick.branch_places import (
+    from hermes_memory_store.places.branch_places import (
         find_hot_places,  # here, not above: most facts are of this branch
     )
 
@@ -267,18 +268,6 @@ def to_stored_theme(name: str) -> str:
         return normalise_theme(name)
     except ThemeError:
         return ""
-
-
-def to_shown_line(line: str) -> str:
-    """Return a line with every character that hides, reorders or controls made visible, as `to_printable` does.
-
-    Below U+1100 and from U+2010 to U+3000, what hides is what Python calls not printable.
-    """
-    if line.isprintable() and all(sign < "\u1100" or "\u2010" <= sign < "\u3000" for sign in line):
-        return line
-    from hermes_memory_store import safe_text  # here, not above: its patterns take longer than the whole read
-
-    return safe_text.to_printable(line)
 
 
 def format_left_out(count: int) -> str:

@@ -7,18 +7,18 @@ grade from 0 to 3 that somebody would give the fact who knows what a session the
 
 from __future__ import annotations
 
+from hermes_memory_store.context.fact_packing import BINDING, LINE_TOKENS
+from hermes_memory_store.context.start_situation import Nearness, Situation, find_fact_words, measure_nearness
 from hermes_memory_store.places.place_queries import PERSONAL, is_person_target
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL_TOKENS, format_start_parts
-from hermes_memory_store.quick.fact_packing import BINDING, LINE_TOKENS
-from hermes_memory_store.quick.start_situation import Nearness, Situation, find_fact_words, measure_nearness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from hermes_memory_store.places.branch_marks import HotPlace
     from hermes_memory_store.places.place_queries import Ask
-    from hermes_memory_store.quick.branch_marks import HotPlace
 
     Places = Callable[[list[tuple[Any, ...]]], Mapping[int, HotPlace]]
     """Returns how branches change the places of facts, by key, from rows of `START_FACTS`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterable
 
 MARK = "| "
 
@@ -37,9 +38,34 @@ LONE_LINE = r"[ \t>]*\| (?:[CDV?✓~]\[[^\]\n]{1,200}\]: |\(\+?\d+ (?:more|given
 """A marked line of ours without its head, as a summary repeats it."""
 
 
-def format_marked_lines(lines: list[str]) -> str:
-    """Format lines without line breaks below the head, each marked."""
-    return "\n".join([HEAD, *(MARK + line for line in lines)])
+def format_fenced_lines(lines: Iterable[str]) -> str:
+    """Format lines without line breaks below the head, each marked, with nothing in them that hides or controls."""
+    return "\n".join([HEAD, *(MARK + to_shown_line(line) for line in lines)])
+
+
+def format_fenced_text(text: str) -> str:
+    """Format a text as marked lines below a sentence that says what they are."""
+    return format_fenced_lines(text.split("\n"))
+
+
+def parse_fenced_text(text: str) -> str:
+    """Return what `format_fenced_text` fenced; a text without a fence as it is."""
+    head, _, rest = text.partition("\n")
+    return "\n".join(line.removeprefix(MARK) for line in rest.split("\n")) if head in HEADS else text
+
+
+def to_shown_line(line: str) -> str:
+    """Return a line with every character that hides, reorders or controls made visible, as `to_printable` does.
+
+    Below U+1100 and from U+2010 to U+3000, what hides is what Python calls not printable.
+    """
+    if line.isprintable() and all(sign < "\u1100" or "\u2010" <= sign < "\u3000" for sign in line):
+        return line
+    from hermes_memory_store.safe_text import (
+        to_printable,  # here, not above: its patterns take longer than a start's read
+    )
+
+    return to_printable(line)
 
 
 def remove_fenced_text(text: str) -> str:

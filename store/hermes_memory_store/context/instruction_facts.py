@@ -5,8 +5,9 @@ Whoever may not read the theme gets none; nor does a host whose start hook was h
 
 from __future__ import annotations
 
-from hermes_memory_store.quick import hot_context, store_reading
-from hermes_memory_store.quick.client_hosts import CLIENT_NAMES, find_client_host
+from hermes_memory_store.context import hot_context
+from hermes_memory_store.database import store_reading
+from hermes_memory_store.hosts.client_hosts import CLIENT_NAMES, find_client_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

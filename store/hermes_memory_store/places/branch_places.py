@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hermes_memory_store.places.branch_marks import HotPlace, WrittenAt, find_branch_marks, is_lowered
 from hermes_memory_store.places.place_reading import find_seen_project
 from hermes_memory_store.places.project_sighting import read_project, to_project
-from hermes_memory_store.quick.branch_marks import HotPlace, WrittenAt, find_branch_marks, is_lowered
 
 if TYPE_CHECKING:
     from hermes_memory_store.places.place_queries import Ask
