@@ -64,6 +64,8 @@ from hermes_memory_store.files.importers.import_run import import_foreign_memory
 from hermes_memory_store.files.upgrade_hermes_030 import UpgradeReport as UpgradeReport
 from hermes_memory_store.files.upgrade_hermes_030 import needs_upgrade as needs_upgrade
 from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030 as upgrade_hermes_030
+from hermes_memory_store.find.query_syntax import parse_query as parse_query
+from hermes_memory_store.find.search import Search as Search
 from hermes_memory_store.intake.intake import Intake as Intake
 from hermes_memory_store.intake.intake import Writer as Writer
 from hermes_memory_store.items.journal import Journal as Journal
@@ -127,8 +129,6 @@ from hermes_memory_store.notation.memory_spec import parse_notation as parse_not
 from hermes_memory_store.notation.memory_spec import split_notation as split_notation
 from hermes_memory_store.relief.file_relief import OptimizeReport as OptimizeReport
 from hermes_memory_store.relief.file_relief import relieve_files as relieve_files
-from hermes_memory_store.search.query_syntax import parse_query as parse_query
-from hermes_memory_store.search.search import Search as Search
 from hermes_memory_store.store import Store as Store
 from hermes_memory_store.uids import Uids as Uids
 from hermes_memory_store.uids import short_uid as short_uid

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from hermes_memory_store.context.context_block import ContextBlocks
     from hermes_memory_store.context.context_records import ContextRecords
     from hermes_memory_store.conversations.turns import Turns
+    from hermes_memory_store.find.embedding_inputs import EmbeddingInputs
+    from hermes_memory_store.find.recall import Recall
+    from hermes_memory_store.find.search import Search
+    from hermes_memory_store.find.touched_facts import FactUses
     from hermes_memory_store.hosts.host_sessions import HostSessions
     from hermes_memory_store.hosts.rules_files import RulesFiles
     from hermes_memory_store.items.kinds import ItemKind
@@ -57,11 +61,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.projects import Projects
     from hermes_memory_store.projects.theme_moves import ThemeMoves
     from hermes_memory_store.projects.theme_split import ThemeSplit
-    from hermes_memory_store.recall.fact_uses import FactUses
-    from hermes_memory_store.recall.recall import Recall
     from hermes_memory_store.recall.session_start import SessionStart
-    from hermes_memory_store.search.embedding_inputs import EmbeddingInputs
-    from hermes_memory_store.search.search import Search
     from hermes_memory_store.sync.shared_turns import SharedTurns
     from hermes_memory_store.sync.team_sync import Sync
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
@@ -125,14 +125,14 @@ class Store:
     @cached_property
     def search(self) -> Search:
         """Search for facts."""
-        from hermes_memory_store.search.search import Search
+        from hermes_memory_store.find.search import Search
 
         return Search(self.db, self.names, self.reads, self.clock, self.policies)
 
     @cached_property
     def recall(self) -> Recall:
         """The facts and turns that answer a question."""
-        from hermes_memory_store.recall.recall import Recall
+        from hermes_memory_store.find.recall import Recall
 
         return Recall(self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme))
 
@@ -146,7 +146,7 @@ class Store:
     @cached_property
     def fact_uses(self) -> FactUses:
         """What sessions did with the facts they were given."""
-        from hermes_memory_store.recall.fact_uses import FactUses
+        from hermes_memory_store.find.touched_facts import FactUses
 
         return FactUses(self.db, self.names, self.reads)
 
@@ -218,7 +218,7 @@ class Store:
     @cached_property
     def embedding_inputs(self) -> EmbeddingInputs:
         """The texts of facts and turns to embed."""
-        from hermes_memory_store.search.embedding_inputs import EmbeddingInputs
+        from hermes_memory_store.find.embedding_inputs import EmbeddingInputs
 
         return EmbeddingInputs(self.db, self.names)
 
@@ -408,9 +408,9 @@ class Store:
         self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes]
     ) -> list[Path]:
         """Erase items from what lies beside the store, as `ItemEraser` asks for it."""
+        from hermes_memory_store.find import vector_file
         from hermes_memory_store.host_files import memory_file_copies
         from hermes_memory_store.hosts.rules_files import find_stale_files
-        from hermes_memory_store.search import vector_file
         from hermes_memory_store.sync.versions import mask_stored_versions
         from hermes_memory_store.upkeep import backup
 

@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from hermes_memory_bridge.embedding.vector_index import VectorIndex
-from hermes_memory_store.search.vector_file import Vector, Vectors
+from hermes_memory_store.find.vector_file import Vector, Vectors
 
 TAKEN, BESIDES, ASKED, CENTRES = 60, 80, 200, 500
 

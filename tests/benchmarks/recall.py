@@ -34,9 +34,9 @@ from hermes_memory_bridge.embedding.local_nearest import LocalNearest
 from hermes_memory_bridge.embedding.query_vector import QueryVector
 from hermes_memory_bridge.recall.connection_recall import recall_facts, recall_turns
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.find.vector_file import Vectors
 from hermes_memory_store.language.stop_words import STOP_WORDS
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
-from hermes_memory_store.search.vector_file import Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes import EmbeddingSettings, Policies

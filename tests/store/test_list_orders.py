@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.language.natural_order import natural_order
 from hermes_memory_store.model import Fact, FactFilter, ListOrder, Millis
-from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
 
 DAY_MS = 86_400_000

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.find.query_syntax import MAX_WORDS, parse_query
 from hermes_memory_store.model import LIVE_TIERS, FactType, Millis, Query, Tier
-from hermes_memory_store.search.query_syntax import MAX_WORDS, parse_query
 
 NOW = Millis(1_790_000_000_000)
 DAY = 86_400_000

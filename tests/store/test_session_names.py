@@ -6,9 +6,9 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.items.project_rows import insert_project
 from hermes_memory_store.model import PERSON, Actor, FactFilter, Origin, Session, Way, is_opaque_name
-from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
 
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_store.language import synonym_table, synonyms, typos
-from hermes_memory_store.language.tokenizer import index_terms, is_unspaced
-from hermes_memory_store.model import Actor
-from hermes_memory_store.search.query_terms import (
+from hermes_memory_store.find.query_terms import (
     EXACT,
     MAX_NEAR,
     add_synonyms,
     settle_near_terms,
     to_query_terms,
 )
-from hermes_memory_store.search.vocabulary import MAX_WALKED, Vocabulary
+from hermes_memory_store.find.vocabulary import MAX_WALKED, Vocabulary
+from hermes_memory_store.language import synonym_table, synonyms, typos
+from hermes_memory_store.language.tokenizer import index_terms, is_unspaced
+from hermes_memory_store.model import Actor
 from hermes_memory_store.store import Store
 from tests.tools.synonym_table import SOURCE, make_table
 

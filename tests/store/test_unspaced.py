@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.find.query_terms import to_query_terms
 from hermes_memory_store.language.unspaced_scripts import MAX_PAIRS
 from hermes_memory_store.model import FactType, Notation
-from hermes_memory_store.search.query_terms import to_query_terms
 from hermes_memory_store.store import Store
 from tests.benchmarks.recall_languages import LANGUAGES, score, ways_to_ask
 from tests.recall_sets import load_language_set

@@ -7,8 +7,8 @@ import sqlite3
 import stat
 from pathlib import Path
 
+from hermes_memory_store.find.vector_file import Vector, Vectors, erase_vectors, vector_file_path
 from hermes_memory_store.model import FactType, Notation, Tier
-from hermes_memory_store.search.vector_file import Vector, Vectors, erase_vectors, vector_file_path
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup
 

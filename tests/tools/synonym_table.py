@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hermes_memory_store.find.query_terms import phrase_terms
 from hermes_memory_store.language.tokenizer import is_unspaced
-from hermes_memory_store.search.query_terms import phrase_terms
 
 SOURCE = Path(__file__).parents[2] / "packaging" / "field_synonyms.txt"
 TABLE = Path(__file__).parents[2] / "store" / "hermes_memory_store" / "language" / "synonym_table.py"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.model import Millis
-from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
 
 WORDS_ONLY = "words only"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import mul
 from typing import Protocol
 
-from hermes_memory_store.search.vector_file import Vectors
+from hermes_memory_store.find.vector_file import Vectors
 
 MOST = 100_000
 """Vectors of a theme that are compared with numpy, the newest."""

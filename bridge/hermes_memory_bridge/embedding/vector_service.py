@@ -27,12 +27,12 @@ from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database.db import primary_error_code
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.search.vector_file import KINDS, Vector, Vectors, remove_vector_file, vector_file_path
+from hermes_memory_store.find.vector_file import KINDS, Vector, Vectors, remove_vector_file, vector_file_path
 from hermes_memory_themes import EmbeddingSettings, ThemeError
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.trust import Vault
-    from hermes_memory_store.search.embedding_inputs import EmbeddingInput
+    from hermes_memory_store.find.embedding_inputs import EmbeddingInput
     from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hermes_memory_bridge.hook_service.giving import Giving, is_for_sessions, mark_facts, pack_lines, to_giving
 from hermes_memory_bridge.tools.context_tool import to_plain_words
+from hermes_memory_store.find.touched_facts import find_touched_facts
 from hermes_memory_store.model import Fact, Millis, Uid
-from hermes_memory_store.search.touched_facts import find_touched_facts
 from hermes_memory_store.store import Store
 
 AVERAGE_TOKENS = 60

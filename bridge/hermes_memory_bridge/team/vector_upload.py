@@ -25,8 +25,8 @@ from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import HELD, TeamError, TeamState
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.find.vector_file import KINDS, Vectors, vector_file_path
 from hermes_memory_store.model import Uid
-from hermes_memory_store.search.vector_file import KINDS, Vectors, vector_file_path
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.errors import ArgumentError, UnknownTheme
+from hermes_memory_store.find.candidates import MOST_OF_EACH
 from hermes_memory_store.model import Fact
-from hermes_memory_store.recall.candidates import MOST_OF_EACH
 from hermes_memory_themes import ThemeError, normalise_theme
 
 LIMIT = {"type": WHOLE, "description": "1-20", "default": 5}

@@ -1,7 +1,7 @@
 """Captured turns: messages word for word, so that they can be found after a context has been compressed.
 
 Turns are kept as they were; nothing supersedes one. They are found by the same words as facts (see
-`language/tokenizer.py`) and ranked like the answers to a question (see `search/ranking.py`), newest first where
+`language/tokenizer.py`) and ranked like the answers to a question (see `find/ranking.py`), newest first where
 scores are equal. The journal records that a turn was captured and its digest, never its text.
 """
 
@@ -12,7 +12,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
@@ -31,13 +31,8 @@ from hermes_memory_store.database.index_health import (
     retry_without_index,
 )
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.intake.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
-from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
-from hermes_memory_store.items.kinds import TURN
-from hermes_memory_store.items.name_keys import Names, to_theme_name
-from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
-from hermes_memory_store.search.query_syntax import parse_query
-from hermes_memory_store.search.query_terms import (
+from hermes_memory_store.find.query_syntax import parse_query
+from hermes_memory_store.find.query_terms import (
     EXACT,
     QueryTerm,
     QueryTerms,
@@ -47,16 +42,22 @@ from hermes_memory_store.search.query_terms import (
     settle_near_terms,
     to_query_terms,
 )
-from hermes_memory_store.search.ranking import (
+from hermes_memory_store.find.ranking import (
     NEIGHBOUR_SHARE,
     Candidate,
+    TurnRanking,
     inverse_document_frequency,
     rank_question,
     spread_scores,
     text_terms,
 )
-from hermes_memory_store.search.text_scan import scan_turns
-from hermes_memory_store.search.vocabulary import Vocabulary
+from hermes_memory_store.find.text_scan import scan_turns
+from hermes_memory_store.find.vocabulary import Vocabulary
+from hermes_memory_store.intake.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
+from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
+from hermes_memory_store.items.kinds import TURN
+from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
 from hermes_memory_store.upkeep.waiting_erasure import erase_messages_from_waiting
@@ -111,18 +112,6 @@ ROWS = (
     " FROM turns t JOIN themes h ON h.id = t.theme_id"
     " LEFT JOIN sessions n ON n.id = t.session_id"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRanking:
-    """The turns that share words with a query."""
-
-    scored: builtins.list[tuple[int, float]]
-    """(key, score), best first."""
-    turns: dict[int, Turn]
-    """Each of them by its key."""
-    matched: float
-    """Which part of the query's weight its best turn has, from 0 to 1."""
 
 
 class Turns:

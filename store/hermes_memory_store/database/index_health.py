@@ -3,7 +3,7 @@
 An index is derived from facts or turns, so damage to it must not block either. A process that meets damage while
 writing disables the index in a transaction of its own: a row in `set_aside_indexes` says why, and the triggers
 that feed the index are dropped. From then on every process leaves it alone: writes store the fact without it, and
-searches read the texts themselves (see `search/text_scan.py`), so that nothing is missed, until
+searches read the texts themselves (see `find/text_scan.py`), so that nothing is missed, until
 `rebuild_damaged_indexes` rebuilds it. An index with a missing trigger or table counts as disabled, too: it no
 longer receives every change.
 """

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.find.query_terms import QueryTerm, terms_for_runs
+from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.find.touched_facts import find_word_hits
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.language.stop_words import STOP_FORMS
 from hermes_memory_store.language.tokenizer import fold_accents, split_runs
 from hermes_memory_store.model import Change, Fact, Millis, Tier, Turn, format_notation
-from hermes_memory_store.search.query_terms import QueryTerm, terms_for_runs
-from hermes_memory_store.search.ranking import text_terms
-from hermes_memory_store.search.touched_facts import find_word_hits
 from hermes_memory_store.store import Store
 
 LONGEST_SAYING = 8_000

@@ -9,8 +9,8 @@ import pytest
 from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.context.fence import HEAD
+from hermes_memory_store.find.turn_sentences import format_day
 from hermes_memory_store.notation.token_count import count_tokens
-from hermes_memory_store.recall.turn_sentences import format_day
 from tests.bridge.embedding.test_meaning import CAR, RAIN, TEA, filled, remember
 from tests.bridge.tools.test_more_tools import Desk
 

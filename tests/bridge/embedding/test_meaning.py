@@ -16,8 +16,8 @@ from hermes_memory_bridge.embedding.vector_service import VectorService
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.context.fence import parse_fenced_text
+from hermes_memory_store.find.vector_file import Vectors, vector_file_path
 from hermes_memory_store.model import Rights, Tier
-from hermes_memory_store.search.vector_file import Vectors, vector_file_path
 from tests.bridge.embedding.conftest import until
 from tests.bridge.embedding.standin import StandIn, said
 from tests.bridge.tools.test_more_tools import Desk

@@ -10,7 +10,7 @@ import pytest
 
 from hermes_memory_bridge.embedding import vector_index as module
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
-from hermes_memory_store.search.vector_file import Vector, Vectors
+from hermes_memory_store.find.vector_file import Vector, Vectors
 
 SPAN = (1, 1 << 40)
 

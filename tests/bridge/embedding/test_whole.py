@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_store.search.vector_file import vector_file_path
+from hermes_memory_store.find.vector_file import vector_file_path
 from tests.bridge.embedding.standin import StandIn
 from tests.bridge.running import Shim, bridge, environment, until
 

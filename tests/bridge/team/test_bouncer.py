@@ -15,8 +15,8 @@ from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServe
 from hermes_memory_bridge.team.search import fact_queries
 from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
 from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.model import Millis
-from hermes_memory_store.search.query_syntax import parse_query
 from tests.bridge.running import until
 from tests.bridge.team.bouncer import LENT, OPENSSL, PROGRAM, bouncer, certificate, free_port
 from tests.bridge.team.conftest import Database, migrate_openly

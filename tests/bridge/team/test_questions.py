@@ -21,8 +21,8 @@ from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.search import fact_queries
 from hermes_memory_bridge.team.search.fact_queries import QueryEmbedding
 from hermes_memory_bridge.team.vector_upload import to_vector_literal
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.model import Millis
-from hermes_memory_store.search.query_syntax import parse_query
 from tests.bridge.team.conftest import Database, migrate_openly
 
 DIMENSIONS = 24

@@ -17,7 +17,7 @@ from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_bridge.team.vector_upload import VectorUpload
-from hermes_memory_store.search.vector_file import KINDS, Vector, Vectors
+from hermes_memory_store.find.vector_file import KINDS, Vector, Vectors
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.bridge.embedding.standin import standing_in, vector

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.recall.ranked_listing import RankedListing, list_ranked_facts
+from hermes_memory_store.find.ranked_listing import RankedListing, list_ranked_facts
 from hermes_memory_store.store import Store
 
 

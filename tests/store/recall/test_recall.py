@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.clock import DAY_MS as DAY
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.find.candidates import RecallCandidate
+from hermes_memory_store.find.packing import MOST_MISFITS, pack_scored
+from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.find.scoring import ScoredCandidate
+from hermes_memory_store.find.turn_sentences import find_best_sentence, format_day, split_speaker
 from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, Turn, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
-from hermes_memory_store.recall.candidates import RecallCandidate
 from hermes_memory_store.recall.given import WORDS_ONLY, GivenItem
-from hermes_memory_store.recall.packing import MOST_MISFITS, pack_scored
-from hermes_memory_store.recall.scoring import ScoredCandidate
-from hermes_memory_store.recall.turn_sentences import find_best_sentence, format_day, split_speaker
-from hermes_memory_store.search.ranking import text_terms
 from hermes_memory_store.store import Store
 
 NOW = Millis(1_793_000_000_000)

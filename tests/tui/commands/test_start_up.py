@@ -20,9 +20,9 @@ FROM_THE_BRIDGE = {"", ".version", ".cli", ".cli.click_support", ".cli.bridge_op
 """What the inspector's command line shares with the bridge's; it imports nothing else of it."""
 
 RANKING = {
-    "hermes_memory_store.recall.recall",
-    "hermes_memory_store.search.search",
-    "hermes_memory_store.search.ranking",
+    "hermes_memory_store.find.recall",
+    "hermes_memory_store.find.search",
+    "hermes_memory_store.find.ranking",
 }
 """What a list in another order than that of relevance needs as little as `status` does."""
 

@@ -23,6 +23,7 @@ from hermes_memory_store.context.read_log import FactReading, ReadLog
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 from hermes_memory_store.intake.intake import Writer
@@ -49,7 +50,6 @@ from hermes_memory_store.model import (
     Way,
 )
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.search.query_syntax import parse_query
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.model import bulk_actions
@@ -58,8 +58,8 @@ from hermes_memory_tui.model.working_folder import attribute_to_working_folder, 
 from hermes_memory_tui.text import display_formats
 
 if TYPE_CHECKING:
+    from hermes_memory_store.find.ranked_listing import RankedListing
     from hermes_memory_store.journal.undo_choice import UndoChoice
-    from hermes_memory_store.recall.ranked_listing import RankedListing
     from hermes_memory_store.relief.file_relief import OptimizeReport
 
 T = TypeVar("T")
@@ -418,7 +418,7 @@ class Memory:
 
     def _rank_listing(self, view: ListingRequest) -> RankedListing:
         """Return the facts of a request with search words, as every tool ranks them."""
-        from hermes_memory_store.recall.ranked_listing import list_ranked_facts
+        from hermes_memory_store.find.ranked_listing import list_ranked_facts
 
         line, scope = view.line, None
         if view.scopes and not parse_query(line, now=self.now()).filter.scopes:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from hermes_memory_store.errors import ArgumentError, QueryError
+from hermes_memory_store.find.query_syntax import parse_time_filter
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.journal import rewind
 from hermes_memory_store.journal.time_cursor import (
@@ -16,7 +17,6 @@ from hermes_memory_store.journal.time_cursor import (
 )
 from hermes_memory_store.model import Millis
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.search.query_syntax import parse_time_filter
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.journal_pages import LONGEST_NUMBER
 from hermes_memory_tui.model.memory import FactListing, ListingInterrupted, ListingRequest, Memory

@@ -1,7 +1,7 @@
 """Highlight the words of a text that match a search line.
 
 Matches the same words, stems, abbreviations and prefixes as the search itself
-(`hermes_memory_store.search.query_terms`), folding accents and case.
+(`hermes_memory_store.find.query_terms`), folding accents and case.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 if TYPE_CHECKING:
-    from hermes_memory_store.search.query_terms import QueryTerms
+    from hermes_memory_store.find.query_terms import QueryTerms
 
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.tokenizer import MAX_WORD, fold_accents, is_unspaced, split_runs, unspaced_pattern
 from hermes_memory_store.model import Millis
-from hermes_memory_store.search.query_syntax import parse_query
 
 LONGEST = 2_000
 """Characters of a text that are looked through: a fact has 400."""
@@ -52,7 +52,7 @@ class SearchHighlighter:
         except QueryError:
             query = None
         if query is not None and (query.words or query.phrases):
-            from hermes_memory_store.search.query_terms import to_query_terms  # only where something is searched for
+            from hermes_memory_store.find.query_terms import to_query_terms  # only where something is searched for
 
             self._asked = to_query_terms(query.words, query.phrases, ())
 

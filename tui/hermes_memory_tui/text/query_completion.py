@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from hermes_memory_store.find.query_syntax import COOLERS, READS, TIERS
 from hermes_memory_store.language.tokenizer import fold_accents
 from hermes_memory_store.model import FactType, Way
-from hermes_memory_store.search.query_syntax import COOLERS, READS, TIERS
 
 FILTERS = ("type", "tier", "scope", "target", "by", "from", "in", "branch", "after", "before", "read", "cooled")
 """Names of filters, in the order they are offered."""

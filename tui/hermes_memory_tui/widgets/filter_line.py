@@ -15,8 +15,8 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from hermes_memory_store.find.query_syntax import MAX_LINE, clean_query
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.search.query_syntax import MAX_LINE, clean_query
 from hermes_memory_tui.text import query_completion
 from hermes_memory_tui.text.display_formats import format_count
 from hermes_memory_tui.text.query_completion import Completion, ValueSource

@@ -15,13 +15,13 @@ from hermes_memory_bridge.team.database.team_server import TeamServer, to_postgr
 from hermes_memory_bridge.team.database.team_states import DENIED, TeamError
 from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.find.query_syntax import parse_query
+from hermes_memory_store.find.query_terms import QueryTerm, add_synonyms, to_query_terms
+from hermes_memory_store.find.ranking import inverse_document_frequency
 from hermes_memory_store.language.stemmer import IRREGULAR, stem_completions, stem_word
 from hermes_memory_store.language.tokenizer import is_unspaced, split_runs
 from hermes_memory_store.model import LIVE_TIERS, Query, Tier, Uid
 from hermes_memory_store.remote.remote_facts import RemoteFact
-from hermes_memory_store.search.query_syntax import parse_query
-from hermes_memory_store.search.query_terms import QueryTerm, add_synonyms, to_query_terms
-from hermes_memory_store.search.ranking import inverse_document_frequency
 from hermes_memory_store.sync.wire_format import scope_sync_uid
 
 NEWEST = 300

@@ -25,11 +25,11 @@ from hermes_memory_bridge.team.search.fact_queries import (
 )
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.conversations.turns import to_plain_query
+from hermes_memory_store.find.query_syntax import parse_query
+from hermes_memory_store.find.query_terms import to_query_terms
+from hermes_memory_store.find.ranking import NEIGHBOUR_SHARE
 from hermes_memory_store.model import Uid
 from hermes_memory_store.remote.remote_turns import RemoteTurn
-from hermes_memory_store.search.query_syntax import parse_query
-from hermes_memory_store.search.query_terms import to_query_terms
-from hermes_memory_store.search.ranking import NEIGHBOUR_SHARE
 from hermes_memory_store.sync.shared_turns import to_portable_turn
 
 TAKEN = 120

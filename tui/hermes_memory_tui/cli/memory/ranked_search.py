@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hermes_memory_store.find.ranked_listing import RankedListing, list_ranked_facts
+from hermes_memory_store.find.recall import is_plain_question
 from hermes_memory_store.model import Turn
-from hermes_memory_store.recall.ranked_listing import RankedListing, list_ranked_facts
-from hermes_memory_store.recall.recall import is_plain_question
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.local_meaning import find_by_meaning
 

@@ -10,8 +10,8 @@ from click.core import ParameterSource
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.find.ranked_listing import RankedListing
 from hermes_memory_store.model import Fact, PageCursor, Sort
-from hermes_memory_store.recall.ranked_listing import RankedListing
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import short_uid
@@ -102,7 +102,7 @@ def facts_command(
 
     With search words, the best match comes first, as in search.
     """
-    from hermes_memory_store.search.query_syntax import parse_query
+    from hermes_memory_store.find.query_syntax import parse_query
 
     settings = ctx.ensure_object(CommandSettings)
     line = join_query(filters)

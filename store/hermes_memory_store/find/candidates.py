@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from hermes_memory_store.conversations.turns import Turns
+from hermes_memory_store.find.ranking import TurnRanking, text_terms
+from hermes_memory_store.find.search import Search
 from hermes_memory_store.model import Fact, FactSearchResult, Tier, Turn, Uid
 from hermes_memory_store.recall.given import Nearest
-from hermes_memory_store.search.ranking import text_terms
-from hermes_memory_store.search.search import Search
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_BY_WORDS = 80
@@ -27,6 +27,16 @@ SAME_SOURCE = 0.75
 
 LEAST_SHARED = 0.1
 """Part of a fact's words that such a turn has at least, where the fact names several."""
+
+
+class TurnSource(Protocol):
+    """Finds captured turns, as `Turns` does."""
+
+    def rank(self, theme: str | None, query: str, *, most: int, session: str | None, for_agents: bool) -> TurnRanking:
+        """Return the turns that share words with a query."""
+
+    def by_keys(self, theme: str, keys: Sequence[int], *, session: str | None, for_agents: bool) -> dict[int, Turn]:
+        """Return those of these turns that belong to a theme, by key."""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,7 +84,7 @@ class FoundCandidates:
 class CandidateFinder:
     """Find candidates: by words in a bounded part of each index, by meaning as far as vectors are there."""
 
-    def __init__(self, search: Search, turns: Turns, project_of: Callable[[str], str | None]) -> None:
+    def __init__(self, search: Search, turns: TurnSource, project_of: Callable[[str], str | None]) -> None:
         """:param project_of: returns the project that a theme is of"""
         self._search = search
         self._turns = turns

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
 from hermes_memory_store.language.stop_words import STOP_FORMS, more_stop_forms
 from hermes_memory_store.language.synonyms import (
@@ -36,7 +37,6 @@ from hermes_memory_store.language.word_forms import (
     split_compound,
 )
 from hermes_memory_store.notation.abbreviations import abbreviation_variants
-from hermes_memory_store.search.vocabulary import Vocabulary
 
 EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
 """How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it. What fits

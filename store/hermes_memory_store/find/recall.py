@@ -6,20 +6,19 @@ from collections.abc import Callable, Collection, Sequence
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.context.fence import HEAD, MARK
-from hermes_memory_store.conversations.turns import Turns
 from hermes_memory_store.errors import QueryError
+from hermes_memory_store.find.candidates import MOST_OF_EACH, CandidateFinder, FoundCandidates, TurnSource
+from hermes_memory_store.find.packing import pack_scored
+from hermes_memory_store.find.query_syntax import parse_query
+from hermes_memory_store.find.scoring import ScoredCandidate, lower_by_branch, score_candidates
+from hermes_memory_store.find.search import MAX_LIMIT, Search
+from hermes_memory_store.find.turn_sentences import format_turn_line
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
-from hermes_memory_store.recall.candidates import MOST_OF_EACH, CandidateFinder, FoundCandidates
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
-from hermes_memory_store.recall.packing import pack_scored
-from hermes_memory_store.recall.scoring import ScoredCandidate, lower_by_branch, score_candidates
-from hermes_memory_store.recall.turn_sentences import format_turn_line
-from hermes_memory_store.search.query_syntax import parse_query
-from hermes_memory_store.search.search import MAX_LIMIT, Search
 
 KINDS = ("fact", "turn")
 
@@ -54,7 +53,9 @@ class AskedQuestion:
 class Recall:
     """Find what answers a question. It never writes, opens no connection and loads no model."""
 
-    def __init__(self, search: Search, turns: Turns, clock: Clock, project_of: Callable[[str], str | None]) -> None:
+    def __init__(
+        self, search: Search, turns: TurnSource, clock: Clock, project_of: Callable[[str], str | None]
+    ) -> None:
         """:param project_of: returns the project that a theme is of"""
         self._finder = CandidateFinder(search, turns, project_of)
         self._clock = clock

@@ -26,12 +26,8 @@ from hermes_memory_store.database.index_health import (
     note_index_trouble,
 )
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.items import fact_pages
-from hermes_memory_store.items.fulltext import scope_facet, tier_facet, type_facet
-from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.model import Fact, FactFilter, FactSearchResult, Query, Session, Sort, Tier
-from hermes_memory_store.search.query_syntax import clean_query, parse_query
-from hermes_memory_store.search.query_terms import (
+from hermes_memory_store.find.query_syntax import clean_query, parse_query
+from hermes_memory_store.find.query_terms import (
     BEGINNING,
     EXACT,
     QueryTerm,
@@ -46,7 +42,7 @@ from hermes_memory_store.search.query_terms import (
     to_fts_phrase,
     to_query_terms,
 )
-from hermes_memory_store.search.ranking import (
+from hermes_memory_store.find.ranking import (
     Candidate,
     inverse_document_frequency,
     rank_exact,
@@ -54,8 +50,12 @@ from hermes_memory_store.search.ranking import (
     rank_some,
     spread_scores,
 )
-from hermes_memory_store.search.text_scan import Within, scan_facts
-from hermes_memory_store.search.vocabulary import Vocabulary
+from hermes_memory_store.find.text_scan import Within, scan_facts
+from hermes_memory_store.find.vocabulary import Vocabulary
+from hermes_memory_store.items import fact_pages
+from hermes_memory_store.items.fulltext import scope_facet, tier_facet, type_facet
+from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.model import Fact, FactFilter, FactSearchResult, Query, Session, Sort, Tier
 from hermes_memory_themes import Policies
 
 MAX_LIMIT = 1_000

@@ -11,15 +11,17 @@ import json
 from collections.abc import Sequence
 from math import log
 
+from hermes_memory_store.context.read_log import ReadLog
+from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.find.query_terms import QueryTerm, to_query_terms
+from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.model import Fact
-from hermes_memory_store.search.query_terms import QueryTerm, to_query_terms
-from hermes_memory_store.search.ranking import text_terms
+from hermes_memory_store.model import Fact, Session
 
 HITS = "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
@@ -27,6 +29,8 @@ ROWS = """
     SELECT f.id, f.target, f.content FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
     WHERE f.tier IN ('hot', 'cold')
 """
+
+SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
 
 LONGEST = 2_000
 """Characters of a message that are looked at."""
@@ -39,6 +43,9 @@ TARGETS = 40
 
 MEASURED = 40
 """Facts that are read and measured."""
+
+MOST_USED = 12
+"""Facts that one message may use."""
 
 CONTENT_WEIGHT = 0.5
 """What a word of the content counts, beside one that is the whole target."""
@@ -85,6 +92,34 @@ def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: i
     best = sorted((key for key, fit in fits.items() if fit >= LEAST_FIT), key=lambda key: (-fits[key], -key))
     found = {fact.id: fact for fact in fact_pages.load_facts(db, names, best[:limit])}
     return [TouchedFact(found[key], fits[key]) for key in best[:limit] if key in found]
+
+
+class FactUses:
+    """Note which of the facts that a session was given it uses: where what is said or written afterwards touches one.
+
+    Counts alone are kept, by fact, and written with the next batch of reads. What was given and never used is worth less at
+    the next start.
+    """
+
+    def __init__(self, db: Db, names: Names, reads: ReadLog) -> None:
+        self._db = db
+        self._names = names
+        self._reads = reads
+
+    def note_said(self, session: Session, text: str) -> None:
+        """Note that somebody said this in a session, user or assistant."""
+        given = self._reads.given_keys(session)
+        words = text[:LONGEST].translate(SIGNS) if given else ""
+        if words.strip():
+            touched = find_touched_facts(self._db, self._names, session.theme, words, limit=MOST_USED)
+            self._reads.note_used(session, [one.fact.id for one in touched if one.fact.id in given])
+
+    def note_written(self, session: Session, fact: Fact) -> None:
+        """Note that a session wrote this fact: it used the ones that it was given of the same target."""
+        given = [*self._reads.given_keys(session)]
+        if given:
+            sql = SAME_TARGET.format(marks=", ".join("?" * len(given)))
+            self._reads.note_used(session, [key for (key,) in self._db.rows(sql, (*given, fact.target))])
 
 
 def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> WordHits:

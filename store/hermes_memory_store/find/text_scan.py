@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.language.tokenizer import to_index_text
-from hermes_memory_store.search.query_terms import BEGINNING, EXACT, QueryTerm, QueryTerms
-from hermes_memory_store.search.ranking import (
+from hermes_memory_store.find.query_terms import BEGINNING, EXACT, QueryTerm, QueryTerms
+from hermes_memory_store.find.ranking import (
     Candidate,
     inverse_document_frequency,
     rank_exact,
     rank_question,
     rank_some,
 )
+from hermes_memory_store.language.tokenizer import to_index_text
 
 ROWS_AT_ONCE = 2_000
 """Rows that are read by one statement: a reader must not hold a snapshot of the store for seconds."""

@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+from hermes_memory_store.find.candidates import RecallCandidate
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFact, MarkedFacts
-from hermes_memory_store.recall.candidates import RecallCandidate
 from hermes_memory_store.recall.given import RankReason
 
 BORROWED = 0.4

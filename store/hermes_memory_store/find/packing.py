@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 
+from hermes_memory_store.find.scoring import ScoredCandidate
 from hermes_memory_store.recall.given import GivenItem
-from hermes_memory_store.recall.scoring import ScoredCandidate
 
 ALREADY_HEARD = 0.5
 """What a fact is still worth whose turns are given: the turn's sentence need not say all of it. A turn that a given fact tells

@@ -6,9 +6,9 @@ import re
 import time
 from collections.abc import Callable, Collection
 
+from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.language.tokenizer import is_unspaced
 from hermes_memory_store.model import Millis, Turn
-from hermes_memory_store.search.ranking import text_terms
 
 SHORT = 12
 """Tokens below which a sentence says too little by itself (`Yes, last week!`): its neighbours are added up to that.

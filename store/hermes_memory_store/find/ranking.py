@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
 from hermes_memory_store.language.answer_kinds import find_answer_tests
 from hermes_memory_store.language.month_names import find_months, is_written_in
 from hermes_memory_store.language.stop_words import STOP_TERMS
 from hermes_memory_store.language.time_words import has_time_expression, is_time_question
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.language.unspaced_scripts import join_query_words
-from hermes_memory_store.model import Tier
-from hermes_memory_store.search.query_terms import EXACT, QueryTerm, QueryTerms
+from hermes_memory_store.model import Tier, Turn
 
 TARGET = 2.0
 """A word in the target counts as much as twice in the content."""
@@ -107,6 +107,18 @@ class Candidate:
     def has(self, word: QueryTerm) -> bool:
         """Check whether one of its terms, once tokenized, stands for the word."""
         return any(term in word.terms for term in (*self.in_target, *self.in_content))
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRanking:
+    """The turns that share words with a query."""
+
+    scored: list[tuple[int, float]]
+    """(key, score), best first."""
+    turns: dict[int, Turn]
+    """Each of them by its key."""
+    matched: float
+    """Which part of the query's weight its best turn has, from 0 to 1."""
 
 
 @lru_cache(maxsize=4096)
