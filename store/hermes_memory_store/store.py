@@ -7,7 +7,6 @@ with Store.open() as store:
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, closing, suppress
 from functools import cached_property
@@ -19,7 +18,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import index_note, index_troubles
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
@@ -376,7 +375,7 @@ class Store:
             for name in self.names.all_themes()
         ]
 
-    def _stamp(self, conn: sqlite3.Connection) -> None:
+    def _stamp(self, conn: driver.Connection) -> None:
         """Give what changed in tracked themes its version, in the transaction that changed it."""
         if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
             self.sync.stamp(conn)
@@ -385,7 +384,7 @@ class Store:
         """Check whether a theme is that of a project."""
         return self.db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None
 
-    def _erase_stale_files(self, conn: sqlite3.Connection) -> None:
+    def _erase_stale_files(self, conn: driver.Connection) -> None:
         """Erase files in workspaces that hold what may not be given any more, in the transaction that changed it."""
         if conn.execute("SELECT 1 FROM rules_files WHERE stale = 1 LIMIT 1").fetchone():
             from hermes_memory_store.hosts.rules_files import erase_stale_files
@@ -632,5 +631,5 @@ def file_version(db: Db) -> tuple[int, int]:
     """Return the application id and the store version of the file."""
     try:
         return int(db.value("PRAGMA application_id")), int(db.value("PRAGMA user_version"))
-    except sqlite3.Error as error:
+    except driver.Error as error:
         raise errors.StoreUnreadable(f"{db.path} is not a readable SQLite database ({error})", db.path) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import sqlite3
 import stat
 import threading
@@ -88,3 +89,10 @@ def test_a_store_in_the_making_is_waited_for(tmp_path: Path) -> None:
     opener.join(10)
     assert [store.journal.last_seq() for store in opened] == [0]
     opened[0].close()
+
+
+def test_sqlite_is_opened_by_the_driver_alone() -> None:
+    trees = ("themes", "store", "bridge", "tui")
+    files = [path for tree in trees for path in (Path(__file__).parents[2] / tree).rglob("*.py")]
+    opening = re.compile(r"_?sqlite3\.(connect|\w*Error|SQLITE_)|from _?sqlite3")
+    assert [path.name for path in files if opening.search(path.read_text(encoding="utf-8"))] == ["driver.py"]

@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import partial
 from inspect import isawaitable
 from pathlib import Path, PurePath
-from sqlite3 import ProgrammingError
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.color import ColorSystem
@@ -30,6 +29,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
+from hermes_memory_store.database.driver import ProgrammingError
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.memory import Memory

@@ -7,7 +7,6 @@ own vector.
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,6 +16,7 @@ from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
 from hermes_memory_bridge.embedding.local_model import LocalModel, is_model_installed
 from hermes_memory_bridge.embedding.query_vector import find_embeddable_words
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
+from hermes_memory_store.database import driver
 from hermes_memory_store.find.vector_file import KINDS, Vector, Vectors, vector_file_path
 from hermes_memory_store.recall.given import Nearest
 
@@ -73,7 +73,7 @@ class LocalNearest:
                 return []
             try:
                 return self._index.nearest(kind, self._model.key, span, vector, limit, self._floor, besides)
-            except sqlite3.Error as error:
+            except driver.Error as error:
                 log.warning("vectors could not be read, recall goes on by words: %s", error)
                 return []
 
@@ -138,7 +138,7 @@ def open_local_nearest(
     except EmbedderUnavailable as error:
         log.warning("recall goes on by words: %s", error.said)
         return None
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, driver.Error) as error:
         log.warning("vectors could not be read, recall goes on by words: %s", error)
         return None
     if not has_vectors:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
@@ -25,6 +24,7 @@ from hermes_memory_bridge.embedding.query_vector import WORDS_ONLY, QueryVector,
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
 from hermes_memory_store.backoff import Backoff
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import primary_error_code
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.find.vector_file import KINDS, Vector, Vectors, remove_vector_file, vector_file_path
@@ -240,7 +240,7 @@ class VectorService:
                 return []
             try:
                 return near.nearest(kind, model, span, vector, limit, floor, besides)
-            except sqlite3.Error as error:
+            except driver.Error as error:
                 log.warning("vectors could not be read, recall goes on by words: %s", error)
                 self._note_damage(error)
                 return []
@@ -276,7 +276,7 @@ class VectorService:
                 wait_s = await self._round()
             except EmbeddingError as error:
                 wait_s = self._fail(error)
-            except (StoreError, ThemeError, sqlite3.Error, OSError) as error:
+            except (StoreError, ThemeError, driver.Error, OSError) as error:
                 log.warning("vectors could not be made, and are tried again: %s", error)
                 self._note_damage(error)
                 wait_s = self._fail(EmbeddingError(str(error)))
@@ -287,9 +287,9 @@ class VectorService:
 
     def _note_damage(self, error: Exception) -> None:
         """Have the file rebuilt when an error says that it is damaged: all its content is derived."""
-        if isinstance(error, sqlite3.Error) and primary_error_code(error) in (
-            sqlite3.SQLITE_CORRUPT,
-            sqlite3.SQLITE_NOTADB,
+        if isinstance(error, driver.Error) and primary_error_code(error) in (
+            driver.SQLITE_CORRUPT,
+            driver.SQLITE_NOTADB,
         ):
             self._is_damaged = True
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import sqlite3
 import threading
 import time
 from array import array
@@ -24,6 +23,7 @@ from hermes_memory_bridge.team.database.lock_holders import to_held_state
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.database.team_states import HELD, TeamError, TeamState
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.find.vector_file import KINDS, Vectors, vector_file_path
 from hermes_memory_store.model import Uid
@@ -154,7 +154,7 @@ class VectorUpload:
                 wait_s = self._round()
             except TeamError as error:
                 wait_s = self._fail(error.state)
-            except (StoreError, sqlite3.Error, OSError) as error:
+            except (StoreError, driver.Error, OSError) as error:
                 wait_s = self._fail(TeamState("memory", f"vectors could not be read here: {error}"))
             except Exception:  # a bug of ours must not end it for good
                 log.exception("vectors were not sent")

@@ -13,11 +13,11 @@ from hermes_memory_store.context.fact_packing import MOST_GIVEN_BYTES
 from hermes_memory_store.context.start_choice import USES, choose_start_facts
 from hermes_memory_store.context.start_situation import find_situation
 from hermes_memory_store.database import store_reading
+from hermes_memory_store.database.driver import Connection, OperationalError
 from hermes_memory_store.places import known_folder, place_queries, place_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _sqlite3
     from collections.abc import Mapping, Sequence
     from typing import Any
 
@@ -103,7 +103,7 @@ def read_hot_context(
     :param environ: where `HERMES_HOME` is looked for; the process's environment unless given
     """
 
-    def read(conn: _sqlite3.Connection) -> HotContext:
+    def read(conn: Connection) -> HotContext:
         ask = to_ask(conn)
         policies = load_policies(environ)
         name = find_theme(ask, folder, theme, policies)
@@ -114,7 +114,7 @@ def read_hot_context(
     return None if found is None else found.within_bytes(MOST_GIVEN_BYTES)
 
 
-def to_ask(conn: _sqlite3.Connection) -> Ask:
+def to_ask(conn: Connection) -> Ask:
     """Return a function that runs one reading statement and returns its rows.
 
     In a store of an older version, tables that it lacks are empty, and facts have no origin.
@@ -133,7 +133,7 @@ def to_ask(conn: _sqlite3.Connection) -> Ask:
                 else known
             )
             return conn.execute(known, args).fetchall()
-        except store_reading.OperationalError:
+        except OperationalError:
             return []
 
     return ask if version == store_reading.KNOWN_STORE[1] else ask_older

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from hermes_memory_store.context import hot_context
 from hermes_memory_store.database import store_reading
+from hermes_memory_store.database.driver import Connection
 from hermes_memory_store.hosts.client_hosts import CLIENT_NAMES, find_client_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _sqlite3
     from collections.abc import Mapping
 
     from hermes_memory_store.places.place_queries import Ask
@@ -56,7 +56,7 @@ def read_instruction_facts(
     :param reserved: tokens of the budget that something else takes
     """
 
-    def read(conn: _sqlite3.Connection) -> hot_context.HotContext | None:
+    def read(conn: Connection) -> hot_context.HotContext | None:
         ask = hot_context.to_ask(conn)
         access = read_token_access(conn, token) if token else Access(theme, personal=personal, sealed=sealed)
         if access is None or is_start_heard(ask, client, folder):
@@ -89,7 +89,7 @@ class Access:
         self.sealed = sealed
 
 
-def read_token_access(conn: _sqlite3.Connection, token: str) -> Access | None:
+def read_token_access(conn: Connection, token: str) -> Access | None:
     """Return what a token may read; None where it may read no facts, or is good no longer."""
     import hashlib
     import time

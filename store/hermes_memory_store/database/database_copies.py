@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.db import LOCK_TIMEOUT_S, connect, translate_sqlite_errors
+from hermes_memory_store.database import driver
+from hermes_memory_store.database.db import LOCK_TIMEOUT_S, connect_file, translate_sqlite_errors
 from hermes_memory_store.database.filesystem import flush_to_disk
 
 Progress = Callable[[int, int], None]
@@ -27,7 +27,7 @@ STEP_PAGES = 8
 
 COUNTED_TABLES = ("facts", "scopes", "sessions", "themes", "journal", "tombstones", "turns", "credentials")
 
-BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+BUSY = (driver.SQLITE_BUSY, driver.SQLITE_LOCKED)
 
 
 class SourceChanged(Exception):
@@ -43,18 +43,18 @@ class DatabaseMarks:
 
 
 @contextlib.contextmanager
-def connect_plainly(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection]:
+def connect_plainly(path: Path, mode: str = "ro") -> Iterator[driver.Connection]:
     """Open a plain connection in autocommit, without the store's rules, with SQLite's errors translated.
 
     :param mode: `ro` or `rw`; neither creates a file
     """
     with translate_sqlite_errors(path):
-        conn, _ = connect(path, mode, sqlite3.Connection, timeout=LOCK_TIMEOUT_S)
+        conn, _ = connect_file(path, mode, driver.Connection, timeout=LOCK_TIMEOUT_S)
         with contextlib.closing(conn):
             yield conn
 
 
-def read_marks(conn: sqlite3.Connection) -> DatabaseMarks:
+def read_marks(conn: driver.Connection) -> DatabaseMarks:
     """Return the marks of a database as this connection sees it."""
     tables = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     rows = {
@@ -89,7 +89,7 @@ def copy_database(source: Path, target: Path, *, progress: Progress | None = Non
     return expected
 
 
-def verify_database(conn: sqlite3.Connection, path: Path, expected: DatabaseMarks | None = None) -> DatabaseMarks:
+def verify_database(conn: driver.Connection, path: Path, expected: DatabaseMarks | None = None) -> DatabaseMarks:
     """Verify that a database is sound, and that it holds what it should.
 
     :raises StoreUnreadable: names what is wrong

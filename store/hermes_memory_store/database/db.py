@@ -8,7 +8,6 @@ this program's version: nothing is acknowledged that went into a deleted file.
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.backoff import Backoff
-from hermes_memory_store.database import filesystem, store_version, write_ahead_log
+from hermes_memory_store.database import driver, filesystem, store_version, write_ahead_log
 from hermes_memory_store.database.index_health import (
     StoreConnection,
     disable_indexes,
@@ -31,7 +30,7 @@ from hermes_memory_store.database.store_reading import file_size
 
 T = TypeVar("T")
 
-C = TypeVar("C", bound=sqlite3.Connection)
+C = TypeVar("C", bound=driver.Connection)
 
 LOCK_TIMEOUT_S = 10.0
 """How long a write waits for other processes before it gives up with `StoreLocked`."""
@@ -63,7 +62,7 @@ class Db:
         self.lock_timeout_s = lock_timeout_s
         self.lock = threading.RLock()
         self._forget: list[Callable[[], None]] = []
-        self._before_commit: list[Callable[[sqlite3.Connection], None]] = []
+        self._before_commit: list[Callable[[driver.Connection], None]] = []
         self._content: int | None = None
         self._known_content: int | None = None
         """The schema whose migrations are known to be this program's."""
@@ -84,7 +83,7 @@ class Db:
         """Register a cache to clear when a transaction is rolled back, since it may hold ids that do not exist."""
         self._forget.append(forget)
 
-    def before_commit(self, step: Callable[[sqlite3.Connection], None]) -> None:
+    def before_commit(self, step: Callable[[driver.Connection], None]) -> None:
         """Register a step to run at the end of every write transaction, within it."""
         self._before_commit.append(step)
 
@@ -127,7 +126,7 @@ class Db:
         return None if row is None else row[0]
 
     @contextmanager
-    def write_transaction(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
+    def write_transaction(self, *, wait_s: float | None = None) -> Iterator[driver.Connection]:
         """Open one write transaction; nested uses join it. Committed on exit, rolled back on any error.
 
         :param wait_s: how long to wait for other processes; `lock_timeout_s` unless given
@@ -181,7 +180,7 @@ class Db:
         ) from error
 
     @contextmanager
-    def savepoint(self, conn: sqlite3.Connection) -> Iterator[None]:
+    def savepoint(self, conn: driver.Connection) -> Iterator[None]:
         """Run one step of a running transaction that may fail alone: its effects are rolled back then."""
         conn.execute("SAVEPOINT step")
         try:
@@ -195,7 +194,7 @@ class Db:
         conn.execute("RELEASE step")
 
     @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
+    def snapshot(self) -> Iterator[driver.Connection]:
         """Run several reads on one snapshot."""
         with self.lock, translate_sqlite_errors(self.path):
             if self.conn.in_transaction:
@@ -282,8 +281,8 @@ class Db:
         while True:
             try:
                 return step()
-            except sqlite3.OperationalError as error:
-                if primary_error_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            except driver.OperationalError as error:
+                if primary_error_code(error) not in (driver.SQLITE_BUSY, driver.SQLITE_LOCKED):
                     raise
                 now = time.monotonic()
                 deadline = deadline or now + (self.lock_timeout_s if wait_s is None else wait_s)
@@ -295,10 +294,10 @@ class Db:
 def connect_to_named_file(
     path: Path, mode: str
 ) -> tuple[StoreConnection, tuple[int, int] | None, errors.FileError | None]:
-    """Connect to a file; return the connection, the identity of the file it has open, and what `connect` says."""
+    """Connect to a file; return the connection, the identity of the file it has open, and what `connect_file` says."""
     while True:
         identity = filesystem.file_identity(path)
-        conn, refusal = connect(
+        conn, refusal = connect_file(
             path,
             mode,
             StoreConnection,
@@ -311,26 +310,26 @@ def connect_to_named_file(
         conn.close()  # replaced meanwhile: nobody can tell which of the two is open
 
 
-def connect(path: Path, mode: str, kind: type[C], **options: Any) -> tuple[C, errors.FileError | None]:
+def connect_file(path: Path, mode: str, kind: type[C], **options: Any) -> tuple[C, errors.FileError | None]:
     """Connect to a file; return the connection, and why nothing can be written beside a file that is only read.
 
     SQLite writes there even to read, unless it is told that nobody can change the file.
     """
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    conn = kind(address, uri=True, isolation_level=None, **options)
+    conn = driver.connect(address, kind, **options)
     try:
         # FULL, not NORMAL: an acknowledged write must survive a power cut.
         conn.execute("PRAGMA synchronous = FULL")
-    except sqlite3.OperationalError as error:
+    except driver.OperationalError as error:
         conn.close()
         refusal = to_store_error(error, path)
         if mode != "ro" or not isinstance(refusal, errors.DiskFull | errors.StoreReadOnly) or file_size(f"{path}-wal"):
             raise
-        return kind(f"{address}&immutable=1", uri=True, isolation_level=None, **options), refusal
+        return driver.connect(f"{address}&immutable=1", kind, **options), refusal
     return conn, None
 
 
-def primary_error_code(error: sqlite3.Error) -> int:
+def primary_error_code(error: driver.Error) -> int:
     """Return SQLite's primary result code (the low byte of the extended one), 0 when there is none."""
     return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
 
@@ -340,7 +339,7 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
     """Translate errors of SQLite and the system into the store's errors about this file."""
     try:
         yield
-    except sqlite3.Error as error:
+    except driver.Error as error:
         raise to_store_error(error, path) from error
     except (MemoryError, OverflowError) as error:
         raise errors.ArgumentError(f"a value is too large for {path}; nothing was changed") from error
@@ -351,45 +350,45 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-def to_store_error(error: sqlite3.Error, path: Path) -> Exception:
+def to_store_error(error: driver.Error, path: Path) -> Exception:
     """Return the store's error for an SQLite error, or the same error when it is a programming mistake here."""
     code, refusal = primary_error_code(error), None
-    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and path.exists():
+    if code in (driver.SQLITE_IOERR, driver.SQLITE_CANTOPEN) and path.exists():
         refusal = filesystem.find_write_refusal(path.parent)
     if refusal is not None and refusal.errno in filesystem.NO_ROOM:
-        code = sqlite3.SQLITE_FULL
+        code = driver.SQLITE_FULL
     match code:
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+        case driver.SQLITE_BUSY | driver.SQLITE_LOCKED:
             return errors.StoreLocked(
                 f"{path} is locked by another process; nothing was changed, try again in a moment", path
             )
-        case sqlite3.SQLITE_READONLY:
+        case driver.SQLITE_READONLY:
             return errors.StoreReadOnly(
                 f"{path} cannot be written; check its permissions and those of its folder", path
             )
-        case sqlite3.SQLITE_FULL:
+        case driver.SQLITE_FULL:
             return errors.DiskFull(
                 f"the disk of {path} is full; nothing was changed, free some space and try again", path
             )
-        case sqlite3.SQLITE_IOERR:
+        case driver.SQLITE_IOERR:
             return errors.DiskFull(
                 f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health",
                 path,
             )
-        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+        case driver.SQLITE_NOTADB | driver.SQLITE_CORRUPT:
             return errors.StoreUnreadable(
                 f"{path} is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy", path
             )
-        case sqlite3.SQLITE_ERROR if str(error).startswith("no such table"):
+        case driver.SQLITE_ERROR if str(error).startswith("no such table"):
             return errors.StoreUnreadable(f"{path} is no memory any more ({error}); restore a backup", path)
-        case sqlite3.SQLITE_CANTOPEN if refusal is not None:
+        case driver.SQLITE_CANTOPEN if refusal is not None:
             return errors.StoreReadOnly(
                 f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db",
                 path,
             )
-        case sqlite3.SQLITE_CANTOPEN:
+        case driver.SQLITE_CANTOPEN:
             return errors.StoreUnreadable(f"{path} cannot be opened; check that it exists and may be read", path)
-        case sqlite3.SQLITE_TOOBIG:
+        case driver.SQLITE_TOOBIG:
             return errors.ArgumentError(f"the value is too large for {path}")
         case _:
             return error

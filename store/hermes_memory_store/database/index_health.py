@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import functools
 import re
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from hermes_memory_store import errors
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.schema import FIRST_SCHEMA, SECOND_SCHEMA, WORD_TABLES
 from hermes_memory_store.frozen import dataclass
 
@@ -93,11 +93,11 @@ INDEXES = {
 }
 
 
-SQLITE_FAILURES = (sqlite3.Error, MemoryError, OverflowError)
+SQLITE_FAILURES = (driver.Error, MemoryError, OverflowError)
 """What a statement raises; the last two where a value, or a length in a damaged index, is beyond what SQLite can hold."""
 
 
-class StoreConnection(sqlite3.Connection):
+class StoreConnection(driver.Connection):
     """A connection that caches which indexes its schema marks as usable."""
 
     schema_seen: int | None = None
@@ -106,7 +106,7 @@ class StoreConnection(sqlite3.Connection):
     troubles: dict[str, str]
 
 
-def index_troubles(conn: sqlite3.Connection) -> dict[str, str]:
+def index_troubles(conn: driver.Connection) -> dict[str, str]:
     """Return the reasons why indexes cannot be used, by name; empty when all can.
 
     Mostly this only compares the schema's version.
@@ -130,12 +130,12 @@ def index_note(name: str) -> str:
     )
 
 
-def is_index_usable(conn: sqlite3.Connection, name: str) -> bool:
+def is_index_usable(conn: driver.Connection, name: str) -> bool:
     """Check whether an index can be written to and searched."""
     return name not in index_troubles(conn)
 
 
-def load_index_troubles(conn: sqlite3.Connection) -> dict[str, str]:
+def load_index_troubles(conn: driver.Connection) -> dict[str, str]:
     """Load `index_troubles` from the schema itself."""
     there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
     found: dict[str, str] = {}
@@ -148,7 +148,7 @@ def load_index_troubles(conn: sqlite3.Connection) -> dict[str, str]:
     return found
 
 
-def find_damaged_indexes(conn: sqlite3.Connection, error: BaseException) -> list[str]:
+def find_damaged_indexes(conn: driver.Connection, error: BaseException) -> list[str]:
     """Find the indexes that an SQLite error is about; none when it is about something else.
 
     SQLite reports damage by a code alone, so the indexes are read to see whether it is theirs. This runs only after an
@@ -161,12 +161,12 @@ def find_damaged_indexes(conn: sqlite3.Connection, error: BaseException) -> list
     if named:
         return named
     code = int(getattr(found, "sqlite_errorcode", 0) or 0)
-    if not isinstance(found, sqlite3.Error) or code & 0xFF in (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_TOOBIG):
+    if not isinstance(found, driver.Error) or code & 0xFF in (driver.SQLITE_NOMEM, driver.SQLITE_TOOBIG):
         # FTS5 believes the lengths in a damaged block, and asks for more memory than there is.
         return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)]
     # A constraint without a name is one of FTS5's own tables: our constraints say which they are.
-    from_fts5 = code == sqlite3.SQLITE_CORRUPT_VTAB or "fts5" in str(found) or str(found) == "constraint failed"
-    if not from_fts5 and code & 0xFF != sqlite3.SQLITE_CORRUPT:
+    from_fts5 = code == driver.SQLITE_CORRUPT_VTAB or "fts5" in str(found) or str(found) == "constraint failed"
+    if not from_fts5 and code & 0xFF != driver.SQLITE_CORRUPT:
         return []
     return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)] or (
         list(INDEXES) if from_fts5 else []
@@ -180,7 +180,7 @@ def find_sqlite_error(error: BaseException | None) -> BaseException | None:
     return error
 
 
-def is_index_readable(conn: sqlite3.Connection, index: TextIndex) -> bool:
+def is_index_readable(conn: driver.Connection, index: TextIndex) -> bool:
     """Check whether every entry of an index can be read, in its tables and by FTS5."""
     try:
         for table in index.shadow_tables:
@@ -196,13 +196,13 @@ def is_index_readable(conn: sqlite3.Connection, index: TextIndex) -> bool:
     return True
 
 
-def drain_rows(rows: sqlite3.Cursor) -> None:
+def drain_rows(rows: driver.Cursor) -> None:
     """Read all rows and discard them."""
     for _ in rows:
         pass
 
 
-def note_index_trouble(conn: sqlite3.Connection, name: str, error: BaseException) -> None:
+def note_index_trouble(conn: driver.Connection, name: str, error: BaseException) -> None:
     """Note damage met by a search, until the schema changes.
 
     The next searches avoid the index, and the next write announces it to all processes.
@@ -211,7 +211,7 @@ def note_index_trouble(conn: sqlite3.Connection, name: str, error: BaseException
         index_troubles(conn)[name] = str(find_sqlite_error(error))
 
 
-def save_index_troubles(conn: sqlite3.Connection) -> None:
+def save_index_troubles(conn: driver.Connection) -> None:
     """Announce the unusable indexes to every process, within a transaction that writes.
 
     An index that is still searched must not miss anything, and what is left of its triggers must not fail a write.
@@ -221,7 +221,7 @@ def save_index_troubles(conn: sqlite3.Connection) -> None:
         write_disabled_indexes(conn, known)
 
 
-def disable_indexes(conn: sqlite3.Connection, names: Iterable[str], why: str) -> None:
+def disable_indexes(conn: driver.Connection, names: Iterable[str], why: str) -> None:
     """Disable these indexes for every process, in a transaction of its own."""
     conn.execute("BEGIN IMMEDIATE")
     try:
@@ -233,7 +233,7 @@ def disable_indexes(conn: sqlite3.Connection, names: Iterable[str], why: str) ->
         raise
 
 
-def write_disabled_indexes(conn: sqlite3.Connection, reasons: Mapping[str, str]) -> None:
+def write_disabled_indexes(conn: driver.Connection, reasons: Mapping[str, str]) -> None:
     """Record why indexes are disabled, and drop the triggers that feed them; skip those already disabled."""
     there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
     if SET_ASIDE not in there:

@@ -7,10 +7,9 @@ better than an old or a mixed state.
 
 from __future__ import annotations
 
-import _sqlite3  # not `sqlite3`, which brings `datetime` and converters nobody needs here: 3 ms of a start that has 13
 import os
 
-OperationalError = _sqlite3.OperationalError
+from hermes_memory_store.database import driver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ BUSY_S = 0.1
 """How long a read waits for another process; in WAL mode it hardly ever does."""
 
 
-def read_store(path: str, job: Callable[[_sqlite3.Connection], T]) -> T | None:
+def read_store(path: str, job: Callable[[driver.Connection], T]) -> T | None:
     """Return what `job` reads of the store at `path`, in one state of it; None where it cannot be read for certain.
 
     :param path: absolute, links resolved
@@ -50,18 +49,18 @@ def read_store(path: str, job: Callable[[_sqlite3.Connection], T]) -> T | None:
     return None
 
 
-def run_reading(path: str, mode: str, job: Callable[[_sqlite3.Connection], T]) -> T | None:
+def run_reading(path: str, mode: str, job: Callable[[driver.Connection], T]) -> T | None:
     """Run a job in one reading transaction; None where the file is no store of this version, or cannot be read."""
     escaped = "".join(f"%{byte:02x}" if byte in b"%?#" or byte > 126 else chr(byte) for byte in os.fsencode(path))
     try:
-        conn = _sqlite3.connect(f"file:{escaped}?mode={mode}", timeout=BUSY_S, uri=True, isolation_level=None)
-    except _sqlite3.Error:
+        conn = driver.connect(f"file:{escaped}?mode={mode}", driver.Connection, timeout=BUSY_S)
+    except driver.Error:
         return None
     try:
         conn.execute("BEGIN")
         marks = conn.execute("PRAGMA application_id").fetchone()[0], conn.execute("PRAGMA user_version").fetchone()[0]
         return job(conn) if marks[0] == KNOWN_STORE[0] and 0 < marks[1] <= KNOWN_STORE[1] else None
-    except (_sqlite3.Error, UnicodeError, KeyError, TypeError):
+    except (driver.Error, UnicodeError, KeyError, TypeError):
         return None  # damaged, locked or of another shape: the bridge says what is wrong
     finally:
         conn.close()

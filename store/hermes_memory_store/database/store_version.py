@@ -7,10 +7,10 @@ microseconds.
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 from hermes_memory_store import errors
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.schema import STORE_VERSION
 
 PROGRAM = "hermes-memory-tui"
@@ -27,7 +27,7 @@ UPGRADE_HINT = (
 )
 
 
-def refuse_other_version(conn: sqlite3.Connection, path: Path) -> None:
+def refuse_other_version(conn: driver.Connection, path: Path) -> None:
     """Check, within a write transaction, that the file still has the version that this program writes.
 
     :raises StoreTooNew: a newer program brought it up to date since it was opened
@@ -44,7 +44,7 @@ def refuse_other_version(conn: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def refuse_unknown_migrations(conn: sqlite3.Connection, path: Path) -> None:
+def refuse_unknown_migrations(conn: driver.Connection, path: Path) -> None:
     """Check that no newer program is changing the tables: the version is written only after the last migration.
 
     :raises StoreTooNew: there are migrations that this program does not know
@@ -56,9 +56,7 @@ def refuse_unknown_migrations(conn: sqlite3.Connection, path: Path) -> None:
         raise newer_store_error(conn, path, applied, opened=True)
 
 
-def newer_store_error(
-    conn: sqlite3.Connection, path: Path, version: int, *, opened: bool = False
-) -> errors.StoreTooNew:
+def newer_store_error(conn: driver.Connection, path: Path, version: int, *, opened: bool = False) -> errors.StoreTooNew:
     """Return the error for a store that a newer program wrote, naming that program where the file does.
 
     :param opened: this program had it open when that happened
@@ -73,13 +71,13 @@ def newer_store_error(
     )
 
 
-def find_last_program(conn: sqlite3.Connection) -> str | None:
+def find_last_program(conn: driver.Connection) -> str | None:
     """Return the version of the program that brought the file up to date last; None when the file does not say."""
     try:
         row = conn.execute(
             "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id DESC LIMIT 1", (PROGRAM_SET,)
         ).fetchone()
-    except sqlite3.OperationalError:  # no such table: not one of our files, or a damaged one
+    except driver.OperationalError:  # no such table: not one of our files, or a damaged one
         return None
     return None if row is None else str(row[0])
 
@@ -107,7 +105,7 @@ def find_installed_version() -> str | None:
         return None
 
 
-def record_program(conn: sqlite3.Connection) -> None:
+def record_program(conn: driver.Connection) -> None:
     """Record that this program brought the file up to date."""
     program = find_installed_version()
     if program is None:

@@ -6,12 +6,12 @@ there, with its hash.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from hermes_memory_store import errors
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.items.journal_receipt import ChainHead, Receipt, is_head_held, read_chain_head
 from hermes_memory_store.store import Store
@@ -79,5 +79,5 @@ def read_backup_head(file: Path) -> tuple[str, ChainHead] | None:
     try:
         with connect_plainly(file) as conn:
             return read_chain_head(conn)
-    except (errors.FileError, sqlite3.DatabaseError):
+    except (errors.FileError, driver.DatabaseError):
         return None

@@ -8,7 +8,6 @@ except dangling links, which are removed as a journaled change.
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -16,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from hermes_memory_store import errors
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
 from hermes_memory_store.database.schema import (
@@ -114,14 +114,14 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
             progress(name)
         try:
             found.append(check(store, repair and not store.db.read_only))
-        except (errors.StoreUnreadable, errors.ArgumentError, sqlite3.DatabaseError) as error:
+        except (errors.StoreUnreadable, errors.ArgumentError, driver.DatabaseError) as error:
             found.append(Check(name, False, f"could not be examined: {error}"))
     return found
 
 
 def check_schema(store: Store, repair: bool) -> Check:
     """Check the tables, indexes and triggers that this version needs."""
-    with closing(sqlite3.connect(":memory:")) as conn:
+    with closing(driver.connect(":memory:", driver.Connection)) as conn:
         for statement in chain.from_iterable(SCHEMAS.values()):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
@@ -182,17 +182,18 @@ def check_index(store: Store, repair: bool, name: str, kind: ItemKind) -> Check:
 
 def find_fact_index_problem(store: Store, kind: ItemKind) -> str | None:
     """Find what is wrong with the full-text index, None when nothing is."""
-    with store.db.snapshot() as conn, closing(sqlite3.connect("")) as fresh:
+    with store.db.snapshot() as conn, closing(driver.connect("", driver.Connection)) as fresh:
         # The nameless database lives in memory and spills to disk, so a large store fits.
         if not is_index_usable(conn, kind.index):
             return f"the index is set aside: {index_troubles(conn)[kind.index]}"
+        fresh.execute("BEGIN")
         fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = ?", (kind.index,)).fetchone()[0])
         fulltext.insert_index_terms(fresh, kind, conn.execute(f"{kind.indexed_rows} ORDER BY id"))
         problem = find_vocabulary_problem(conn, fresh, kind)
         return find_sample_problem(conn) if problem is None and kind is FACT else problem
 
 
-def find_vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection, kind: ItemKind) -> str | None:
+def find_vocabulary_problem(conn: driver.Connection, fresh: driver.Connection, kind: ItemKind) -> str | None:
     """Find the first word for which an index counts other facts or positions than a fresh one."""
     index = kind.index
     try:
@@ -202,7 +203,7 @@ def find_vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection,
     fresh.execute(f"CREATE VIRTUAL TABLE temp.{index}_seen USING fts5vocab (main, {index}, row)")
     counted = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
     wanted = fresh.execute(counted)
-    there: sqlite3.Cursor | None = None
+    there: driver.Cursor | None = None
     try:
         there = conn.execute(counted)
         for seen in there:
@@ -217,7 +218,7 @@ def find_vocabulary_problem(conn: sqlite3.Connection, fresh: sqlite3.Connection,
             there.close()
 
 
-def find_sample_problem(conn: sqlite3.Connection) -> str | None:
+def find_sample_problem(conn: driver.Connection) -> str | None:
     """Find a sampled fact that is not found by all its words; return None when there is none."""
     step = max(1, conn.execute("SELECT count(*) FROM facts").fetchone()[0] // SAMPLE_SIZE)
     sampled = "SELECT id, target, content FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM facts) WHERE n % ? = 0"

@@ -5,12 +5,12 @@ A row of a backup takes the place of a damaged or missing one only if its hash f
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
 from hermes_memory_store import errors
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.diagnostics.chain_anchors import read_backup_head
 from hermes_memory_store.items import journal
@@ -80,7 +80,7 @@ def next_break(store: Store, since: int) -> int | None:
     return next((seq for seq, _ in store.journal.find_breaks() if seq >= since), behind if since <= behind else None)
 
 
-def restore_names(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection) -> int:
+def restore_names(store: Store, conn: driver.Connection, old: driver.Connection) -> int:
     """Restore names of themes and actors that a backup has otherwise, where that mends the chain; return how many."""
     restored = 0
     for table, columns in NAMES.items():
@@ -101,12 +101,12 @@ def restore_names(store: Store, conn: sqlite3.Connection, old: sqlite3.Connectio
                     if count_breaks(store) >= broken:
                         raise LookupError
                 restored += 1
-            except (LookupError, sqlite3.IntegrityError):
+            except (LookupError, driver.IntegrityError):
                 store.names.forget()
     return restored
 
 
-def insert_name(conn: sqlite3.Connection, table: str, key: int, named: list[str]) -> None:
+def insert_name(conn: driver.Connection, table: str, key: int, named: list[str]) -> None:
     """Insert a theme or an actor that is gone."""
     if table == "themes":
         conn.execute("INSERT INTO themes (id, name, created_at) VALUES (?, ?, 0)", (key, *named))
@@ -114,7 +114,7 @@ def insert_name(conn: sqlite3.Connection, table: str, key: int, named: list[str]
         conn.execute("INSERT INTO actors (id, kind, name) VALUES (?, ?, ?)", (key, *named))
 
 
-def restore_origins(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection) -> int:
+def restore_origins(store: Store, conn: driver.Connection, old: driver.Connection) -> int:
     """Restore origins that a backup has otherwise, where that mends what is wrong with them; return how many."""
     if not has_table(old, "origins"):
         return 0
@@ -133,12 +133,12 @@ def restore_origins(store: Store, conn: sqlite3.Connection, old: sqlite3.Connect
                 if left >= broken:
                     raise LookupError
             restored, broken = restored + 1, left
-        except (LookupError, sqlite3.IntegrityError):
+        except (LookupError, driver.IntegrityError):
             store.names.forget()
     return restored
 
 
-def count_origin_faults(store: Store, conn: sqlite3.Connection) -> int:
+def count_origin_faults(store: Store, conn: driver.Connection) -> int:
     """Count what is wrong with origins: those that do not fit their digests, places that name none, breaks of the chain."""
     lost = sum(conn.execute(sql).fetchone()[0] for sql in ORIGINLESS)
     return len(store.names.origins.find_altered()) + int(lost) + count_breaks(store)
@@ -149,7 +149,7 @@ def count_breaks(store: Store) -> int:
     return sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
 
 
-def splice_rows(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection, seq: int) -> int:
+def splice_rows(store: Store, conn: driver.Connection, old: driver.Connection, seq: int) -> int:
     """Restore rows from `seq` on, as long as the chain needs them and the backup proves them; return how many."""
     first = conn.execute("SELECT hash FROM journal WHERE seq = ?", (seq - 1,)).fetchone()
     link = journal.FIRST_HASH if seq == 1 else first and first[0]
@@ -172,12 +172,12 @@ def splice_rows(store: Store, conn: sqlite3.Connection, old: sqlite3.Connection,
     return count
 
 
-def load_record(conn: sqlite3.Connection, seq: int) -> JournalRecord | None:
+def load_record(conn: driver.Connection, seq: int) -> JournalRecord | None:
     """Load one row of the journal; None when it is gone or cannot be read."""
     try:
         sql = RECORD.format(origin=ORIGIN_COLUMNS if has_table(conn, "origins") else WITHOUT_ORIGIN)
         row = conn.execute(sql, (seq,)).fetchone()
-    except sqlite3.DatabaseError:
+    except driver.DatabaseError:
         return None
     if row is None or None in row[2:5]:
         return None
@@ -193,14 +193,12 @@ def fits(record: JournalRecord, link: bytes) -> bool:
         return False
 
 
-def has_table(conn: sqlite3.Connection, name: str) -> bool:
+def has_table(conn: driver.Connection, name: str) -> bool:
     """Check whether a store has a table: a backup of an older version may not."""
     return conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone() is not None
 
 
-def restore_origin(
-    conn: sqlite3.Connection, old: sqlite3.Connection, key: int | None, *, replace: bool = False
-) -> None:
+def restore_origin(conn: driver.Connection, old: driver.Connection, key: int | None, *, replace: bool = False) -> None:
     """Restore an origin that a row of the journal names and the store has lost; its digest is in the chain.
 
     :param replace: whether it takes the place of the one with its key

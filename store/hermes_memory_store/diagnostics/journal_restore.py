@@ -7,14 +7,13 @@ from a backup whose text has the digest that was journaled, or not at all.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.database import database_copies
+from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.diagnostics.gauge_recount import recount_gauges
 from hermes_memory_store.diagnostics.journal_comparison import Difference
@@ -41,7 +40,7 @@ TURN_IN_BACKUP = """
 TURN_KEYS = "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?"
 
 
-def restore_rows(conn: sqlite3.Connection, found: Sequence[Difference], backups: Iterable[Path]) -> list[Difference]:
+def restore_rows(conn: driver.Connection, found: Sequence[Difference], backups: Iterable[Path]) -> list[Difference]:
     """Restore rows within a running transaction; return those that could not be restored.
 
     The full-text indexes have to be built anew afterwards: what they hold of the rows is not known.
@@ -65,7 +64,7 @@ def restore_rows(conn: sqlite3.Connection, found: Sequence[Difference], backups:
     return left
 
 
-def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference], facts: Sequence[Difference]) -> None:
+def restore_scopes(conn: driver.Connection, found: Sequence[Difference], facts: Sequence[Difference]) -> None:
     """Restore scopes that differ or are gone; those of no origin stay until no fact is in them.
 
     :param facts: those that differ, of which some may still name a scope that is gone by its key
@@ -88,7 +87,7 @@ def restore_scopes(conn: sqlite3.Connection, found: Sequence[Difference], facts:
         set_columns(conn, "scopes", one.uid, one.journaled or {})
 
 
-def remove_unknown_scopes(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:
+def remove_unknown_scopes(conn: driver.Connection, found: Sequence[Difference]) -> None:
     """Remove the scopes that no row of the journal made."""
     for one in found:
         if one.journaled is None:
@@ -100,7 +99,7 @@ def remove_unknown_scopes(conn: sqlite3.Connection, found: Sequence[Difference])
                 conn.execute(statement, (one.uid,))
 
 
-def restore_facts(conn: sqlite3.Connection, found: Sequence[Difference]) -> list[Difference]:
+def restore_facts(conn: driver.Connection, found: Sequence[Difference]) -> list[Difference]:
     """Restore facts; return those of which the journal does not know enough."""
     left = [one for one in found if one.journaled is not None and not is_complete_fact(conn, one.journaled)]
     known = [one for one in found if one not in left]
@@ -132,7 +131,7 @@ def restore_facts(conn: sqlite3.Connection, found: Sequence[Difference]) -> list
     return left
 
 
-def is_complete_fact(conn: sqlite3.Connection, must: dict[str, Any]) -> bool:
+def is_complete_fact(conn: driver.Connection, must: dict[str, Any]) -> bool:
     """Check whether the journal knows all that makes a fact: not where the row it began with is lost."""
     if (
         must.keys() < {"scope", "type", "target", "content", "tier", "actor_id", "created_at"}
@@ -143,7 +142,7 @@ def is_complete_fact(conn: sqlite3.Connection, must: dict[str, Any]) -> bool:
     return is_theme and must["tier"] in set(Tier) and must["type"] in set(FactType)
 
 
-def find_fact_keys(conn: sqlite3.Connection, gone: Sequence[Difference]) -> dict[bytes, int]:
+def find_fact_keys(conn: driver.Connection, gone: Sequence[Difference]) -> dict[bytes, int]:
     """Find the keys that facts had: a theme numbers its facts in the order of the journal."""
     wanted = {one.uid for one in gone}
     keys: dict[bytes, int] = {}
@@ -163,13 +162,13 @@ def find_fact_keys(conn: sqlite3.Connection, gone: Sequence[Difference]) -> dict
     return keys
 
 
-def reset_fact_numbers(conn: sqlite3.Connection) -> None:
+def reset_fact_numbers(conn: driver.Connection) -> None:
     """Reset the number of each theme's newest fact to what the journal counts, without rows that it never made."""
     counts = Counter(theme_id for _, theme_id in conn.execute(FACT_NUMBERS))
     conn.executemany("UPDATE themes SET last_fact = ? WHERE id = ?", [(last, key) for key, last in counts.items()])
 
 
-def restore_sessions(conn: sqlite3.Connection, found: Sequence[Difference]) -> None:
+def restore_sessions(conn: driver.Connection, found: Sequence[Difference]) -> None:
     """Restore sessions; those of no origin go, and the turns captured in them stay without one."""
     for one in found:
         if one.stored is not None:
@@ -198,7 +197,7 @@ def restore_sessions(conn: sqlite3.Connection, found: Sequence[Difference]) -> N
             set_columns(conn, "sessions", one.uid, {**must, "turn": kept})
 
 
-def restore_turns(conn: sqlite3.Connection, found: Sequence[Difference], backups: list[Path]) -> list[Difference]:
+def restore_turns(conn: driver.Connection, found: Sequence[Difference], backups: list[Path]) -> list[Difference]:
     """Restore captured turns whose text a backup still has; return the others, which stay as they are."""
     left = []
     for one in found:
@@ -235,20 +234,20 @@ def find_kept_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, i
         try:
             with database_copies.connect_plainly(backup) as conn:
                 row = conn.execute(TURN_IN_BACKUP, (uid,)).fetchone()
-        except (errors.FileError, sqlite3.DatabaseError):
+        except (errors.FileError, driver.DatabaseError):
             continue  # it cannot be read: the next one may
         if row is not None and hashlib.sha256(row[0].encode()).hexdigest()[:32] == digest:
             return str(row[0]), int(row[1]), row[2]
     return None
 
 
-def find_session_key(conn: sqlite3.Connection, uid: bytes | None) -> int | None:
+def find_session_key(conn: driver.Connection, uid: bytes | None) -> int | None:
     """Find the key of a session by its uid."""
     row = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
     return None if row is None else int(row[0])
 
 
-def set_columns(conn: sqlite3.Connection, table: str, uid: bytes, columns: dict[str, Any]) -> None:
+def set_columns(conn: driver.Connection, table: str, uid: bytes, columns: dict[str, Any]) -> None:
     """Set columns of one row."""
     assignments = ", ".join(f"{name} = ?" for name in columns)
     conn.execute(f"UPDATE {table} SET {assignments} WHERE uid = ?", (*columns.values(), uid))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import database_copies, filesystem
+from hermes_memory_store.database import database_copies, driver, filesystem
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import SQLITE_FAILURES
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
@@ -90,9 +89,7 @@ def salvage_file(damaged: Path, target: Path) -> Counter[str]:
     return lost
 
 
-def copy_table(
-    old: sqlite3.Connection, new: sqlite3.Connection, name: str, has_rowid: bool, lost: Counter[str]
-) -> None:
+def copy_table(old: driver.Connection, new: driver.Connection, name: str, has_rowid: bool, lost: Counter[str]) -> None:
     """Copy the rows of one table that can be read, and that the new table accepts."""
     wanted = [row[1] for row in new.execute(f"PRAGMA table_info({name})")]
     there = {row[1] for row in old.execute(f"PRAGMA table_info({name})")}
@@ -103,11 +100,11 @@ def copy_table(
         try:
             if new.execute(insert, row).rowcount == 0 and has_rowid:
                 lost[name] += 1
-        except (sqlite3.IntegrityError, UnicodeEncodeError):
+        except (driver.IntegrityError, UnicodeEncodeError):
             lost[name] += 1
 
 
-def read_by_rowid(conn: sqlite3.Connection, table: str, columns: str, lost: Counter[str]) -> Iterator[tuple[Any, ...]]:
+def read_by_rowid(conn: driver.Connection, table: str, columns: str, lost: Counter[str]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table in the order of their keys, and go on behind what cannot be read."""
     last: int | None = -1
     while last is not None:
@@ -115,7 +112,7 @@ def read_by_rowid(conn: sqlite3.Connection, table: str, columns: str, lost: Coun
             sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
             for key, *row in conn.execute(sql, (last,)):
                 if key <= last:
-                    raise sqlite3.DatabaseError("the keys are out of order")
+                    raise driver.DatabaseError("the keys are out of order")
                 last = key
                 yield tuple(row)
             return
@@ -124,7 +121,7 @@ def read_by_rowid(conn: sqlite3.Connection, table: str, columns: str, lost: Coun
             last = find_readable_key(conn, table, columns, last)
 
 
-def find_readable_key(conn: sqlite3.Connection, table: str, columns: str, last: int) -> int | None:
+def find_readable_key(conn: driver.Connection, table: str, columns: str, last: int) -> int | None:
     """Find the key behind which a table can be read again; None when nothing behind it can."""
     low, step = last, 1
     while step < FARTHEST and not is_readable_after(conn, table, columns, last + step):
@@ -141,7 +138,7 @@ def find_readable_key(conn: sqlite3.Connection, table: str, columns: str, last: 
     return high
 
 
-def is_readable_after(conn: sqlite3.Connection, table: str, columns: str, key: int) -> bool:
+def is_readable_after(conn: driver.Connection, table: str, columns: str, key: int) -> bool:
     """Check whether the first row behind a key can be read, and comes behind it."""
     try:
         sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT 1"
@@ -152,7 +149,7 @@ def is_readable_after(conn: sqlite3.Connection, table: str, columns: str, key: i
 
 
 def read_from_both_ends(
-    conn: sqlite3.Connection, table: str, columns: str, lost: Counter[str]
+    conn: driver.Connection, table: str, columns: str, lost: Counter[str]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table without keys of its own: from its beginning, and from its end where that fails."""
     keys = [row[1] for row in sorted(conn.execute(f"PRAGMA table_info({table})"), key=lambda one: one[5]) if row[5]]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typing import Any, Self
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.model import Uid
 
 log = logging.getLogger(__name__)
@@ -86,8 +85,8 @@ class Vectors:
         self._lock = threading.RLock()
         try:
             self._conn = open_vector_file(self.path)
-        except sqlite3.DatabaseError as error:
-            if not self.path.exists() or isinstance(error, sqlite3.OperationalError):
+        except driver.DatabaseError as error:
+            if not self.path.exists() or isinstance(error, driver.OperationalError):
                 raise
             log.warning("%s could not be read (%s); the vectors are made anew", self.path, error)
             remove_vector_file(self.path)
@@ -186,7 +185,7 @@ class Vectors:
         return number
 
     @contextmanager
-    def _write_transaction(self) -> Iterator[sqlite3.Connection]:
+    def _write_transaction(self) -> Iterator[driver.Connection]:
         with self._lock:
             self._conn.execute("BEGIN IMMEDIATE")
             try:
@@ -218,7 +217,7 @@ def erase_vectors(db: Path, uids: Collection[bytes]) -> bool:
         with Vectors(db) as vectors:
             vectors.erase_by_uids(uids)
         return True
-    except (sqlite3.Error, OSError) as error:
+    except (driver.Error, OSError) as error:
         log.warning("the vectors in %s could not be erased one by one (%s); the file is removed", file, error)
     try:
         remove_vector_file(file)
@@ -228,7 +227,7 @@ def erase_vectors(db: Path, uids: Collection[bytes]) -> bool:
     return True
 
 
-def count_erased_vectors(conn: sqlite3.Connection, before: int) -> int:
+def count_erased_vectors(conn: driver.Connection, before: int) -> int:
     """Count what was erased since then."""
     number = conn.total_changes - before
     if number:
@@ -236,10 +235,10 @@ def count_erased_vectors(conn: sqlite3.Connection, before: int) -> int:
     return number
 
 
-def open_vector_file(file: Path) -> sqlite3.Connection:
-    """Open the file, private, with its tables. :raises sqlite3.DatabaseError: it is not a vector file"""
+def open_vector_file(file: Path) -> driver.Connection:
+    """Open the file, private, with its tables. :raises driver.DatabaseError: it is not a vector file"""
     filesystem.create_private_file(file)
-    conn = sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=WAIT_S)
+    conn = driver.connect(file, driver.Connection, check_same_thread=False, timeout=WAIT_S)
     try:
         # No write-ahead log: what was erased would stay in it. FULL gives free pages back with every commit.
         conn.execute("PRAGMA secure_delete = ON")

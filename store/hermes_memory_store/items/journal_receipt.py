@@ -8,7 +8,6 @@ store is written and once when it is closed. It holds hashes, never a text, and 
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import StoreError
@@ -70,7 +70,7 @@ def load_receipt(db: Path) -> Receipt | None:
         raise ValueError(f"{receipt_path(db).name} cannot be read ({error})") from error
 
 
-def read_chain_head(conn: sqlite3.Connection) -> tuple[str, ChainHead] | None:
+def read_chain_head(conn: driver.Connection) -> tuple[str, ChainHead] | None:
     """Return the mark of a store and the head of its chain; None for one without changes."""
     first, newest = conn.execute(STORE_MARK).fetchone(), conn.execute(HEAD).fetchone()
     if first is None or newest is None:
@@ -79,7 +79,7 @@ def read_chain_head(conn: sqlite3.Connection) -> tuple[str, ChainHead] | None:
     return first[0].hex(), ChainHead(seq, link.hex(), format_iso_time(at))
 
 
-def write_receipt(db: Path, conn: sqlite3.Connection, *, restored_at: str | None = None) -> None:
+def write_receipt(db: Path, conn: driver.Connection, *, restored_at: str | None = None) -> None:
     """Write down the head of a store's chain; a receipt of a newer head stays, since it may tell what was lost.
 
     :param restored_at: when a backup was restored: the receipt begins anew
@@ -107,7 +107,7 @@ def write_receipt(db: Path, conn: sqlite3.Connection, *, restored_at: str | None
         json.dump(said, file)
 
 
-def is_head_held(conn: sqlite3.Connection, head: ChainHead) -> bool:
+def is_head_held(conn: driver.Connection, head: ChainHead) -> bool:
     """Check whether a store's journal has the row of a head, with its hash."""
     row = conn.execute("SELECT hash FROM journal WHERE seq = ?", (head.seq,)).fetchone()
     return row is not None and row[0].hex() == head.hash
@@ -140,7 +140,7 @@ class ReceiptWriter:
         """Why the newest receipt could not be written; no write fails for it."""
         db.before_commit(self.note_commit)
 
-    def note_commit(self, conn: sqlite3.Connection) -> None:
+    def note_commit(self, conn: driver.Connection) -> None:
         """Note that a transaction is about to be committed; once a minute, have a receipt written apart."""
         now = time.monotonic()
         if self._due is None:
@@ -165,7 +165,7 @@ class ReceiptWriter:
         try:
             with db.lock:
                 write_receipt(db.path, db.conn)
-        except (OSError, sqlite3.Error, StoreError, ValueError, OverflowError) as error:
+        except (OSError, driver.Error, StoreError, ValueError, OverflowError) as error:
             # A folder that cannot be written, a store that cannot be read now, or a row whose time is none: the older receipt
             # stays, and says less.
             self.trouble = error

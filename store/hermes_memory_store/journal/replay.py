@@ -8,10 +8,10 @@ changed.
 from __future__ import annotations
 
 import json
-import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, uids
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.intake.intake import repeat_text
 from hermes_memory_store.items import journal, origin_rows
@@ -58,7 +58,7 @@ PLACE = {name: index for index, name in enumerate(FactRow._fields)}
 
 UNFIT = (
     *(KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError),
-    *(sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError),
+    *(driver.IntegrityError, driver.ProgrammingError, driver.DataError),
 )
 """What a row that fits the chain but makes no sense ends in."""
 
@@ -76,7 +76,7 @@ BEGIN_SESSION = """
 class Replayer:
     """Apply one record after the other within a running transaction and `batch_mutation.defer_indexing`."""
 
-    def __init__(self, store: Store, conn: sqlite3.Connection) -> None:
+    def __init__(self, store: Store, conn: driver.Connection) -> None:
         self.seq = 0
         self.hash = journal.FIRST_HASH
         self._conn = conn

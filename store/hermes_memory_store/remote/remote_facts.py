@@ -7,7 +7,6 @@ to each other.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import StoreConnection
 from hermes_memory_store.database.schema import THEME_SHIFT
@@ -59,9 +59,7 @@ class InMemoryDb(Db):
         self._before_commit = []
         self._content = self._known_content = None
         self.rescue = None
-        self.conn = sqlite3.connect(
-            ":memory:", isolation_level=None, check_same_thread=False, cached_statements=256, factory=StoreConnection
-        )
+        self.conn = driver.connect(":memory:", StoreConnection, check_same_thread=False, cached_statements=256)
         self.conn.deserialize(empty_store_image())
 
     def has_lost_name(self) -> bool:
@@ -74,7 +72,7 @@ def empty_store_image() -> bytes:
     """Return the empty tables of a store."""
     from hermes_memory_store.database.migrations import migrate_store
 
-    conn = sqlite3.connect(":memory:", isolation_level=None)
+    conn = driver.connect(":memory:", driver.Connection)
     try:
         migrate_store(conn)
         return conn.serialize()
@@ -117,7 +115,7 @@ def build_remote_fact_store(
 
 
 @contextmanager
-def fill_memory_store(theme: str, policies: Policies, clock: Clock) -> Iterator[tuple[Store, sqlite3.Connection, int]]:
+def fill_memory_store(theme: str, policies: Policies, clock: Clock) -> Iterator[tuple[Store, driver.Connection, int]]:
     """Yield a store in memory, its connection and the key of its one theme, in one transaction.
 
     Afterwards it is only read.
@@ -143,7 +141,7 @@ def remote_row_numbers(betweens: Sequence[int], total: int) -> list[int]:
     return list(accumulate(between + 1 if between < MIN_UNRELATED_DISTANCE - 1 else apart for between in betweens))
 
 
-def insert_remote_scope(conn: sqlite3.Connection, theme_id: int, label: str) -> int:
+def insert_remote_scope(conn: driver.Connection, theme_id: int, label: str) -> int:
     """Insert a scope and return its key."""
     sql = "INSERT INTO scopes (uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, 'open', 0)"
     key = conn.execute(sql, (uids.new_uid(0), theme_id, label)).lastrowid

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Protocol
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock, format_iso_time, system_clock
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.database import database_copies, filesystem
+from hermes_memory_store.database import database_copies, driver, filesystem
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
@@ -62,7 +61,7 @@ ERASED_EVERYWHERE = """
 """
 
 
-Masker = Callable[[sqlite3.Connection, Collection[str]], int]
+Masker = Callable[[driver.Connection, Collection[str]], int]
 
 
 class BackupSource(Protocol):
@@ -152,7 +151,7 @@ def default_backup_path(db: Path, why: str, now: int) -> Path:
     return name
 
 
-def rescue_content(conn: sqlite3.Connection, db: Path, now: int) -> str:
+def rescue_content(conn: driver.Connection, db: Path, now: int) -> str:
     """Save the content of a store whose file was deleted or replaced, from a connection that still has it open.
 
     Returns a clause that says where it is, or why it could not be saved.
@@ -162,7 +161,7 @@ def rescue_content(conn: sqlite3.Connection, db: Path, now: int) -> str:
         database_copies.create_private_exclusively(place)
         conn.execute("VACUUM INTO ?", (str(place),))
         filesystem.flush_to_disk(place)
-    except (errors.StoreError, sqlite3.Error, OSError) as error:
+    except (errors.StoreError, driver.Error, OSError) as error:
         with contextlib.suppress(OSError):
             place.unlink(missing_ok=True)
         return f"what it held could not be saved ({error})"
@@ -295,7 +294,7 @@ def has_items(path: Path, wanted: Collection[bytes]) -> bool:
             tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             selects = [select for table, select in HELD.items() if table in tables]
             return any(conn.execute(select, (uid,)).fetchone() for uid in wanted for select in selects)
-    except (errors.FileError, sqlite3.Error, OSError):
+    except (errors.FileError, driver.Error, OSError):
         return True
 
 
@@ -314,7 +313,7 @@ def remove_temporary_database(made: Path) -> None:
 
 
 def erase_facts_from_store_file(
-    conn: sqlite3.Connection,
+    conn: driver.Connection,
     kind: ItemKind,
     keys: Collection[bytes],
     everywhere: Collection[bytes] = (),
@@ -352,7 +351,7 @@ def erase_facts_from_store_file(
     return held
 
 
-def redact_item(conn: sqlite3.Connection, uid: bytes, tables: Collection[str]) -> bool:
+def redact_item(conn: driver.Connection, uid: bytes, tables: Collection[str]) -> bool:
     """Redact a fact, or the digest of a turn, in a backup's journal and its copies of sync; return whether there was any."""
     held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
     journal.redact_journal(conn, uid)

@@ -150,7 +150,7 @@ def test_a_known_project_is_read_without_the_part_of_the_store_that_reads_reposi
         "import sys\nfrom hermes_memory_store.context.hot_context import read_hot_context\n"
         "print(read_hot_context(*sys.argv[1:], environ={'HERMES_HOME': '/nowhere'}).text_lines)\n"
         "print(sorted(n for n in sys.modules if n.startswith('hermes') and '.quick.' not in n))\n"
-        "print({'re', 'json', 'sqlite3', 'typing', 'dataclasses'} & set(sys.modules))"
+        "print({'re', 'json', 'typing', 'dataclasses'} & set(sys.modules))"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-S", "-c", code, str(store.path), str(shop)]

@@ -7,7 +7,6 @@ be called from any thread.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
 from hermes_memory_store.context.read_log import FactReading, ReadLog
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.find.query_syntax import parse_query
@@ -310,7 +309,7 @@ class Memory:
         """The connection that reads long listings, opened with the first of them: the first frame comes before."""
         with self._opening:
             if self._closed:
-                raise sqlite3.ProgrammingError("the memory is closed")
+                raise driver.ProgrammingError("the memory is closed")
             if self._long_reader is None:
                 self._long_reader = self._store.reader(noting=False)
             return self._long_reader
@@ -325,7 +324,7 @@ class Memory:
         """Run a read job for a view in the calling thread, which is none of the app; one at a time."""
         with self._looking:
             if self._closed:  # a reader opened now would make a log that nobody tidies away
-                raise sqlite3.ProgrammingError("the memory is closed")
+                raise driver.ProgrammingError("the memory is closed")
             if self._views is None:
                 self._views = self._store.reader(noting=False)
             return job(self._views)
@@ -384,11 +383,11 @@ class Memory:
         try:
             listings = self._listings
             return self._load_listing(view)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+        except driver.OperationalError as error:
+            if error.sqlite_errorcode == driver.SQLITE_INTERRUPT:
                 raise ListingInterrupted from error
             raise
-        except sqlite3.ProgrammingError as error:
+        except driver.ProgrammingError as error:
             if self._closed or self._long_reader is not listings:
                 raise ListingInterrupted from error
             raise

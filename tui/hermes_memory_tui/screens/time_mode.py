@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import deque
 from typing import Any
 
 from textual.timer import Timer
 
+from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.journal.time_cursor import BeyondCopy, TimeCursor
 from hermes_memory_store.store import Store
@@ -87,7 +87,7 @@ class TimeTravel:
                 band = "" if past is None else describe_moment(present, past)
         except StoreError as error:
             trouble = str(error)
-        except sqlite3.ProgrammingError:
+        except driver.ProgrammingError:
             if not self._is_cancelled:
                 raise
             past = None  # who left has closed it

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import platform
 import re
-import sqlite3
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.errors import shorten_value
 from hermes_memory_tui.system import inspector_settings
 
@@ -31,7 +30,7 @@ def write_crash_report(error: BaseException, details: Sequence[str] = ()) -> Pat
     """
     lines = [*version_lines(), *details]
     for one in error_chain(error):
-        words = f": {re.split(QUOTED, str(one))[0]}" if isinstance(one, sqlite3.Error) else ""
+        words = f": {re.split(QUOTED, str(one))[0]}" if isinstance(one, driver.Error) else ""
         lines += ["", type(one).__name__ + words, *traceback_lines(one)]
     try:
         folder = inspector_settings.inspector_folder() / "logs"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect.host_entries import find_bridge_entry, find_own_command
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files
@@ -59,12 +59,12 @@ def find_old_stores(home: Path, store: Path) -> Iterator[DiscoveredSource]:
 def is_old_store(path: Path) -> bool:
     """Check whether a file is a hermes-memory 0.3.0 store; False also when it cannot be read."""
     try:
-        conn = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)
+        conn = driver.connect(f"{path.resolve().as_uri()}?mode=ro", driver.Connection, timeout=0.2)
         try:
             return hermes_030_file.is_hermes_030(conn)
         finally:
             conn.close()
-    except sqlite3.Error:
+    except driver.Error:
         return False
 
 

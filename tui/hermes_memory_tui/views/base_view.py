@@ -5,7 +5,6 @@ A view reads in a thread (`load`) and draws the result (`draw`). It changes the 
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,6 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.timer import Timer
 
+from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.gather_mixin import GatherMixin
@@ -226,7 +226,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
             then = partial(self._show_loaded, overview, self.memory.read_view(self.load))
         except StoreError as error:
             then = partial(self.show_read_error, error)
-        except sqlite3.ProgrammingError:
+        except driver.ProgrammingError:
             then = self._mark_stale
         self.app.call_from_thread(self._finish_load, then)
 
@@ -330,7 +330,7 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         except StoreError as error:
             self.show_read_error(error)
             return
-        except sqlite3.ProgrammingError:
+        except driver.ProgrammingError:
             return
         self._text_of = (self._drawn_at, self.grid.key)
         self.pages.show(title, lines, of=self.grid.key)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import database_copies
+from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.files.importers import (
     basic_memory,
     engram,
@@ -84,5 +83,5 @@ def is_hermes_030_file(place: Path) -> bool:
     try:
         with database_copies.connect_plainly(place) as conn:
             return hermes_030_file.is_hermes_030(conn)
-    except (errors.FileError, sqlite3.Error):
+    except (errors.FileError, driver.Error):
         return False

@@ -6,12 +6,11 @@ keep their uids, times, reads, tiers and links; its sessions are not imported.
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import database_copies
+from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.files.importers.import_batch import ImportBatch, SourcePlace
 from hermes_memory_store.files.upgrade_hermes_030 import TIERS, decode_lossless, to_column_text
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
@@ -26,7 +25,7 @@ def read_hermes_sqlite(path: Path, taken: ImportBatch) -> None:
     """Read all facts and scopes. :raises ImportFileError: it is another database"""
     try:
         take_hermes_030(path, taken)
-    except sqlite3.Error as error:
+    except driver.Error as error:
         raise errors.ImportFileError(f"{path} cannot be read: {error}", path) from error
 
 
@@ -48,7 +47,7 @@ def take_hermes_030(path: Path, taken: ImportBatch) -> None:
         taken.notes.append(f"{pluralise(sessions, 'session')} left out: only an upgrade of the file takes them over")
 
 
-def take_hermes_scopes(conn: sqlite3.Connection, taken: ImportBatch) -> tuple[dict[str, str], set[str]]:
+def take_hermes_scopes(conn: driver.Connection, taken: ImportBatch) -> tuple[dict[str, str], set[str]]:
     """Add the scopes; return their labels by id, and the closed ones. Of a shared label the surviving scope counts."""
     scopes = hermes_030_file.read_hermes_030_scopes(conn)
     lives_on = {scope.label: (number, scope) for number, scope in enumerate(scopes, 1)}
