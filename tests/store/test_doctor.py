@@ -14,8 +14,8 @@ import pytest
 
 from hermes_memory_store.diagnostics.doctor import CHECKS, examine_store
 from hermes_memory_store.items import fulltext
-from hermes_memory_store.items.kinds import FACT
-from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, FactRow
+from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.model import PERSON, Check, FactFilter
 from hermes_memory_store.store import Store
 from tests.store.portraits import portrait

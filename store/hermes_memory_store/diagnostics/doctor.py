@@ -34,8 +34,8 @@ from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.index_rebuild import rebuild_damaged_indexes
-from hermes_memory_store.items.kinds import FACT, TURN, ItemKind
-from hermes_memory_store.items.mutation import FACT_COLUMNS, STANDS, FactRow, Mutation
+from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, STANDS, TURN, FactRow, ItemKind
+from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects

@@ -14,7 +14,8 @@ from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.files.fact_restore import Restorer
 from hermes_memory_store.files.jsonl_format import PortableFact, PortableItem, parse_jsonl_line, theme_jsonl_lines
-from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation
+from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import HOLD_OPERATION, UNKNOWN_ORIGIN, Actor, ScopeStatus, Tier
 from hermes_memory_themes import ThemeName

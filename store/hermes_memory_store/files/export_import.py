@@ -24,7 +24,7 @@ from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.files import fact_restore, jsonl_format
 from hermes_memory_store.intake.intake import Writer
-from hermes_memory_store.items.mutation import STANDS
+from hermes_memory_store.items.kinds import STANDS
 from hermes_memory_store.items.name_keys import UNSCOPED, to_theme_name
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import (

@@ -28,7 +28,8 @@ from hermes_memory_store.intake.intake import (
 )
 from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.items.journal import JournalEntry
-from hermes_memory_store.items.mutation import FACT_COLUMNS, STANDS, FactRow, count_notation_chars, find_standing_fact
+from hermes_memory_store.items.kinds import FACT_COLUMNS, STANDS, FactRow
+from hermes_memory_store.items.mutation import count_notation_chars, find_standing_fact
 from hermes_memory_store.items.name_keys import ScopeKey, to_theme_name
 from hermes_memory_store.items.origin_rows import drop_foreign_turns
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from hermes_memory_store.items import fulltext
-from hermes_memory_store.items.kinds import FACT
-from hermes_memory_store.items.mutation import FactRow, Mutation, fact_index_columns, insert_fact_rows
+from hermes_memory_store.items.kinds import FACT, FactRow
+from hermes_memory_store.items.mutation import Mutation, fact_index_columns, insert_fact_rows
 from hermes_memory_store.model import Actor
 
 FACET_TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%INSERT INTO facts_text%'"

@@ -1,58 +1,245 @@
-"""The two kinds of items a theme remembers, facts and captured turns: where each kind stands, and what of it is indexed.
+"""The kinds of items that a theme remembers, each declared once: its table, its attributes, and what of it is indexed.
 
-What is done to both in the same way (indexing, erasing, checking an index) is written once, for an `ItemKind`.
+What stores, journals, replays, reverts, compares, restores, exports and sends items derives from these rows. A new
+attribute of a fact is a column of the schema, a field of `FactRow` and of `model.Fact`, and a row of `FACT` here.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from hermes_memory_store import uids
 from hermes_memory_store.database.index_health import FACTS, TURNS
-from hermes_memory_store.frozen import dataclass
+
+
+class Form(Enum):
+    """How the value of an attribute is stored, and how it is said outside its table."""
+
+    TEXT = auto()
+    COUNT = auto()
+    FLAG = auto()
+    """Stored and journaled as 0 or 1, elsewhere true or false."""
+    TIME = auto()
+    """UTC milliseconds, in files ISO 8601."""
+    LINK = auto()
+    """The uid of another item: stored as 16 bytes, elsewhere as text."""
+    SCOPE = auto()
+    """Stored as the key of a scope, elsewhere as its label, None where it has none."""
+
+
+class Start(Enum):
+    """What an attribute begins with where no value is a default."""
+
+    REQUIRED = auto()
+    NOW = auto()
+    """The time of the change that makes the item."""
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of an item."""
+
+    name: str
+    form: Form = Form.TEXT
+    default: Any = Start.REQUIRED
+    """What a new item has, and its words leave out."""
+    is_fixed: bool = False
+    """Whether no change gives it another value."""
+    is_shared: bool = False
+    """Whether it goes along wherever a fact goes (files, other machines, the command line, agents), left out where it has
+    its default. The attributes that every format spells out itself are not."""
+
+
+class FactRow(NamedTuple):
+    """A row of the table of facts, in the order of `FACT_COLUMNS`."""
+
+    id: int
+    uid: bytes
+    theme_id: int
+    scope_id: int
+    type: str
+    target: str
+    content: str
+    tier: str
+    pinned: int
+    chars: int
+    tokens: int
+    actor_id: int
+    created_at: int
+    updated_at: int
+    superseded_by: bytes | None
+    cooled_by: str | None
+    origin_id: int | None = None
+    origin_detail: str | None = None
+    verdict: str | None = None
+
+
+@dataclass(frozen=True)
 class ItemKind:
-    """One kind of items, with the statements that differ by nothing but its names."""
+    """One kind of items."""
 
     entity: str
     """What the journal calls one."""
     table: str
-    index: str
+    attributes: tuple[Attribute, ...]
+    """What the journal says of one, in the order in which it says it."""
+    index: str = ""
     """Its full-text index."""
-    texts: tuple[str, ...]
+    texts: tuple[str, ...] = ()
     """Columns whose words are indexed."""
-    facets: tuple[str, ...]
+    facets: tuple[str, ...] = ()
     """Columns that are indexed as terms to filter by."""
-    index_terms: str
-    """Adds the terms of one item to the index: key, texts, and the facets in one text where it has any."""
-    unindex_terms: str
-    """Takes the words of one item out of the index: key, texts."""
-    indexed_rows: str
-    """Selects what is indexed, to be followed by `WHERE` or `ORDER BY`: key, texts, facets."""
-    rows_of_uid: str
-    """Selects what erasing an item needs: key, theme, texts."""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def shared(self) -> tuple[Attribute, ...]:
+        return tuple(attribute for attribute in self.attributes if attribute.is_shared)
+
+    @cached_property
+    def index_terms(self) -> str:
+        """Add the terms of one item to the index: key, texts, and the facets in one text where it has any."""
+        columns = (*self.texts, "facets") if self.facets else self.texts
+        return f"INSERT INTO {self.index} (rowid, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})"
+
+    @cached_property
+    def unindex_terms(self) -> str:
+        """Take the words of one item out of the index: key, texts."""
+        column, empty = (", facets", ", ''") if self.facets else ("", "")
+        columns, marks = ", ".join(self.texts) + column, ", ".join("?" for _ in self.texts) + empty
+        return f"INSERT INTO {self.index} ({self.index}, rowid, {columns}) VALUES ('delete', ?, {marks})"
+
+    @cached_property
+    def indexed_rows(self) -> str:
+        """Select what is indexed, to be followed by `WHERE` or `ORDER BY`: key, texts, facets."""
+        return f"SELECT {', '.join(('id', *self.texts, *self.facets))} FROM {self.table}"
+
+    @cached_property
+    def rows_of_uid(self) -> str:
+        """Select what erasing an item needs: key, theme, texts."""
+        return f"SELECT id, theme_id, {', '.join(self.texts)} FROM {self.table} WHERE uid = ?"
+
+    def initial(self, at: int) -> dict[str, Any]:
+        """Return the attributes of an item that begins, as far as they have a default. :param at: UTC milliseconds"""
+        return {
+            attribute.name: at if attribute.default is Start.NOW else attribute.default
+            for attribute in self.attributes
+            if attribute.default is not Start.REQUIRED
+        }
+
+    def new_words(self, values: Mapping[str, Any], at: int) -> dict[str, Any]:
+        """Return what the journal says of a new item: its attributes, without those that have their default.
+
+        :param values: stored ones, but for a scope, which is a label
+        """
+        initial = self.initial(at)
+        return {
+            name: to_portable(values[name])
+            for name in self.names
+            if name not in initial or values[name] != initial[name]
+        }
+
+    def select_changes(self, words: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the stored values of what a change says; a scope stays a label.
+
+        :raises ValueError: it says something that no change of such an item does, and names become part of SQL
+        """
+        changing = {attribute.name: attribute for attribute in self.attributes if not attribute.is_fixed}
+        if unknown := words.keys() - changing.keys():
+            raise ValueError(f"unknown words {sorted(unknown)}")
+        return {name: to_stored(changing[name], value) for name, value in words.items()}
+
+    def fold(self, columns: dict[str, Any], words: Mapping[str, Any]) -> None:
+        """Take over what a row of the journal says; what is unknown or damaged in it counts for nothing."""
+        for attribute in self.attributes:
+            if attribute.name in words:
+                try:
+                    columns[attribute.name] = to_stored(attribute, words[attribute.name])
+                except ValueError:
+                    columns[attribute.name] = None
 
 
-def item_kind(entity: str, table: str, index: str, texts: tuple[str, ...], facets: tuple[str, ...] = ()) -> ItemKind:
-    """Return a kind of items with its statements."""
-    words = ", ".join(texts)
-    marks = ", ".join("?" for _ in texts)
-    column, mark, empty = (", facets", ", ?", ", ''") if facets else ("", "", "")
-    return ItemKind(
-        entity,
-        table,
-        index,
-        texts,
-        facets,
-        index_terms=f"INSERT INTO {index} (rowid, {words}{column}) VALUES (?, {marks}{mark})",
-        unindex_terms=f"INSERT INTO {index} ({index}, rowid, {words}{column}) VALUES ('delete', ?, {marks}{empty})",
-        indexed_rows=f"SELECT {', '.join(('id', *texts, *facets))} FROM {table}",
-        rows_of_uid=f"SELECT id, theme_id, {words} FROM {table} WHERE uid = ?",
-    )
+FACT = ItemKind(
+    "fact",
+    "facts",
+    (
+        Attribute("scope", Form.SCOPE),
+        Attribute("type", is_fixed=True),
+        Attribute("target", is_fixed=True),
+        Attribute("content"),
+        Attribute("tier"),
+        Attribute("pinned", Form.FLAG, 0),
+        Attribute("created_at", Form.TIME, Start.NOW),
+        Attribute("updated_at", Form.TIME, Start.NOW),
+        Attribute("superseded_by", Form.LINK, None),
+        Attribute("cooled_by", default=None),
+        Attribute("verdict", default=None),
+    ),
+    FACTS,
+    ("target", "content"),
+    ("scope_id", "tier", "type"),
+)
 
+SCOPE = ItemKind(
+    "scope",
+    "scopes",
+    (
+        Attribute("label"),
+        Attribute("status"),
+        Attribute("opened_at", Form.TIME),
+        Attribute("closed_at", Form.TIME, None),
+        Attribute("closed_by", default=None),
+    ),
+)
 
-FACT = item_kind("fact", "facts", FACTS, ("target", "content"), ("scope_id", "tier", "type"))
+SESSION = ItemKind(
+    "session",
+    "sessions",
+    (
+        Attribute("name"),
+        Attribute("client", default=None),
+        Attribute("status", default="open"),
+        Attribute("turn", Form.COUNT, 0),
+        Attribute("started_at", Form.TIME, Start.NOW),
+    ),
+)
 
-TURN = item_kind("turn", "turns", TURNS, ("content",))
+TURN = ItemKind("turn", "turns", (Attribute("role"), Attribute("verdict", default=None)), TURNS, ("content",))
 
 ITEM_KINDS = {kind.index: kind for kind in (FACT, TURN)}
 """By full-text index."""
+
+FACT_COLUMNS = ", ".join(f"f.{name}" for name in FactRow._fields)
+
+STANDS = "tier IN ('hot', 'cold', 'archived')"
+"""`STANDING_TIERS` in the words of the index `facts_standing`: in other words SQLite would not use it."""
+
+
+def to_portable(value: Any) -> Any:
+    """Return a column in the journal's form: uids as text, enums as their values."""
+    if isinstance(value, bytes):
+        return uids.format_uid(value)
+    return str(value) if isinstance(value, str) else value
+
+
+def to_stored(attribute: Attribute, value: Any) -> Any:
+    """Return a value of the journal as it is stored. :raises ValueError: it is no uid"""
+    if attribute.form is Form.LINK and value is not None:
+        return uids.parse_uid(str(value))
+    return value
+
+
+def parse_words(text: str | None) -> dict[str, Any]:
+    """Return the words of a journal row; none for damaged text, which the chain reveals."""
+    try:
+        words = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return words if isinstance(words, dict) else {}

@@ -10,26 +10,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.intake.intake import AdmittedFact, AdmittedText, repeat_fact, repeat_text
 from hermes_memory_store.items.journal import Journal, JournalEntry, is_change_undone
+from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, STANDS, FactRow, to_portable
 from hermes_memory_store.items.name_keys import SCOPE_BY_LABEL, UNSCOPED, Names, ScopeKey
 from hermes_memory_store.items.origin_rows import format_origin_detail, origin_detail_words
-from hermes_memory_store.model import SYNC, Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid
+from hermes_memory_store.model import SYNC, Actor, FactType, Notation, Origin, ScopeStatus, Tier, Uid, format_notation
 from hermes_memory_store.notation import token_estimate
-
-FACT_COLUMNS = (
-    "f.id, f.uid, f.theme_id, f.scope_id, f.type, f.target, f.content, f.tier, f.pinned, f.chars, f.tokens,"
-    " f.actor_id, f.created_at, f.updated_at, f.superseded_by, f.cooled_by,"
-    " f.origin_id, f.origin_detail, f.verdict"
-)
-
-STANDS = "tier IN ('hot', 'cold', 'archived')"
-"""`STANDING_TIERS` in the words of the index `facts_standing`: in other words SQLite would not use it."""
 
 STANDING_FACT = f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND type = ? AND target = ? AND {STANDS}"
 
@@ -40,12 +32,9 @@ FACTS_WITH_READS = (
     " JOIN scopes s ON s.id = f.scope_id LEFT JOIN reads r ON r.fact_id = f.id"
 )
 
-INSERT_FACTS = (
-    "INSERT INTO facts (id, uid, theme_id, scope_id, type, target, content, tier, pinned, chars, tokens,"
-    " actor_id, created_at, updated_at, superseded_by, cooled_by, origin_id, origin_detail, verdict) VALUES "
-)
+INSERT_FACTS = f"INSERT INTO facts ({', '.join(FactRow._fields)}) VALUES "
 
-FACT_VALUES = f"({', '.join('?' * 19)})"
+FACT_VALUES = f"({', '.join('?' * len(FactRow._fields))})"
 
 INSERT_FACT = INSERT_FACTS + FACT_VALUES
 
@@ -83,30 +72,6 @@ statement cost a third of 500 statements."""
 
 NOTATION_MARKS = 5
 """Characters of `T[target]: content` besides the target and the content."""
-
-
-class FactRow(NamedTuple):
-    """A row of the table of facts, in the order of `FACT_COLUMNS`."""
-
-    id: int
-    uid: bytes
-    theme_id: int
-    scope_id: int
-    type: str
-    target: str
-    content: str
-    tier: str
-    pinned: int
-    chars: int
-    tokens: int
-    actor_id: int
-    created_at: int
-    updated_at: int
-    superseded_by: bytes | None
-    cooled_by: str | None
-    origin_id: int | None = None
-    origin_detail: str | None = None
-    verdict: str | None = None
 
 
 def standing_facts(conn: sqlite3.Connection, scope_id: int, kinds: Sequence[str], target: str) -> dict[str, FactRow]:
@@ -193,45 +158,25 @@ class Mutation:
     ) -> FactRow:
         """Insert a fact, hot unless `given` says otherwise.
 
-        `given` may hold tier, pinned, times, superseded_by, cooled_by, the `line` of an imported file, and an
-        `origin` other than the change's. A `source` in it is recorded in the journal only.
+        `given` may hold attributes of `FACT` besides the scope and what was admitted, the actor `by` whom it was made, the
+        `line` of an imported file, and an `origin` other than the change's. A `source` in it is recorded in the journal
+        only.
         """
-        by = given.get("by") or self.actor
-        said = admitted.said
-        line = str(said)
-        origin = given.get("origin") or self.origin
+        by, origin = given.pop("by", None) or self.actor, given.pop("origin", None) or self.origin
+        line, source = given.pop("line", None), given.pop("source", None)
         detail = {**self.detail} if origin is self.origin else origin_detail_words(origin)
-        if given.get("line") is not None:
-            detail["line"] = given["line"]
-        row = FactRow(
-            id=(theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1,
-            uid=uid or uids.new_uid(self.now),
-            theme_id=theme_id,
-            scope_id=scope.id,
-            type=said.type.value,
-            target=said.target,
-            content=said.content,
-            tier=given.get("tier", Tier.HOT.value),
-            pinned=int(given.get("pinned", False)),
-            chars=len(line),
-            tokens=token_estimate.estimate_tokens(line),
-            actor_id=self.names.known_actor_keys.get((by.kind, by.name)) or self.names.actor(self.conn, by),
-            created_at=given.get("created_at", self.now),
-            updated_at=given.get("updated_at", self.now),
-            superseded_by=given.get("superseded_by"),
-            cooled_by=given.get("cooled_by"),
-            origin_id=self.names.origins.key(self.conn, theme_id, origin),
-            origin_detail=format_origin_detail(detail),
-            verdict=admitted.verdict,
-        )
+        if line is not None:
+            detail["line"] = line
+        key = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
+        row = self._new_row(key, uid or uids.new_uid(self.now), theme_id, scope, admitted, by, origin, detail, given)
         self.insert_row(row)
-        words = self._portable(row, scope.label) | detail
+        words = self._words(row, scope, detail)
         if origin is not self.origin:
             words["origin"] = row.origin_id
         if by is not self.actor and by != self.actor:
             words["by"] = str(by)
-        if given.get("source"):
-            words["source"] = given["source"]
+        if source:
+            words["source"] = source
         self.entries.append(JournalEntry(op, "fact", row.uid, theme_id, None, words))
         return row
 
@@ -240,39 +185,66 @@ class Mutation:
 
         :param facts: with the line of the imported file each stands in, if any
         """
-        first = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
-        by = self.names.actor(self.conn, self.actor)
-        origin_id = self.names.origins.key(self.conn, theme_id, self.origin)
-        made = uids.new_uids(self.now, len(facts))
-        rows = []
-        for key, ((admitted, scope, tier, number), uid) in enumerate(zip(facts, made, strict=True), first):
-            said = admitted.said
-            line = str(said)
-            detail: dict[str, Any] = {} if number is None else {"line": number}
-            rows.append(
-                (key, uid, theme_id, scope.id, said.type.value, said.target, said.content, tier.value, 0, len(line))
-                + (token_estimate.estimate_tokens(line), by, self.now, self.now, None, None)
-                + (origin_id, format_origin_detail(detail), admitted.verdict)
-            )
-            after = {
-                "scope": scope.label or None,
-                "type": said.type.value,
-                "target": said.target,
-                "content": said.content,
-            }
-            judged = {} if admitted.verdict is None else {"verdict": admitted.verdict}
-            self.entries.append(
-                JournalEntry("create", "fact", uid, theme_id, None, {**after, "tier": tier.value, **detail, **judged})
-            )
         from hermes_memory_store.items import fulltext  # not before something is written, as below
 
+        first = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
+        rows = []
+        for key, ((admitted, scope, tier, line), uid) in enumerate(
+            zip(facts, uids.new_uids(self.now, len(facts)), strict=True), first
+        ):
+            detail: dict[str, Any] = {} if line is None else {"line": line}
+            given = {"tier": tier.value}
+            row = self._new_row(key, uid, theme_id, scope, admitted, self.actor, self.origin, detail, given)
+            rows.append(row)
+            words = self._words(row, scope, detail)
+            self.entries.append(JournalEntry("create", "fact", uid, theme_id, None, words))
         insert_fact_rows(self.conn, rows)
         fulltext.index_facts(self.conn, map(fact_index_columns, rows))
+
+    def _new_row(
+        self,
+        key: int,
+        uid: bytes,
+        theme_id: int,
+        scope: ScopeKey,
+        admitted: AdmittedFact,
+        by: Actor,
+        origin: Origin,
+        detail: dict[str, Any],
+        given: dict[str, Any],
+    ) -> FactRow:
+        notation = admitted.said
+        line = str(notation)
+        values: dict[str, Any] = {
+            "tier": Tier.HOT.value,
+            **FACT.initial(self.now),
+            "verdict": admitted.verdict,
+            **given,
+        }
+        return FactRow(
+            id=key,
+            uid=uid,
+            theme_id=theme_id,
+            scope_id=scope.id,
+            type=notation.type.value,
+            target=notation.target,
+            content=notation.content,
+            chars=len(line),
+            tokens=token_estimate.estimate_tokens(line),
+            actor_id=self.names.known_actor_keys.get((by.kind, by.name)) or self.names.actor(self.conn, by),
+            origin_id=self.names.origins.key(self.conn, theme_id, origin),
+            origin_detail=format_origin_detail(detail),
+            **values,
+        )
+
+    def _words(self, row: FactRow, scope: ScopeKey, detail: dict[str, Any]) -> dict[str, Any]:
+        """Return what the journal says of a new fact."""
+        return FACT.new_words({**row._asdict(), "scope": scope.label or None}, self.now) | detail
 
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any
     ) -> FactRow:
-        """Set columns of a fact (tier, content, pinned, scope, superseded_by, cooled_by, verdict); return the new row.
+        """Set changing attributes of a fact, the scope as a `ScopeKey`; return the new row.
 
         The content is an `AdmittedFact`, of which only the content counts.
         """
@@ -295,10 +267,9 @@ class Mutation:
         if changed.get("tier") == Tier.WITHDRAWN:
             self.abandoned[row.scope_id] = None
         if "content" in changed:
-            said = Notation(FactType(row.type), row.target, changed["content"])
-            changed["chars"] = count_notation_chars(row.target, said.content)
-            changed["tokens"] = token_estimate.estimate_tokens(str(said))
-            self.reindex(row, said.content)
+            line = format_notation(row.type, row.target, changed["content"])
+            changed |= {"chars": len(line), "tokens": token_estimate.estimate_tokens(line)}
+            self.reindex(row, changed["content"])
         assignments = ", ".join(f"{name} = ?" for name in changed)
         self.conn.execute(f"UPDATE facts SET {assignments} WHERE id = ?", (*changed.values(), row.id))
         self.entries.append(JournalEntry(op, "fact", row.uid, row.theme_id, before, after, by))
@@ -376,41 +347,17 @@ class Mutation:
         return FactRow(*row) if row else None
 
     def columns_of(self, row: FactRow, patch: dict[str, Any]) -> dict[str, Any]:
-        """Convert journal values to columns of `update_fact`."""
-        columns = dict(patch)
+        """Convert journal values to columns of `update_fact`. :raises ValueError: not what changes of a fact"""
+        columns = FACT.select_changes(patch)
         if "scope" in columns:
             columns["scope"] = self.scope_for_writing(row.theme_id, columns["scope"])
         if "content" in columns:
             columns["content"] = repeat_fact(Notation(FactType(row.type), row.target, columns["content"]))
-        if columns.get("superseded_by") is not None:
-            columns["superseded_by"] = uids.parse_uid(columns["superseded_by"])
         return columns
 
     def _label(self, scope_id: int) -> str | None:
         label = self.conn.execute("SELECT label FROM scopes WHERE id = ?", (scope_id,)).fetchone()[0]
         return label or None
-
-    def _portable(self, row: FactRow, label: str) -> dict[str, Any]:
-        words: dict[str, Any] = {
-            "scope": label or None,
-            "type": row.type,
-            "target": row.target,
-            "content": row.content,
-            "tier": row.tier,
-        }
-        if row.pinned:
-            words["pinned"] = 1
-        if row.created_at != self.now:
-            words["created_at"] = row.created_at
-        if row.updated_at != self.now:
-            words["updated_at"] = row.updated_at
-        if row.superseded_by:
-            words["superseded_by"] = uids.format_uid(row.superseded_by)
-        if row.cooled_by:
-            words["cooled_by"] = row.cooled_by
-        if row.verdict:
-            words["verdict"] = row.verdict
-        return words
 
 
 def withdraw_abandoned_scope(change: Mutation, scope_id: int, undoes: int | None = None) -> None:
@@ -476,12 +423,3 @@ def insert_fact_rows(conn: sqlite3.Connection, rows: Sequence[Sequence[Any]]) ->
 def fact_index_columns(row: Sequence[Any]) -> tuple[int, str, str, int, str, str]:
     """Return the indexed columns of a fact: id, target, content, scope id, tier, type."""
     return row[0], row[5], row[6], row[3], row[7], row[4]
-
-
-def to_portable(value: Any) -> Any:
-    """Return a column in the journal's form: uids as text, enums as their values."""
-    if isinstance(value, bytes):
-        return uids.format_uid(value)
-    if isinstance(value, str):
-        return str(value)
-    return value

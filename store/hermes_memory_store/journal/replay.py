@@ -17,7 +17,8 @@ from hermes_memory_store.intake.intake import repeat_text
 from hermes_memory_store.items import journal, origin_rows
 from hermes_memory_store.items.batch_mutation import UnindexedMutation
 from hermes_memory_store.items.journal_records import JournalRecord
-from hermes_memory_store.items.mutation import FactRow, count_notation_chars, insert_fact_rows
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import count_notation_chars, insert_fact_rows
 from hermes_memory_store.items.project_rows import project_key, write_place_choice
 from hermes_memory_store.items.session_names import is_numbering
 from hermes_memory_store.memory import sources

@@ -17,7 +17,8 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.intake.intake import Admission, AdmittedFact, AdmittedText, Intake, Writer, repeat_text
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import STANDS, Mutation, count_notation_chars
+from hermes_memory_store.items.kinds import STANDS
+from hermes_memory_store.items.mutation import Mutation, count_notation_chars
 from hermes_memory_store.items.name_keys import Names, ScopeKey, to_theme_name
 from hermes_memory_store.memory.quarantine import hold_fact
 from hermes_memory_store.memory.scopes import admit_label

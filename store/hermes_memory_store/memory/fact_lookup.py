@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.model import Tier, format_notation
 
 MIN_DIGITS = 6

@@ -32,7 +32,8 @@ from hermes_memory_store.intake.intake import (
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.items.fact_orders import sorted_fact_keys
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import FACT_COLUMNS, FACTS_WITH_READS, FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.items.origin_rows import find_recent_turns, require_turns_of_theme
 from hermes_memory_store.items.row_reader import RowReader

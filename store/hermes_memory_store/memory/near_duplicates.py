@@ -15,7 +15,7 @@ from itertools import islice
 
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.stop_words import STOP_TERMS

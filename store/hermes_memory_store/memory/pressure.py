@@ -15,7 +15,8 @@ from typing import Any
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.fact_pages import load_facts
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import FactRow, Mutation
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.memory.tiers import (

@@ -13,14 +13,8 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.items.journal import JournalEntry, is_change_undone
-from hermes_memory_store.items.mutation import (
-    FactRow,
-    Mutation,
-    find_standing_fact,
-    has_facts,
-    is_open_in_effect,
-    to_portable,
-)
+from hermes_memory_store.items.kinds import FactRow, to_portable
+from hermes_memory_store.items.mutation import Mutation, find_standing_fact, has_facts, is_open_in_effect
 from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
 from hermes_memory_store.items.project_rows import PLACES, write_place_choice
 from hermes_memory_store.memory.scopes import format_label_conflict

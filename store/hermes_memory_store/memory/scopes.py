@@ -13,7 +13,8 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.intake.intake import AdmittedText, Intake, Writer, to_given_name
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import FACT_COLUMNS, FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
 

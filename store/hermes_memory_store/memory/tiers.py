@@ -15,7 +15,8 @@ from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import FACT_COLUMNS, NOTATION_MARKS, FactRow, Mutation
+from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.mutation import NOTATION_MARKS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
 from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier

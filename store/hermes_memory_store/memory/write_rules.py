@@ -15,7 +15,8 @@ from typing import Any
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import AdmittedFact
-from hermes_memory_store.items.mutation import FactRow, Mutation, standing_facts
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import Mutation, standing_facts
 from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier

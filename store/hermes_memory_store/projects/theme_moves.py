@@ -16,7 +16,8 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.intake.intake import repeat_fact, repeat_text
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.scopes import record_change

@@ -14,7 +14,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.items.mutation import FactRow
+from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import PERSON, Actor, ChangeResult, Uid, format_notation
 from hermes_memory_store.places.place_queries import PROJECT_OF_THEME

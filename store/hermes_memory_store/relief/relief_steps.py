@@ -17,7 +17,8 @@ from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile, MemoryFileKind
 from hermes_memory_store.intake.intake import Writer
-from hermes_memory_store.items.mutation import FactRow, find_standing_fact
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import find_standing_fact
 from hermes_memory_store.memory.write_rules import ANSWERS
 from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
 from hermes_memory_store.notation import memory_spec

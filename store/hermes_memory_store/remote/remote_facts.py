@@ -24,7 +24,8 @@ from hermes_memory_store.database.index_health import StoreConnection
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.batch_mutation import nocase_place
-from hermes_memory_store.items.mutation import FactRow, count_notation_chars, fact_index_columns, insert_fact_rows
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import count_notation_chars, fact_index_columns, insert_fact_rows
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Tier, Uid
 from hermes_memory_store.notation import token_estimate

@@ -24,7 +24,8 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.intake.intake import repeat_fact, repeat_text
 from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.mutation import FactRow, find_standing_fact
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier

@@ -18,7 +18,7 @@ from unicodedata import is_normalized, normalize
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.items.mutation import STANDS
+from hermes_memory_store.items.kinds import STANDS
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation
 from hermes_memory_store.sync.curation import is_uncurated, to_kept_cold

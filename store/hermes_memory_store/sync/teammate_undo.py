@@ -10,7 +10,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_memory_store.items.mutation import FactRow, Mutation, find_standing_fact
+from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.memory.reversal import format_fact_name
 from hermes_memory_store.model import STANDING_TIERS, Tier
 
