@@ -9,7 +9,7 @@ import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -27,29 +27,20 @@ from hermes_memory_store.diagnostics.journal_fold import (
     fold_turns,
     load_erased_turns,
 )
+from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION
 from hermes_memory_store.journal.transaction_log import REPLAYED
 from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, split_client_version
 
-STORED_FACTS = """
-    SELECT uid, theme_id, scope_id, type, target, content, tier, pinned, actor_id, created_at, updated_at, superseded_by,
-      cooled_by, origin_id, origin_detail, verdict
-    FROM facts NOT INDEXED ORDER BY uid
-"""
+FACT_COLUMNS = ("theme_id", "scope_id", *FACT.names[1:], "actor_id", "origin_id", "origin_detail")
 
-STORED_SCOPES = (
-    "SELECT uid, theme_id, label, status, opened_at, closed_at, closed_by FROM scopes NOT INDEXED ORDER BY uid"
+SCOPE_COLUMNS = ("theme_id", *SCOPE.names)
+
+SESSION_COLUMNS = (
+    *("theme_id", *SESSION.names, "started_at", "ended_at", "heartbeat_at", "heartbeat_ms", "lease_ms", "scope_id"),
+    *("on_orphan", "checkpoint", "client_version", "number", "project_id"),
 )
 
-STORED_SESSIONS = """
-    SELECT uid, theme_id, name, client, status, started_at, turn, ended_at, heartbeat_at, heartbeat_ms, lease_ms, scope_id,
-      on_orphan, checkpoint, client_version, number,
-      (SELECT p.name FROM projects p NOT INDEXED WHERE p.id = n.project_id), n.project_id
-    FROM sessions n NOT INDEXED ORDER BY uid
-"""
-
-STORED_TURNS = """
-    SELECT uid, theme_id, session_id, role, content, at, origin_id, verdict FROM turns NOT INDEXED ORDER BY uid
-"""
+TURN_COLUMNS = ("theme_id", "session_id", "role", "content", "at", "origin_id", "verdict")
 
 TURN_ERASURES = "SELECT theme_id, after FROM journal NOT INDEXED WHERE entity = 'turn' AND op = 'purge'"
 
@@ -144,6 +135,12 @@ def lossless_text(conn: sqlite3.Connection) -> Iterator[None]:
         conn.text_factory = before
 
 
+def stored_rows(conn: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield the rows of a table by uid, without its indexes: one may be what is damaged."""
+    for uid, *values in conn.execute(f"SELECT uid, {', '.join(columns)} FROM {table} NOT INDEXED ORDER BY uid"):
+        yield uid, dict(zip(columns, values, strict=True))
+
+
 def compare_rows(source: RowSource) -> Iterator[Difference]:
     """Yield the differences between two streams in the order of uids."""
     stored, journaled = next(source.stored, None), next(source.journaled, None)
@@ -168,8 +165,7 @@ def compare_rows(source: RowSource) -> Iterator[Difference]:
 
 def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterator[Difference]:
     """Yield the scopes that differ. The one without a label of each theme has no row in the journal."""
-    names = ("theme_id", "label", "status", "opened_at", "closed_at", "closed_by")
-    rows = [(uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SCOPES)]
+    rows = list(stored_rows(conn, "scopes", SCOPE_COLUMNS))
     known = {one.uid for one in folded}
     unscoped = {row["theme_id"] for _, row in rows if row["label"] == ""}
     for uid, row in rows:
@@ -190,27 +186,10 @@ def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterat
 def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: dict[int, bytes]) -> RowSource:
     """Return the facts and what the journal says of them."""
     actors = {(kind, name): key for key, kind, name in conn.execute("SELECT id, kind, name FROM actors")}
-    names = (
-        "theme_id",
-        "scope",
-        "type",
-        "target",
-        "content",
-        "tier",
-        "pinned",
-        "actor_id",
-        "created_at",
-        "updated_at",
-        "superseded_by",
-        "cooled_by",
-        "origin_id",
-        "origin_detail",
-        "verdict",
-    )
 
     def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
-        for uid, theme_id, scope_id, *rest in conn.execute(STORED_FACTS):
-            yield uid, dict(zip(names, (theme_id, scope_uids.get(scope_id), *rest), strict=True))
+        for uid, row in stored_rows(conn, "facts", FACT_COLUMNS):
+            yield uid, row | {"scope": scope_uids.get(row.pop("scope_id"))}
 
     def columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:
         link = must.get("superseded_by")
@@ -226,26 +205,11 @@ def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uid
 
 def session_row_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> RowSource:
     """Return the sessions and what the journal says of them."""
-    names = (
-        "theme_id",
-        "name",
-        "client",
-        "status",
-        "started_at",
-        "turn",
-        "ended_at",
-        "heartbeat_at",
-        "heartbeat_ms",
-        "lease_ms",
-        "scope_id",
-        "on_orphan",
-        "checkpoint",
-        "client_version",
-        "number",
-        "project",
-        "project_id",
+    projects = dict(conn.execute("SELECT id, name FROM projects NOT INDEXED"))
+    rows = (
+        (uid, row | {"project": projects.get(row["project_id"])})
+        for uid, row in stored_rows(conn, "sessions", SESSION_COLUMNS)
     )
-    rows = ((uid, dict(zip(names, values, strict=True))) for uid, *values in conn.execute(STORED_SESSIONS))
     return RowSource("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
 
 
@@ -256,18 +220,10 @@ def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
     session_uids = {key: uids.format_uid(uid) for key, uid in conn.execute("SELECT id, uid FROM sessions NOT INDEXED")}
 
     def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
-        for uid, theme_id, session_id, role, content, at, origin_id, verdict in conn.execute(STORED_TURNS):
-            text = content if isinstance(content, str) else ""
-            said = text.encode(errors="surrogateescape")
-            row = {
-                "theme_id": theme_id,
-                "role": role,
-                "chars": len(text),
-                "digest": hashlib.sha256(said).hexdigest()[:32],
-                "origin_id": origin_id,
-                "verdict": verdict,
-            }
-            yield uid, {**row, "at": at, "session": session_uids.get(session_id), "content": content}
+        for uid, row in stored_rows(conn, "turns", TURN_COLUMNS):
+            text = row["content"] if isinstance(row["content"], str) else ""
+            digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
+            yield uid, row | {"chars": len(text), "digest": digest, "session": session_uids.get(row.pop("session_id"))}
 
     gone: dict[int, list[Difference]] = {}
     missing: Counter[int] = Counter()

@@ -6,7 +6,6 @@ tables are read, never an index: an index may be what is damaged.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -15,6 +14,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
+from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, parse_words
 from hermes_memory_store.items.origin_rows import format_origin_detail
 from hermes_memory_store.items.session_names import NUMBERED, is_numbering
 from hermes_memory_store.model import SessionStatus, split_client_version
@@ -25,15 +25,6 @@ ROWS_OF = """
 """
 
 ENDED = frozenset({SessionStatus.CLOSED.value, SessionStatus.ORPHANED.value})
-
-FACT_FIELDS = frozenset(
-    {"scope", "type", "target", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at"}
-    | {"verdict"}
-)
-
-SESSION_FIELDS = ("name", "client", "status", "turn")
-
-SCOPE_FIELDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
 
 
 class FoldRow(NamedTuple):
@@ -102,20 +93,6 @@ def fold_rows(conn: sqlite3.Connection, entity: str) -> Iterator[list[FoldRow]]:
         yield list(some)
 
 
-def load_words(row: FoldRow) -> dict[str, Any]:
-    """Return what a row says changed; empty where a purge took it out."""
-    return parse_words(row.after)
-
-
-def parse_words(after: str | None) -> dict[str, Any]:
-    """Return the words of a row; empty for text that is damaged, which the chain tells, so that nothing follows from it."""
-    try:
-        words = json.loads(after or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return words if isinstance(words, dict) else {}
-
-
 def parse_journaled_uid(text: object) -> bytes | None:
     """Return the uid in a journal row; None for damaged text."""
     try:
@@ -128,17 +105,17 @@ def fold_scopes(conn: sqlite3.Connection, timeline: ScopeTimeline) -> list[Folde
     """Fold the scopes, by uid, and note their labels in the timeline."""
     for theme_id, uid in conn.execute("SELECT theme_id, uid FROM scopes NOT INDEXED WHERE label = ''"):
         timeline.add_unscoped(theme_id, uid)
-    found = []
+    scopes = []
     for rows in fold_rows(conn, "scope"):
-        columns: dict[str, Any] = dict.fromkeys(sorted(SCOPE_FIELDS))
+        columns: dict[str, Any] = dict.fromkeys(sorted(SCOPE.names))
         for row in rows:
-            words = load_words(row)
-            columns |= {name: value for name, value in words.items() if name in SCOPE_FIELDS}
+            words = parse_words(row.after)
+            SCOPE.fold(columns, words)
             if "label" in words:
                 timeline.add(row.theme_id, str(words["label"]), row.seq, row.uid)
-        found.append(FoldedItem(rows[0].uid, rows[0].theme_id, columns, rows[0].seq, rows[-1].seq, False))
+        scopes.append(FoldedItem(rows[0].uid, rows[0].theme_id, columns, rows[0].seq, rows[-1].seq, False))
     timeline.sort()
-    return found
+    return scopes
 
 
 def fold_facts(
@@ -152,22 +129,19 @@ def fold_facts(
             continue
         columns: dict[str, Any] = {}
         for row in rows:
-            words = load_words(row)
+            words = parse_words(row.after)
             if row.begins:
                 kind, _, name = str(words.get("by", "")).partition(":")
                 author = actors.get((kind, name)) if "by" in words else row.actor_id
-                columns = {"pinned": 0, "superseded_by": None, "cooled_by": None, "actor_id": author}
-                columns |= {"created_at": row.at, "updated_at": row.at, "scope": None, "verdict": None}
                 detail: dict[str, Any] = {name: words[name] for name in ("line", "turns") if name in words}
+                columns = FACT.initial(row.at) | {"scope": None, "actor_id": author}
                 columns |= {
                     "origin_id": words.get("origin", row.origin_id),
                     "origin_detail": format_origin_detail(detail),
                 }
-            columns |= {name: value for name, value in words.items() if name in FACT_FIELDS}
+            FACT.fold(columns, words)
             if "scope" in words or row.begins:
                 columns["scope"] = timeline.find(row.theme_id, str(words.get("scope") or ""), row.seq)
-            if words.get("superseded_by") is not None:
-                columns["superseded_by"] = parse_journaled_uid(words["superseded_by"])
         yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
 
 
@@ -175,13 +149,13 @@ def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     """Yield what the journal knows of each session, by uid: not its turns and its lease while it runs."""
     for rows in fold_rows(conn, "session"):
         first = rows[0]
-        columns: dict[str, Any] = {"client": None, "turn": 0, "ended_at": None, "status": SessionStatus.OPEN.value}
+        columns: dict[str, Any] = SESSION.initial(first.at) | {"ended_at": None}
         for row in rows:
-            words = load_words(row)
+            words = parse_words(row.after)
             if row is first:
                 columns["started_at"] = words.get("started_at", row.at)
             client = columns["client"]
-            columns |= {name: words[name] for name in SESSION_FIELDS if name in words}
+            SESSION.fold(columns, words)
             if "name" in words and (row is first or is_numbering(words, client)):
                 columns |= {name: words.get(name) for name in NUMBERED}
                 if "number" in words and columns["client_version"] is None:
@@ -195,7 +169,7 @@ def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     for rows in fold_rows(conn, "turn"):
         row = rows[0]
         if row.op == "capture":
-            words = {"verdict": None, "origin": row.origin_id, **load_words(row)}
+            words = {"verdict": None, "origin": row.origin_id, **parse_words(row.after)}
             words["origin_id"] = words.pop("origin")
             yield FoldedItem(row.uid, row.theme_id, words, row.seq, rows[-1].seq, False)
 

@@ -100,6 +100,26 @@ class ItemKind:
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {
+            attribute.name: attribute.default
+            for attribute in self.attributes
+            if not isinstance(attribute.default, Start)
+        }
+
+    @cached_property
+    def _times(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes if attribute.default is Start.NOW)
+
+    @cached_property
+    def _links(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes if attribute.form is Form.LINK)
+
+    @cached_property
+    def _changing(self) -> frozenset[str]:
+        return frozenset(attribute.name for attribute in self.attributes if not attribute.is_fixed)
+
+    @cached_property
     def shared(self) -> tuple[Attribute, ...]:
         return tuple(attribute for attribute in self.attributes if attribute.is_shared)
 
@@ -128,11 +148,7 @@ class ItemKind:
 
     def initial(self, at: int) -> dict[str, Any]:
         """Return the attributes of an item that begins, as far as they have a default. :param at: UTC milliseconds"""
-        return {
-            attribute.name: at if attribute.default is Start.NOW else attribute.default
-            for attribute in self.attributes
-            if attribute.default is not Start.REQUIRED
-        }
+        return self._defaults | dict.fromkeys(self._times, at)
 
     def new_words(self, values: Mapping[str, Any], at: int) -> dict[str, Any]:
         """Return what the journal says of a new item: its attributes, without those that have their default.
@@ -151,17 +167,24 @@ class ItemKind:
 
         :raises ValueError: it says something that no change of such an item does, and names become part of SQL
         """
-        changing = {attribute.name: attribute for attribute in self.attributes if not attribute.is_fixed}
-        if unknown := words.keys() - changing.keys():
+        if unknown := words.keys() - self._changing:
             raise ValueError(f"unknown words {sorted(unknown)}")
-        return {name: to_stored(changing[name], value) for name, value in words.items()}
+        return self.to_columns(words)
+
+    def to_columns(self, words: Mapping[str, Any]) -> dict[str, Any]:
+        """Return attributes in portable words as they are stored; a scope stays a label. :raises ValueError: a link is no uid"""
+        stored = dict(words)
+        for name in self._links:
+            if stored.get(name) is not None:
+                stored[name] = uids.parse_uid(str(stored[name]))
+        return stored
 
     def fold(self, columns: dict[str, Any], words: Mapping[str, Any]) -> None:
         """Take over what a row of the journal says; what is unknown or damaged in it counts for nothing."""
         for attribute in self.attributes:
             if attribute.name in words:
                 try:
-                    columns[attribute.name] = to_stored(attribute, words[attribute.name])
+                    columns |= self.to_columns({attribute.name: words[attribute.name]})
                 except ValueError:
                     columns[attribute.name] = None
 
@@ -207,11 +230,10 @@ SESSION = ItemKind(
         Attribute("client", default=None),
         Attribute("status", default="open"),
         Attribute("turn", Form.COUNT, 0),
-        Attribute("started_at", Form.TIME, Start.NOW),
     ),
 )
 
-TURN = ItemKind("turn", "turns", (Attribute("role"), Attribute("verdict", default=None)), TURNS, ("content",))
+TURN = ItemKind("turn", "turns", (), TURNS, ("content",))
 
 ITEM_KINDS = {kind.index: kind for kind in (FACT, TURN)}
 """By full-text index."""
@@ -227,13 +249,6 @@ def to_portable(value: Any) -> Any:
     if isinstance(value, bytes):
         return uids.format_uid(value)
     return str(value) if isinstance(value, str) else value
-
-
-def to_stored(attribute: Attribute, value: Any) -> Any:
-    """Return a value of the journal as it is stored. :raises ValueError: it is no uid"""
-    if attribute.form is Form.LINK and value is not None:
-        return uids.parse_uid(str(value))
-    return value
 
 
 def parse_words(text: str | None) -> dict[str, Any]:

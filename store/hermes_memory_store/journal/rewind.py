@@ -5,8 +5,6 @@ For a recent moment in a long journal, that is far less than replaying everythin
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,23 +13,17 @@ from hermes_memory_store import errors
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
-from hermes_memory_store.items import fulltext, journal
+from hermes_memory_store.items import journal
 from hermes_memory_store.items.journal_records import JournalRecord, load_records
-from hermes_memory_store.items.kinds import FACT, TURN
 from hermes_memory_store.items.mutation import Mutation
-from hermes_memory_store.journal.replay import ENDED, FACT_WORDS, SCOPE_WORDS, select_allowed_columns
-from hermes_memory_store.memory import sources
-from hermes_memory_store.model import Actor, Millis, SessionStatus
+from hermes_memory_store.journal.record_applier import revert_record
+from hermes_memory_store.model import Actor, Millis
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
 
 LONG_JOURNAL = 5_000
 """Rows below which a replay takes no time anyway, and verifies the whole chain."""
-
-SESSION_THEN = """
-    SELECT after, at FROM journal WHERE uid = ? AND entity = 'session' AND seq <= ? ORDER BY seq DESC LIMIT 1
-"""
 
 AFTERWARDS = (
     "DELETE FROM journal WHERE seq > :last",
@@ -111,8 +103,7 @@ def rewind(store: Store, moment: int, last: int, *, progress: Progress | None = 
         conn.execute("DELETE FROM sync_themes")  # nothing of this copy travels
         change = Mutation(conn, store.names, store.journal, Actor("rewind"))
         for record in reversed(rows):
-            undo_record(change, record, last)
-            change.entries.clear()
+            revert_record(change, record, last)
             if progress is not None and record.seq % 1000 == 0:
                 progress(newest - record.seq, newest - last)
         for statement in AFTERWARDS:
@@ -126,77 +117,3 @@ def verify_chain_from(store: Store, rows: list[JournalRecord], last: int) -> Non
         if record.link(link) != record.hash:
             raise errors.JournalBroken(f"row {record.seq} was altered: its hash does not fit what it says", record.seq)
         link = record.hash
-
-
-def undo_record(change: Mutation, record: JournalRecord, last: int) -> None:
-    """Revert one row. What a purge removed cannot be restored."""
-    match record.entity:
-        case "fact":
-            undo_fact_record(change, record)
-        case "scope":
-            undo_scope_record(change, record)
-        case "session":
-            undo_session_record(change.conn, record, last)
-        case "source":
-            undo_rule_record(change.conn, record)
-        case "turn" if record.op == "capture":
-            undo_capture_record(change.conn, record)
-
-
-def undo_fact_record(change: Mutation, record: JournalRecord) -> None:
-    """Delete a new fact; restore the former columns of a changed one."""
-    conn = change.conn
-    row = change.fact_row(record.uid)
-    if record.before is not None:
-        if row is not None:
-            columns = change.columns_of(row, select_allowed_columns(json.loads(record.before), FACT_WORDS))
-            change.update_fact(row, record.op, keep_time=True, **columns)
-        return
-    if row is not None and record.op == "create":
-        fulltext.unindex_item(conn, FACT, row.id, row.target, row.content)
-        conn.execute("DELETE FROM facts WHERE id = ?", (row.id,))
-    if record.op == "create":
-        conn.execute("UPDATE themes SET last_fact = last_fact - 1 WHERE name = ?", (record.theme,))
-
-
-def undo_scope_record(change: Mutation, record: JournalRecord) -> None:
-    """Delete a new scope; restore the former columns of a changed one."""
-    row = change.conn.execute("SELECT id FROM scopes WHERE uid = ?", (record.uid,)).fetchone()
-    if row is None:
-        return
-    if record.before is not None:
-        change.update_scope(row[0], record.op, **select_allowed_columns(json.loads(record.before), SCOPE_WORDS))
-        return
-    change.conn.execute("UPDATE sessions SET scope_id = NULL WHERE scope_id = ?", row)
-    change.conn.execute("DELETE FROM attention WHERE scope_id = ?", row)
-    change.conn.execute("DELETE FROM tallies WHERE scope_id = ?", row)
-    change.conn.execute("DELETE FROM scopes WHERE id = ?", row)
-
-
-def undo_session_record(conn: sqlite3.Connection, record: JournalRecord, last: int) -> None:
-    """Restore a session to its last row by then, or delete it."""
-    then = conn.execute(SESSION_THEN, (record.uid, last)).fetchone()
-    if then is None:
-        conn.execute("DELETE FROM attention WHERE session_id = (SELECT id FROM sessions WHERE uid = ?)", (record.uid,))
-        conn.execute("DELETE FROM sessions WHERE uid = ?", (record.uid,))
-        return
-    said = json.loads(then[0])
-    ended = then[1] if SessionStatus(said["status"]) in ENDED else None
-    conn.execute("UPDATE sessions SET status = ?, ended_at = ? WHERE uid = ?", (said["status"], ended, record.uid))
-
-
-def undo_capture_record(conn: sqlite3.Connection, record: JournalRecord) -> None:
-    """Delete a turn that was captured; one that was erased since is gone already."""
-    row = conn.execute("SELECT id, content FROM turns WHERE uid = ?", (record.uid,)).fetchone()
-    if row is not None:
-        fulltext.unindex_item(conn, TURN, row[0], row[1])
-        conn.execute("DELETE FROM turns WHERE id = ?", (row[0],))
-
-
-def undo_rule_record(conn: sqlite3.Connection, record: JournalRecord) -> None:
-    """Restore the previous rule."""
-    stood = json.loads(record.before or "{}")
-    (theme_id,) = conn.execute("SELECT id FROM themes WHERE name = ?", (record.theme,)).fetchone()
-    sources.write_source_rule(
-        conn, theme_id, json.loads(record.after or "{}")["source"], stood["rule"], stood["ruled_at"]
-    )

@@ -1,6 +1,6 @@
-"""Replay journal records into an empty store: each repeats the change it records.
+"""Apply records of the journal: forward into an empty store, where each repeats its change, and backward in a copy.
 
-New facts are collected in memory, where later records change them, and are written together: most facts of a
+In a replay new facts are collected in memory, where later records change them, and are written together: most facts of a
 journal change before long, and a row that is written once costs a fraction of one that is written, indexed and
 changed.
 """
@@ -14,11 +14,11 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.intake.intake import repeat_text
-from hermes_memory_store.items import journal, origin_rows
+from hermes_memory_store.items import fulltext, journal, origin_rows
 from hermes_memory_store.items.batch_mutation import UnindexedMutation
 from hermes_memory_store.items.journal_records import JournalRecord
-from hermes_memory_store.items.kinds import FactRow
-from hermes_memory_store.items.mutation import count_notation_chars, insert_fact_rows
+from hermes_memory_store.items.kinds import FACT, SCOPE, TURN, FactRow, ItemKind
+from hermes_memory_store.items.mutation import Mutation, count_notation_chars, insert_fact_rows
 from hermes_memory_store.items.project_rows import project_key, write_place_choice
 from hermes_memory_store.items.session_names import is_numbering
 from hermes_memory_store.memory import sources
@@ -47,15 +47,7 @@ WAITING_FACTS = 20_000
 WAITING_ROWS = 2_000
 """Rows of the journal that are written together."""
 
-FACT_WORDS = frozenset(
-    {"scope", "content", "tier", "pinned", "superseded_by", "cooled_by", "created_at", "updated_at", "verdict"}
-)
-
-SCOPE_WORDS = frozenset({"label", "status", "opened_at", "closed_at", "closed_by"})
-
 ENDED = frozenset({SessionStatus.CLOSED, SessionStatus.ORPHANED})
-
-PLACE = {name: index for index, name in enumerate(FactRow._fields)}
 
 UNFIT = (
     *(KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError),
@@ -74,6 +66,18 @@ BEGIN_SESSION = """
 """
 
 
+SESSION_THEN = """
+    SELECT after, at FROM journal WHERE uid = ? AND entity = 'session' AND seq <= ? ORDER BY seq DESC LIMIT 1
+"""
+
+REMOVE_SCOPE = (
+    "UPDATE sessions SET scope_id = NULL WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+    "DELETE FROM attention WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+    "DELETE FROM tallies WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+    "DELETE FROM scopes WHERE uid = ?",
+)
+
+
 class Replayer:
     """Apply one record after the other within a running transaction and `batch_mutation.defer_indexing`."""
 
@@ -83,7 +87,7 @@ class Replayer:
         self._conn = conn
         self._names = store.names
         self._mutation = UnindexedMutation(conn, store.names, store.journal, Actor("replay"))
-        self._facts: dict[bytes, list[Any]] = {}
+        self._facts: dict[bytes, FactRow] = {}
         self._rows: list[tuple[Any, ...]] = []
         self._last: dict[int, int] = {}
         self._scopes: dict[tuple[int, str | None], int] = {}
@@ -161,50 +165,36 @@ class Replayer:
         if after is None:
             # Purged since: it only keeps its number, so that the facts after it keep theirs.
             return
-        link = after.get("superseded_by")
         if "by" in after:
             kind, _, name = after["by"].partition(":")
             actor_id = self._names.actor(self._conn, Actor(kind, name))
-        self._facts[record.uid] = [
-            (theme_id << THEME_SHIFT) + number,
-            record.uid,
-            theme_id,
-            self._scope_id(record, theme_id, after["scope"]),
-            FactType(after["type"]).value,
-            after["target"],
-            after["content"],
-            Tier(after["tier"]).value,
-            after.get("pinned", 0),
-            None,
-            None,
-            actor_id,
-            after.get("created_at", record.at),
-            after.get("updated_at", record.at),
-            None if link is None else uids.parse_uid(link),
-            after.get("cooled_by"),
-            after.get("origin", record.origin_id),
-            origin_rows.format_origin_detail({key: after[key] for key in ("line", "turns") if key in after}),
-            after.get("verdict"),
-        ]
+        words = {name: after[name] for name in FACT.names if name in after}
+        values = FACT.initial(record.at) | FACT.to_columns(words)
+        detail = origin_rows.format_origin_detail({key: after[key] for key in ("line", "turns") if key in after})
+        values["scope_id"] = self._scope_id(record, theme_id, values.pop("scope"))
+        self._facts[record.uid] = FactRow(
+            id=(theme_id << THEME_SHIFT) + number,
+            uid=record.uid,
+            theme_id=theme_id,
+            chars=count_notation_chars(values["target"], values["content"]),
+            tokens=0,
+            actor_id=actor_id,
+            origin_id=after.get("origin", record.origin_id),
+            origin_detail=detail,
+            **values | {"type": FactType(values["type"]).value, "tier": Tier(values["tier"]).value},
+        )
 
     def _change_fact(self, record: JournalRecord, theme_id: int, after: Words) -> None:
-        words = select_allowed_columns(after, FACT_WORDS)
         waiting = self._facts.get(record.uid)
         if waiting is None:
-            row = self._mutation.fact_row(record.uid)
-            if row is None:
-                raise ValueError(f"there is no fact {uids.format_uid(record.uid)} yet")
             self._mutation.now = Millis(record.at)
-            columns = self._mutation.columns_of(row, words)
-            self._mutation.update_fact(row, record.op, keep_time=True, **columns)
-            self._mutation.entries.clear()
+            if not change_fact(self._mutation, record, after):
+                raise ValueError(f"there is no fact {uids.format_uid(record.uid)} yet")
             return
-        if "scope" in words:
-            waiting[PLACE["scope_id"]] = self._scope_id(record, theme_id, words.pop("scope"))
-        if words.get("superseded_by") is not None:
-            words["superseded_by"] = uids.parse_uid(words["superseded_by"])
-        for name, value in words.items():
-            waiting[PLACE[name]] = value
+        changes = FACT.select_changes(after)
+        if "scope" in changes:
+            changes["scope_id"] = self._scope_id(record, theme_id, changes.pop("scope"))
+        self._facts[record.uid] = waiting._replace(**changes)
 
     def _scope_id(self, record: JournalRecord, theme_id: int, label: str | None) -> int:
         known = self._scopes.get((theme_id, label))
@@ -216,22 +206,15 @@ class Replayer:
         return known
 
     def _scope(self, record: JournalRecord, theme_id: int, after: Words) -> None:
-        words = select_allowed_columns(after, SCOPE_WORDS)
         self._scopes.clear()
         if record.before is None:
-            self._mutation.insert_scope(
-                theme_id,
-                repeat_text(words.pop("label")),
-                uid=record.uid,
-                status=words.pop("status"),
-                at=words.pop("opened_at"),
-            )
-        if words:
-            key = self._conn.execute("SELECT id FROM scopes WHERE uid = ?", (record.uid,)).fetchone()
-            if key is None:
-                raise ValueError(f"there is no scope {uids.format_uid(record.uid)} yet")
-            self._mutation.update_scope(key[0], record.op, **words)
-        self._mutation.entries.clear()
+            words = SCOPE.select_changes(after)
+            label, status, opened_at = (words.pop(name) for name in ("label", "status", "opened_at"))
+            self._mutation.insert_scope(theme_id, repeat_text(label), uid=record.uid, status=status, at=opened_at)
+            self._mutation.entries.clear()
+            after = words
+        if after and not change_scope(self._mutation, record, after):
+            raise ValueError(f"there is no scope {uids.format_uid(record.uid)} yet")
 
     def _session(self, record: JournalRecord, theme_id: int, after: Words) -> None:
         if "name" in after:
@@ -260,7 +243,7 @@ class Replayer:
             self._write_rows()
             self._conn.execute("DELETE FROM facts WHERE uid = ?", (record.uid,))
             journal.redact_journal(self._conn, record.uid)
-        if any(row[PLACE["superseded_by"]] == record.uid for row in self._facts.values()):
+        if any(row.superseded_by == record.uid for row in self._facts.values()):
             self._write_facts()
         self._conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (record.uid,))
         self._conn.execute(
@@ -268,11 +251,7 @@ class Replayer:
         )
 
     def _write_facts(self) -> None:
-        for row in self._facts.values():
-            kind, target, content = row[4:7]
-            row[PLACE["chars"]] = count_notation_chars(target, content)
-            row[PLACE["tokens"]] = token_estimate.estimate_tokens(format_notation(kind, target, content))
-        insert_fact_rows(self._conn, list(self._facts.values()))
+        insert_fact_rows(self._conn, [measure_row(row) for row in self._facts.values()])
         self._facts.clear()
 
     def _write_rows(self) -> None:
@@ -283,8 +262,69 @@ class Replayer:
         return errors.ImportFileError(f"row {seq} of the log cannot be applied: {error}", seq)
 
 
-def select_allowed_columns(words: Words, names: frozenset[str]) -> Words:
-    """Return a copy of the columns, all of which must be known: they become part of SQL."""
-    if unknown := words.keys() - names:
-        raise ValueError(f"unknown words {sorted(unknown)}")
-    return dict(words)
+def measure_row(row: FactRow) -> FactRow:
+    """Return the row of a fact with the length and the tokens of what it says."""
+    tokens = token_estimate.estimate_tokens(format_notation(row.type, row.target, row.content))
+    return row._replace(chars=count_notation_chars(row.target, row.content), tokens=tokens)
+
+
+def change_fact(change: Mutation, record: JournalRecord, words: Words) -> bool:
+    """Give a fact the attributes that a record says, forward or backward; False where there is no such fact."""
+    row = change.fact_row(record.uid)
+    if row is not None:
+        change.update_fact(row, record.op, keep_time=True, **change.columns_of(row, words))
+        change.entries.clear()
+    return row is not None
+
+
+def change_scope(change: Mutation, record: JournalRecord, words: Words) -> bool:
+    """Give a scope the attributes that a record says, forward or backward; False where there is no such scope."""
+    row = change.conn.execute("SELECT id FROM scopes WHERE uid = ?", (record.uid,)).fetchone()
+    if row is not None:
+        change.update_scope(row[0], record.op, **SCOPE.select_changes(words))
+        change.entries.clear()
+    return row is not None
+
+
+def revert_record(change: Mutation, record: JournalRecord, last: int) -> None:
+    """Revert one record in a copy that goes back to row `last`. What a purge removed cannot be restored."""
+    before = None if record.before is None else json.loads(record.before)
+    match record.entity:
+        case "fact" if before is not None:
+            change_fact(change, record, before)
+        case "fact" if record.op == "create":
+            remove_new_item(change.conn, FACT, record.uid)
+            change.conn.execute("UPDATE themes SET last_fact = last_fact - 1 WHERE name = ?", (record.theme,))
+        case "scope" if before is not None:
+            change_scope(change, record, before)
+        case "scope":
+            for statement in REMOVE_SCOPE:
+                change.conn.execute(statement, (record.uid,))
+        case "session":
+            revert_session(change.conn, record.uid, last)
+        case "source":
+            after = json.loads(record.after or "{}")
+            (theme_id,) = change.conn.execute("SELECT id FROM themes WHERE name = ?", (record.theme,)).fetchone()
+            sources.write_source_rule(change.conn, theme_id, after["source"], before["rule"], before["ruled_at"])
+        case "turn" if record.op == "capture":
+            remove_new_item(change.conn, TURN, record.uid)
+
+
+def remove_new_item(conn: sqlite3.Connection, kind: ItemKind, uid: bytes) -> None:
+    """Delete an item that a record made; one that was erased since is gone already."""
+    row = conn.execute(kind.rows_of_uid, (uid,)).fetchone()
+    if row is not None:
+        fulltext.unindex_item(conn, kind, row[0], *row[2:])
+        conn.execute(f"DELETE FROM {kind.table} WHERE id = ?", (row[0],))
+
+
+def revert_session(conn: sqlite3.Connection, uid: bytes, last: int) -> None:
+    """Restore a session to its last record by row `last`, or delete it."""
+    then = conn.execute(SESSION_THEN, (uid, last)).fetchone()
+    if then is None:
+        conn.execute("DELETE FROM attention WHERE session_id = (SELECT id FROM sessions WHERE uid = ?)", (uid,))
+        conn.execute("DELETE FROM sessions WHERE uid = ?", (uid,))
+        return
+    status = json.loads(then[0])["status"]
+    ended = then[1] if SessionStatus(status) in ENDED else None
+    conn.execute("UPDATE sessions SET status = ?, ended_at = ? WHERE uid = ?", (status, ended, uid))
