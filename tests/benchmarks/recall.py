@@ -35,7 +35,7 @@ from hermes_memory_bridge.embedding.query_vector import QueryVector
 from hermes_memory_bridge.recall.connection_recall import recall_facts, recall_turns
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_store.find.vector_file import Vectors
-from hermes_memory_store.language.stop_words import STOP_WORDS
+from hermes_memory_store.language.stop_words import stop_forms
 from hermes_memory_store.model import Actor, FactType, Millis, Notation
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
@@ -218,7 +218,7 @@ def plain_fts5(talk: Talk) -> Ask:
     conn = sqlite3.connect(":memory:")
     conn.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61')")
     conn.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", [(i, t.text) for i, t in enumerate(talk.texts)])
-    stops = set(STOP_WORDS.split())
+    stops = stop_forms()
 
     def ask(question: Question) -> list[Text]:
         words = [word for word in re.findall(r"\w+", question.text) if word.lower() not in stops]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
 from hermes_memory_store.context.fence import HEAD, MARK
-from hermes_memory_store.language.stop_words import STOP_WORDS
+from hermes_memory_store.language.stop_words import stop_forms
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
 from hermes_memory_store.store import Store
@@ -118,7 +118,7 @@ def ask_fts5(texts: list[str]) -> Ask:
     conn = sqlite3.connect(":memory:")
     conn.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'porter unicode61')")
     conn.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(texts))
-    stops = set(STOP_WORDS.split())
+    stops = stop_forms()
 
     def ask(line: str) -> list[str]:
         words = [word for word in re.findall(r"\w+", line) if word.lower() not in stops]

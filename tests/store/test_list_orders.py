@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.query_syntax import parse_query
-from hermes_memory_store.language.natural_order import natural_order
+from hermes_memory_store.language.tokenizer import natural_order
 from hermes_memory_store.model import Fact, FactFilter, ListOrder, Millis
 from hermes_memory_store.store import Store
 

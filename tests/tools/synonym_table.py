@@ -13,23 +13,21 @@ from hermes_memory_store.find.query_terms import phrase_terms
 from hermes_memory_store.language.tokenizer import is_unspaced
 
 SOURCE = Path(__file__).parents[2] / "packaging" / "field_synonyms.txt"
-TABLE = Path(__file__).parents[2] / "store" / "hermes_memory_store" / "language" / "synonym_table.py"
+TABLE = Path(__file__).parents[2] / "store" / "hermes_memory_store" / "language" / "synonyms.txt"
 
-HEAD = '''"""Synonyms of the field as index terms. Made by `python -m tests.tools.synonym_table` from
-`packaging/field_synonyms.txt`.
-
-One group a line; members are separated by `|`, the terms of a member by spaces.
+HEAD = """\
+# Synonyms of the field as index terms. Made by `python -m tests.tools.synonym_table` from `packaging/field_synonyms.txt`.
+# One group a row; members are separated by `|`, the terms of a member by spaces.
 """
-'''
 
-DOCSTRINGS = {
+COMMENTS = {
     "same": "Two ways to write one thing: short and long forms, spellings, translations.",
     "near": "Words that people use for one another.",
 }
 
 
 def make_table(source: str) -> str:
-    """Return the module for a source. :raises SystemExit: for a group that is one word to the index"""
+    """Return the data file for a source. :raises SystemExit: for a group that is one word to the index"""
     groups: dict[str, list[str]] = {}
     section = ""
     for number, line in enumerate(source.splitlines(), 1):
@@ -38,13 +36,13 @@ def make_table(source: str) -> str:
         elif line and not line.startswith("#"):
             members = [member for text in line.split(",") if (member := " ".join(phrase_terms(text)))]
             # One character of Chinese or Korean stands in too many words.
-            kept = dict.fromkeys(one for one in members if len(one) > 1 or not is_unspaced(one))
-            if len(kept) < 2:
+            group = dict.fromkeys(member for member in members if len(member) > 1 or not is_unspaced(member))
+            if len(group) < 2:
                 raise SystemExit(f"{SOURCE.name}:{number}: {line!r} is one word to the index")
-            groups.setdefault(section, []).append("|".join(kept))
+            groups.setdefault(section, []).append("|".join(group))
     parts = [HEAD]
-    for name, said in DOCSTRINGS.items():
-        parts.append(f'\n{name.upper()} = """\n' + "\n".join(groups[name]) + f'\n"""  # noqa: E501\n"""{said}"""\n')
+    for name, comment in COMMENTS.items():
+        parts.append("\n".join(["", f"# {comment}", f"[{name}]", *groups[name], ""]))
     return "".join(parts)
 
 

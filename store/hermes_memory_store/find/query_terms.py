@@ -9,7 +9,7 @@ from itertools import islice
 
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
-from hermes_memory_store.language.stop_words import STOP_FORMS, more_stop_forms
+from hermes_memory_store.language.stop_words import more_stop_forms, stop_forms
 from hermes_memory_store.language.synonyms import (
     find_phrases,
     find_synonyms,
@@ -21,9 +21,9 @@ from hermes_memory_store.language.tokenizer import MAX_WORD, fold_accents, index
 from hermes_memory_store.language.typos import find_corrections, is_correctable
 from hermes_memory_store.language.unspaced_scripts import (
     MAX_PAIRS,
-    STOP_RUNS,
     estimate_word_count,
     is_ideograph,
+    load_unspaced_words,
     particle_variants,
     run_terms,
     without_particle,
@@ -316,7 +316,8 @@ def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
     left = split_runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
     unspaced = sum(map(is_unspaced, said))
     # Amid Chinese or Japanese, `EU` is a name and not a word of French.
-    stops = STOP_FORMS if 2 * unspaced < len(said) else STOP_RUNS
+    stop_runs = load_unspaced_words().stop_runs
+    stops = stop_forms() if 2 * unspaced < len(said) else stop_runs
     if not unspaced:
         stops = stops.union(*map(more_stop_forms, detect_languages(said)))
         return [run for run in left if run not in stops]
@@ -324,7 +325,7 @@ def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
     return [
         run
         for run in left
-        if run not in stops and run not in STOP_RUNS and (len(run) > 1 or run in whole or not is_unspaced(run))
+        if run not in stops and run not in stop_runs and (len(run) > 1 or run in whole or not is_unspaced(run))
     ]
 
 

@@ -13,10 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
-from hermes_memory_store.language.answer_kinds import find_answer_tests
-from hermes_memory_store.language.month_names import find_months, is_written_in
-from hermes_memory_store.language.stop_words import STOP_TERMS
-from hermes_memory_store.language.time_words import has_time_expression, is_time_question
+from hermes_memory_store.language.answer_kinds import find_answer_tests, find_months, is_written_in
+from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.language.unspaced_scripts import join_query_words
 from hermes_memory_store.model import Tier, Turn
@@ -65,10 +63,7 @@ FEEDBACK_FACTS, FEEDBACK_TERMS, FEEDBACK = 10, 20, 0.15
 DATED = 1.0
 """What a fact of the month or year that a question names has above others."""
 
-TIMED = 0.5
-"""How much more it is worth that a text tells of a time, when the question asks for one."""
-
-HOLDS_ANSWER = {"amount": 0.3, "person": 0.2, "place": 0.5}
+HOLDS_ANSWER = {"time": 0.5, "amount": 0.3, "person": 0.2, "place": 0.5}
 """How much more it is worth that a text holds what kind of thing the question asks for.
 
 These, `RARITY` and the shares above were chosen one after the other on the first five conversations of LoCoMo; the shares of
@@ -188,8 +183,6 @@ def rank_question(
         if one.speaker and fits.of(text_terms(one.speaker)):
             scores[one.id] *= 1.0 + SPEAKER_BONUS
     total = add_neighbour_scores(scores, candidates)
-    for one in candidates if is_time_question(question) else ():
-        total[one.id] *= 1.0 + TIMED * has_time_expression(one.content)
     for kind, has_answer in find_answer_tests(question):
         for one in candidates:
             total[one.id] *= 1.0 + HOLDS_ANSWER[kind] * has_answer(one.content)
@@ -280,7 +273,8 @@ def feedback_scores(
     ranked = sorted(candidates, key=lambda one: -scores[one.id])[:FEEDBACK_FACTS]
     best = [one for one in ranked if scores[one.id] > 0]  # what only stands beside a hit tells nothing yet
     sure = sum(scores[one.id] for one in best)
-    telling = {term for one in best for term in one.in_content if term not in fits.known and term not in STOP_TERMS}
+    stops = stop_terms()
+    telling = {term for one in best for term in one.in_content if term not in fits.known and term not in stops}
     having: dict[str, dict[int, int]] = {term: {} for term in telling}
     for one in candidates:
         for term in one.in_content:

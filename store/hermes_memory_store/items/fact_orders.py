@@ -10,7 +10,7 @@ from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.fact_pages import KEYS, range_conditions, select_ranges, type_rank_sql
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.language.natural_order import natural_order
+from hermes_memory_store.language.tokenizer import natural_order
 from hermes_memory_store.model import FactFilter, ListOrder, Millis, Sort
 
 NAMED = {ListOrder.SCOPE: "scope_id", ListOrder.THEME: "theme_id", ListOrder.AUTHOR: "actor_id"}

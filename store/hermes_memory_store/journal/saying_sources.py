@@ -16,7 +16,7 @@ from hermes_memory_store.find.query_terms import QueryTerm, terms_for_runs
 from hermes_memory_store.find.ranking import text_terms
 from hermes_memory_store.find.touched_facts import find_word_hits
 from hermes_memory_store.items import fact_pages
-from hermes_memory_store.language.stop_words import STOP_FORMS
+from hermes_memory_store.language.stop_words import stop_forms
 from hermes_memory_store.language.tokenizer import fold_accents, split_runs
 from hermes_memory_store.model import Change, Fact, Millis, Tier, Turn, format_notation
 from hermes_memory_store.store import Store
@@ -158,7 +158,7 @@ def find_contexts_before(store: Store, saying: Saying) -> tuple[ContextRecord, .
 
 def measure_words(store: Store, themes: Sequence[str], text: str) -> tuple[list[SaidWord], list[Fact]]:
     """Measure how rare the words of a text are, and find the facts that share the rarest of them."""
-    runs = [run for run in dict.fromkeys(split_runs(fold_accents(text[:LONGEST_SAYING]))) if run not in STOP_FORMS]
+    runs = [run for run in dict.fromkeys(split_runs(fold_accents(text[:LONGEST_SAYING]))) if run not in stop_forms()]
     terms = terms_for_runs(runs[:MOST_WORDS])
     if not is_index_usable(store.db.conn, FACTS):
         return [SaidWord(term, 1.0) for term in terms], []

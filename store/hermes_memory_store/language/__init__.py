@@ -1,4 +1,5 @@
 """Words of natural languages: tokenizer, stemmer, forms, synonyms, typing errors, scripts without spaces, closing phrases.
 
-Imports the standard library alone. Read `tokenizer.py` first.
+The words are in text files beside the code that uses them. Imports the standard library and `data_files`. Read
+`tokenizer.py` first.
 """

@@ -2,13 +2,44 @@
 
 By rules, without a model. A message is split into sentences and clauses; a clause closes when it claims completion
 and nothing in it, or in the clause it depends on, retracts the claim: a negation, a question, a plan, a condition,
-a request, a doubt. The vocabulary of each language is in `closing_signal_patterns.py`.
+a request, a doubt. The vocabulary of each language is in `closing_signals.txt`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from hermes_memory_store.data_files import FRAGMENTS, Rows, read_sections
+from hermes_memory_store.frozen import dataclass
+
+FILE = Path(__file__).with_name("closing_signals.txt")
+
+CLAIMS = ("english", "french", "german", "spanish")
+
+SETTLING = ("leave_to_close", "free_of_trouble", "moves_on", "idioms")
+"""Phrases that say that work is done and hold a word that would take a claim back."""
+
+RETRACTIONS = (
+    "inverted", "blockers", "condition", "frames", "contrast", "afterthought", "trouble", "partial", "irony", "agenda",
+    "other_sense", "adjectives", "untroubled", "lead_ins",
+)  # fmt: skip
+"""What takes a claim back, or shows that it is none."""
+
+OUTRIGHT = ("frames", "contrast", "partial", "agenda", "other_sense")
+"""Those of them that keep a whole sentence from closing, but not what was closed before it."""
+
+SETTLED = "✓"
+"""What a settling phrase is read as."""
+
+ASKED = " comment "
+"""What a French inversion is read as: one of the words that take a claim back."""
+
+STEM = 4
+"""First letters of a word that tell which patterns may match it."""
 
 LOOKED_AT = 2_000
 """Characters of a message that are looked at; a closing word beyond them belongs to pasted text."""
@@ -31,20 +62,67 @@ WORDS = re.compile(r"[^\W_]+")
 HYPHENED = re.compile(r"\b\w+(?:-\w+)+\b")
 
 
+@dataclass(frozen=True, slots=True)
+class ClosingRules:
+    """The vocabulary, compiled."""
+
+    claims: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
+    """By language: the stems of its words, without which nothing matches, and what says that something is done."""
+    settling: re.Pattern[str]
+    settling_stems: frozenset[str]
+    stems: frozenset[str]
+    """Words of which a long sentence holds one before it is looked at closely: a claim is made with more than common words."""
+    retractions: dict[str, re.Pattern[str]]
+
+
+@cache
+def load_closing_rules() -> ClosingRules:
+    """Load the vocabulary; it takes 20 ms, which only a turn's message should cost."""
+    sections = read_sections(FILE, dict.fromkeys([*CLAIMS, *SETTLING, *RETRACTIONS, "common"], 1))
+
+    def patterns(names: Iterable[str]) -> list[str]:
+        return [pattern for name in names for (pattern,) in sections[name]]
+
+    claims = tuple((find_pattern_stems(sections[name]), compile_alternatives(patterns([name]))) for name in CLAIMS)
+    settling_stems = find_pattern_stems([(pattern,) for pattern in patterns(SETTLING)])
+    begun = find_pattern_stems([row[1:] for row in sections[FRAGMENTS] if row[0] == "BEGUN_EN"])
+    ignored = find_stems(" ".join(patterns(["common"]))) | (begun - {"been"})
+    stems = settling_stems.union(*(stems for stems, _ in claims)) - ignored
+    return ClosingRules(
+        claims,
+        compile_alternatives(patterns(SETTLING)),
+        settling_stems,
+        frozenset(stem for stem in stems if len(stem) > 2 or stem == SETTLED),
+        {name: re.compile("|".join(patterns([name]))) for name in RETRACTIONS},
+    )
+
+
+def compile_alternatives(patterns: Iterable[str]) -> re.Pattern[str]:
+    """Compile what matches any of these patterns."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def find_stems(text: str) -> frozenset[str]:
+    """Return the beginnings of the words of a text."""
+    return frozenset(word[:STEM] for word in re.findall(r"[^\W\d_]{2,}|✓", text))
+
+
+def find_pattern_stems(rows: Rows) -> frozenset[str]:
+    """Return the beginnings of the words that stand in patterns."""
+    return find_stems(re.sub(r"\\[bwsd]", " ", " ".join(pattern for (pattern,) in rows)))
+
+
 def is_closing_message(message: str) -> bool:
     """Check whether the message says that the current work is done.
 
     Examples: "merged", "ça marche", "ist fertig", "ya está listo".
     """
-    # Here, not above: compiling the words takes 20 ms, which only a turn's message should cost.
-    from hermes_memory_store.language import closing_signal_retractions as retractions
-
     text = unicodedata.normalize("NFC", message[:LOOKED_AT]).casefold().replace("’", "'")
     text = UNSAID.sub(" ", text).replace("peut-être", "peutêtre")
-    text = HYPHENED.sub(" ", retractions.INVERTED.sub(retractions.ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text))))
+    text = load_closing_rules().retractions["inverted"].sub(ASKED, DOTTED.sub(" ", QUOTED.sub(" ", text)))
     closes = False
-    for found in SENTENCE.finditer(text):
-        closes = closes_by_sentence(found[0].strip(" \t\n¡*_"), closes)
+    for sentence in SENTENCE.findall(HYPHENED.sub(" ", text)):
+        closes = closes_by_sentence(sentence.strip(" \t\n¡*_"), closes)
     return closes
 
 
@@ -53,8 +131,8 @@ def has_scope_mention(message: str, label: str) -> bool:
     words = [re.escape(word) for word in WORDS.findall(label.casefold())]
     if not words:
         return False
-    said = unicodedata.normalize("NFC", message[:MENTIONS_LOOKED_AT]).casefold()
-    return re.search(r"(?<![^\W_])" + r"[\W_]*".join(words) + r"(?![^\W_])", said) is not None
+    text = unicodedata.normalize("NFC", message[:MENTIONS_LOOKED_AT]).casefold()
+    return re.search(r"(?<![^\W_])" + r"[\W_]*".join(words) + r"(?![^\W_])", text) is not None
 
 
 def closes_by_sentence(sentence: str, before: bool) -> bool:
@@ -62,39 +140,35 @@ def closes_by_sentence(sentence: str, before: bool) -> bool:
 
     :param before: whether it was before the sentence, which takes that back when it tells of trouble
     """
-    from hermes_memory_store.language import closing_signal_patterns as words
-    from hermes_memory_store.language import closing_signal_retractions as retractions
-
     if not sentence or "?" in sentence or sentence.startswith("¿"):
         return before
-    said = sentence.rstrip(".!;… \n")
-    stems = words.STEMS if len(said) <= SHORT else words.STEMS & words.find_stems(said)
+    rules = load_closing_rules()
+    retractions = rules.retractions
+    text = sentence.rstrip(".!;… \n")
+    stems = rules.stems if len(text) <= SHORT else rules.stems & find_stems(text)
     if not stems and not before:
         return False
-    if stems & words.PERMIT_STEMS:
-        said = words.PERMITS.sub(words.SETTLED, said)
-    if not before and not is_claim(said):
+    if stems & rules.settling_stems:
+        text = rules.settling.sub(SETTLED, text)
+    if not before and not is_claim(text):
         return False
-    if retractions.TROUBLE.search(said) or retractions.IRONY.search(said):
+    if retractions["trouble"].search(text) or retractions["irony"].search(text):
         return False
-    rules = (retractions.FRAMES, retractions.CONTRAST, retractions.PARTIAL, retractions.AGENDA, retractions.OTHER_SENSE)
-    return before or not any(rule.search(said) for rule in rules)
+    return before or not any(retractions[name].search(text) for name in OUTRIGHT)
 
 
 def is_claim(sentence: str) -> bool:
     """Check whether a clause of a sentence claims that work is done, and neither it nor those beside it retract that."""
-    from hermes_memory_store.language import closing_signal_retractions as retractions
-
+    retractions = load_closing_rules().retractions
     held_back = closes = False
-    for clause in SEPARATOR.split(sentence):
-        if not clause:
-            continue
-        said = " ".join(retractions.UNTROUBLED.sub(" ", clause[:CLAUSE]).split())
-        blocked = retractions.BLOCKERS.search(said) is not None
-        claimed = has_claim(retractions.ADJECTIVES.sub(" ", retractions.LEAD_INS.sub("", said)))
-        conditional = retractions.CONDITION.match(said) is not None
-        claimed = claimed and not conditional
-        if closes and (conditional or ((blocked or not claimed) and retractions.AFTERTHOUGHT.search(said))):
+    for part in filter(None, SEPARATOR.split(sentence)):
+        clause = " ".join(retractions["untroubled"].sub(" ", part[:CLAUSE]).split())
+        blocked = retractions["blockers"].search(clause) is not None
+        conditional = retractions["condition"].match(clause) is not None
+        claimed = not conditional and has_claim(
+            retractions["adjectives"].sub(" ", retractions["lead_ins"].sub("", clause))
+        )
+        if closes and (conditional or ((blocked or not claimed) and retractions["afterthought"].search(clause))):
             return False
         closes = closes or (claimed and not blocked and not held_back)
         held_back = conditional or (blocked and not claimed)
@@ -103,7 +177,5 @@ def is_claim(sentence: str) -> bool:
 
 def has_claim(clause: str) -> bool:
     """Check whether a clause has words that claim that work is done."""
-    from hermes_memory_store.language import closing_signal_patterns as words
-
-    stems = words.find_stems(clause)
-    return any(not known.isdisjoint(stems) and pattern.search(clause) for known, pattern in words.CLAIMS)
+    stems = find_stems(clause)
+    return any(not known.isdisjoint(stems) and pattern.search(clause) for known, pattern in load_closing_rules().claims)

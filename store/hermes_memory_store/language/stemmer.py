@@ -2,13 +2,16 @@
 
 Written here instead of SQLite's `porter` tokenizer, because search must know in Python which words of a fact a
 query matched, and how an unfinished word may end. Only plain a to z words are stemmed; words with digits or other
-letters stay as they are.
+letters stay as they are. The suffixes and irregular forms are in `english_forms.txt`.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from pathlib import Path
+
+from hermes_memory_store.data_files import read_sections
 
 _C = "(?:[^aeiou][^aeiouy]*)"
 _V = "(?:[aeiouy][aeiou]*)"
@@ -19,54 +22,24 @@ _VOWEL = re.compile(rf"^{_C}?[aeiouy]")
 _SHORT = re.compile(rf"^{_C}[aeiouy][^aeiouwxy]$")
 _DOUBLE = re.compile(r"([^aeiouylsz])\1$")
 
-_STEP_2 = {
-    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "alli": "al",
-    "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al",
-    "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble", "logi": "log",
-}  # fmt: skip
-_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
-_STEP_4 = (
-    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti",
-    "ous", "ive", "ize",
-)  # fmt: skip
-_ENDS_2 = re.compile("(" + "|".join(sorted(_STEP_2, key=len, reverse=True)) + ")$")
-_ENDS_3 = re.compile("(" + "|".join(sorted(_STEP_3, key=len, reverse=True)) + ")$")
-_ENDS_4 = re.compile("(" + "|".join(sorted(_STEP_4, key=len, reverse=True)) + ")$")
+_FORMS = read_sections(
+    Path(__file__).with_name("english_forms.txt"),
+    dict.fromkeys(("step_2", "step_3", "step_4", "irregular"), 2) | {"endings": 1},
+)
+_SUFFIXES = {
+    step: {suffix: shorter.strip("-") for shorter, suffixes in _FORMS[step] for suffix in suffixes.split()}
+    for step in ("step_2", "step_3", "step_4")
+}
+_ENDS = {
+    step: re.compile("(" + "|".join(sorted(suffixes, key=len, reverse=True)) + ")$")
+    for step, suffixes in _SUFFIXES.items()
+}
 
-ENDINGS = (
-    "s", "es", "ed", "ing", "ings", "er", "ers", "ly", "ment", "ments", "ement", "ness", "ation", "ations",
-    "ication", "ization", "ational", "ion", "ions", "ional", "ity", "ities", "ility", "able", "ible", "ably",
-    "ance", "ence", "ant", "ent", "ful", "ous", "ive", "ize", "izer", "ized", "izing", "ism", "ist", "ate", "ated",
-    "ating", "ator", "al", "ally", "ical", "ically",
-)  # fmt: skip
+ENDINGS = tuple(ending for (endings,) in _FORMS["endings"] for ending in endings.split())
 """Endings the stemmer strips: a word that stops inside one of them may be on its way to a longer word of that stem."""
 
-
-IRREGULAR = {
-    form: word
-    for word, forms in {
-        "be": "been", "become": "became", "begin": "began begun", "bite": "bit bitten", "blow": "blew blown",
-        "break": "broke broken", "bring": "brought", "build": "built", "buy": "bought", "catch": "caught",
-        "child": "children", "choose": "chose chosen", "come": "came", "deal": "dealt", "dig": "dug",
-        "draw": "drew drawn", "drink": "drank drunk", "drive": "drove driven", "eat": "ate eaten",
-        "fall": "fell fallen", "feed": "fed", "feel": "felt", "fight": "fought", "find": "found",
-        "fly": "flew flown", "foot": "feet", "forget": "forgot forgotten", "forgive": "forgave forgiven",
-        "freeze": "froze frozen", "get": "got gotten", "give": "gave given", "go": "went gone",
-        "grow": "grew grown", "hang": "hung", "hear": "heard", "hide": "hid hidden", "hold": "held",
-        "keep": "kept", "know": "knew known", "lead": "led", "leave": "left", "lend": "lent", "lose": "lost",
-        "make": "made", "man": "men", "mean": "meant", "meet": "met", "mouse": "mice", "overcome": "overcame",
-        "pay": "paid", "person": "people", "ride": "rode ridden", "ring": "rang rung", "rise": "rose risen",
-        "run": "ran", "say": "said", "see": "saw seen", "seek": "sought", "sell": "sold", "send": "sent",
-        "shake": "shook shaken", "shoot": "shot", "show": "shown", "sing": "sang sung", "sink": "sank sunk",
-        "sit": "sat", "sleep": "slept", "speak": "spoke spoken", "spend": "spent", "stand": "stood",
-        "steal": "stole stolen", "stick": "stuck", "strike": "struck", "swim": "swam swum", "take": "took taken",
-        "teach": "taught", "tell": "told", "think": "thought", "throw": "threw thrown", "tooth": "teeth",
-        "understand": "understood", "wake": "woke woken", "wear": "wore worn", "win": "won", "woman": "women",
-        "write": "wrote written",
-    }.items()
-    for form in forms.split()
-}  # fmt: skip
-"""English forms that no rule leads back to their word: who asks for `buy` also means `bought`."""
+IRREGULAR = {form: word for word, forms in _FORMS["irregular"] for form in forms.split()}
+"""English forms that no rule leads back to their word."""
 
 
 @lru_cache(maxsize=1 << 15)
@@ -83,11 +56,10 @@ def stem_word(word: str) -> str:
     # Only after a consonant, as Porter's second version has it: `deployed` must meet `deployment`.
     if len(w) > 2 and w[-1] == "y" and w[-2] not in "aeiouy":
         w = w[:-1] + "i"
-    if (end := _ENDS_2.search(w)) and _MEASURE_1.match(w[: end.start()]):
-        w = w[: end.start()] + _STEP_2[end[1]]
-    if (end := _ENDS_3.search(w)) and _MEASURE_1.match(w[: end.start()]):
-        w = w[: end.start()] + _STEP_3[end[1]]
-    if end := _ENDS_4.search(w):
+    for step in ("step_2", "step_3"):
+        if (end := _ENDS[step].search(w)) and _MEASURE_1.match(w[: end.start()]):
+            w = w[: end.start()] + _SUFFIXES[step][end[1]]
+    if end := _ENDS["step_4"].search(w):
         rest = w[: end.start()]
         if _MEASURE_2.match(rest) and (end[1] != "ion" or rest[-1] in "st"):
             w = rest

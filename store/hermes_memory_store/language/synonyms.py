@@ -1,6 +1,6 @@
 """Synonyms of the field: what else a word or a few words may be called, each with how well it fits.
 
-The table (`synonym_table.py`) holds index terms, so a look-up is one dictionary access. It is loaded with the first
+The table (`synonyms.txt`) holds index terms, so a look-up is one dictionary access. It is loaded with the first
 question that asks.
 """
 
@@ -9,8 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 
+from hermes_memory_store.data_files import read_sections
 from hermes_memory_store.language.tokenizer import MAX_WORD, is_unspaced
+
+FILE = Path(__file__).with_name("synonyms.txt")
 
 SAME, NEAR = 0.65, 0.5
 """How well another way to write a word fits, and one that people use for it; a longer word that begins with it fits 0.7.
@@ -31,11 +35,10 @@ def load_groups() -> dict[str, list[tuple[float, str]]]:
 
     Members stay as they stand in the table, terms with spaces between: taken apart, they load three times as long.
     """
-    from hermes_memory_store.language import synonym_table  # here: most look-ups need none
-
+    sections = read_sections(FILE, {"same": 1, "near": 1})
     found: dict[str, list[tuple[float, str]]] = {}
-    for text, fit in ((synonym_table.SAME, SAME), (synonym_table.NEAR, NEAR)):
-        for line in filter(None, text.split("\n")):
+    for section, fit in (("same", SAME), ("near", NEAR)):
+        for (line,) in sections[section]:
             group = (fit, line)
             for member in line.split("|"):
                 if member in found:

@@ -25,6 +25,7 @@ _MARKS = "\u0900-\u0963\u0966-\u0dff"
 """Indic scripts: their vowel signs are marks, and a word must not fall apart at each of them."""
 
 _PLAIN = re.compile("[a-z0-9]+")
+_NUMBERS = re.compile("[0-9]+")
 _ACCENTS = "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670]"
 _LETTERS = str.maketrans({"œ": "oe", "æ": "ae", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
@@ -118,3 +119,13 @@ def _to_index_word(word: str) -> str:
 def character_pairs(run: str) -> list[str]:
     """Return the overlapping pairs of a run of characters; none for a single character."""
     return [run[i : i + 2] for i in range(len(run) - 1)]
+
+
+def natural_order(text: str) -> str:
+    """Return a key that orders `q2` before `q10`, whatever the case: each number with its length before it."""
+    return _NUMBERS.sub(_lengthen_number, fold_accents(text))
+
+
+def _lengthen_number(number: re.Match[str]) -> str:
+    digits = number[0].lstrip("0") or "0"
+    return f"{len(digits):04}{digits}"

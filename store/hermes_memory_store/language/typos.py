@@ -25,24 +25,8 @@ MOST = 3
 """Words that may have been meant, of those with the fewest errors."""
 
 ENDINGS = (
-    "",
-    "s",
-    "es",
-    "e",
-    "ed",
-    "ing",
-    "er",
-    "ers",
-    "y",
-    "ies",
-    "ion",
-    "ions",
-    "ation",
-    "ations",
-    "ment",
-    "ly",
-    "al",
-)
+    "", "s", "es", "e", "ed", "ing", "er", "ers", "y", "ies", "ion", "ions", "ation", "ations", "ment", "ly", "al",
+)  # fmt: skip
 """What a stem in the index may have lost: `postgr` was `postgres`."""
 
 LONGEST_ENDING = max(map(len, ENDINGS))

@@ -10,28 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
+from pathlib import Path
 
-from hermes_memory_store.language.stop_words import STOP_WORDS
-from hermes_memory_store.language.tokenizer import fold_accents
+from hermes_memory_store.data_files import read_sections
+from hermes_memory_store.language.stop_words import load_stop_words
+
+FILE = Path(__file__).with_name("word_forms.txt")
 
 MAX_FORMS = 24
 """Forms of one word that are looked for."""
-
-_ENDINGS = {
-    "fr": """s e es x ee ees er ez ent ons ions ation ations ateur ateurs atrice ement ements ment ments eur eurs euse euses
-        if ive ives al ale ales aux ant ante ants ir it is ique iques able ables ite ites ion ions ais ait aient era eront""",
-    "de": """e en er ern em es s n st t et te ten ung ungen ungs heit heiten keit keiten lich liche lichen bar isch ische ischen
-        end ende enden in innen nis nisse ieren iert ierte ierten ierung ierungen""",
-    "es": """s es a o as os e ar er ir ado ada ados adas ido ida idos idas ando iendo amos emos an en on aron ieron acion aciones
-        cion ciones ador adores adora amiento amientos imiento imientos mente able ables ible ibles ivo iva ivos ivas""",
-    "ru": """а я о е и ы у ю ь ам ям ом ем еи ои ою ею ами ями ах ях ов ев ии ию иям иями иях ия ие ыи ая ое ые ого его ому ему
-        ым им ыми ими ых их ую юю ть ти л ла ло ли ет ит ут ют ат ят ся сь ться тся лся лась лись ение ения ению ением ении
-        ка ки ке ку кои ок н на но ны ныи ная ное ные ного ному ным ных нои ован ована ованы овать ание ания анием""",
-    "ar": "ة ه ات ان ين ون ها هم نا ي ية يه ته تها تهم تنا تي تك ك كم",
-}
-"""What words of a language end in beside their root, folded as the index folds them."""
-
-_PREFIXES = {"ar": ("", "ال", "وال", "بال", "لل", "و", "ب", "ل")}
 
 SHORTEST_ROOT = {"ru": 3, "ar": 2}
 """Letters of a root at least; 4 in other languages."""
@@ -39,25 +26,23 @@ SHORTEST_ROOT = {"ru": 3, "ar": 2}
 SHORTEST_PART = 4
 """Letters of each part of a compound at least."""
 
-LANGUAGES = ("en", *_ENDINGS)
-"""Languages whose word forms are known; those of English always."""
-
 _SCRIPTS = {"ru": ("\u0400", "\u04ff"), "ar": ("\u0600", "\u06ff")}
 """Languages that a script stands for."""
 
 
 @cache
-def endings_of(language: str) -> frozenset[str]:
-    """Return the endings of a language, and their beginnings, which are left where the index stripped an English ending."""
-    endings = _ENDINGS[language].split()
-    return frozenset(ending[:size] for ending in endings for size in range(len(ending) + 1))
+def load_affixes(section: str) -> dict[str, dict[str, None]]:
+    """Return the `endings` or `prefixes` of words by language, in their order."""
+    affixes: dict[str, dict[str, None]] = {}
+    for language, words in read_sections(FILE, {"endings": 2, "prefixes": 2})[section]:
+        affixes.setdefault(language, {}).update(dict.fromkeys(words.split()))
+    return affixes
 
 
 @cache
-def stop_forms_of() -> dict[str, frozenset[str]]:
-    """Return the words of questions by language."""
-    parts = zip(("en", "fr", "de", "es"), STOP_WORDS.split("\n\n"), strict=True)
-    return {language: frozenset(fold_accents(words).split()) for language, words in parts}
+def endings_of(language: str) -> frozenset[str]:
+    """Return the endings of a language, and their beginnings, which are left where the index stripped an English ending."""
+    return frozenset(ending[:size] for ending in load_affixes("endings")[language] for size in range(len(ending) + 1))
 
 
 def detect_languages(words: Sequence[str]) -> frozenset[str]:
@@ -67,7 +52,9 @@ def detect_languages(words: Sequence[str]) -> frozenset[str]:
         for language, (first, last) in _SCRIPTS.items()
         if any(first <= letter <= last for word in words for letter in word[:1])
     }
-    shares = {language: sum(word in stops for word in words) for language, stops in stop_forms_of().items()}
+    shares = {
+        language: sum(word in stops for word in words) for language, stops in load_stop_words("questions").items()
+    }
     most = max(shares.values())
     if most > shares["en"]:
         found |= {language for language, share in shares.items() if share == most}
@@ -81,12 +68,12 @@ def find_forms(word: str, languages: Collection[str], walk: Callable[[str], Iter
     """
     found: dict[str, None] = {}
     for language in languages:
-        if language not in _ENDINGS or not word.isalpha() or not is_written_so(word, language):
+        if language not in load_affixes("endings") or not word.isalpha() or not is_written_so(word, language):
             continue
         endings, root = endings_of(language), find_root(word, language)
         if root is None:
             continue
-        for prefix in _PREFIXES.get(language, ("",)):
+        for prefix in ("", *load_affixes("prefixes").get(language, ())):
             beginning = prefix + root
             found |= dict.fromkeys(term for term in walk(beginning) if term[len(beginning) :] in endings)
     return list(found)[:MAX_FORMS]
@@ -101,14 +88,14 @@ def is_written_so(word: str, language: str) -> bool:
 def find_root(word: str, language: str) -> str | None:
     """Return a word without the longest ending, and without what is written before it; None for one too short to say."""
     least = SHORTEST_ROOT.get(language, 4)
-    for prefix in sorted(_PREFIXES.get(language, ()), key=len, reverse=True):
-        if prefix and word.startswith(prefix) and len(word) - len(prefix) >= least:
+    for prefix in sorted(load_affixes("prefixes").get(language, ()), key=len, reverse=True):
+        if word.startswith(prefix) and len(word) - len(prefix) >= least:
             word = word[len(prefix) :]
             break
     if len(word) < least:
         return None
-    whole = frozenset(_ENDINGS[language].split())
-    return next((word[:at] for at in range(least, len(word)) if word[at:] in whole), word)
+    endings = load_affixes("endings")[language]
+    return next((word[:at] for at in range(least, len(word)) if word[at:] in endings), word)
 
 
 def split_compound(word: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.language.stemmer import stem_word
-from hermes_memory_store.language.stop_words import STOP_TERMS
+from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
 from hermes_memory_store.model import FactType
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
@@ -127,7 +127,7 @@ def find_by_words(conn: sqlite3.Connection, row: FactRow) -> set[int]:
     first = row.theme_id << THEME_SHIFT
     last = first + (1 << THEME_SHIFT) - 1
     targets = [word for word in index_terms(row.target) if word not in GENERIC][-2:] or index_terms(row.target)[:1]
-    said = sorted(set(index_terms(row.content)) - STOP_TERMS, key=lambda word: (-len(word), word))
+    said = sorted(set(index_terms(row.content)) - stop_terms(), key=lambda word: (-len(word), word))
     matches = ["target : (" + " OR ".join(f'"{word}"' for word in targets) + ")"] if targets else []
     if len(said) >= SAME_IN_WORDS:
         matches.append("content : (" + " AND ".join(f'"{word}"' for word in said[:MAX_WORDS]) + ")")
@@ -163,7 +163,7 @@ def is_near_duplicate(target: str, content: str, other_target: str, other_conten
 def words_of(text: str) -> frozenset[str]:
     """Return the words of a text by their stems, abbreviations folded, without those that say nothing."""
     stems = (fold_word(word) for word in split_runs(_CAMEL.sub(" ", text)))
-    return frozenset(stem for stem in stems if stem not in STOP_TERMS)
+    return frozenset(stem for stem in stems if stem not in stop_terms())
 
 
 @lru_cache(maxsize=1 << 12)

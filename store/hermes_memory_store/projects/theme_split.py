@@ -245,8 +245,8 @@ def decide_by_words(rows: Sequence[FactRow], decided: Decided) -> None:
 def fact_words(row: FactRow) -> Iterable[str]:
     """Return the words of a fact that may tell its project, each once."""
     # Here, not above: these take milliseconds to import, which only a split should cost.
-    from hermes_memory_store.language.stop_words import STOP_FORMS
+    from hermes_memory_store.language.stop_words import stop_forms
     from hermes_memory_store.language.tokenizer import split_runs
 
-    words = set(split_runs(f"{row.target} {row.content}")) - STOP_FORMS
+    words = set(split_runs(f"{row.target} {row.content}")) - stop_forms()
     return {word for word in words if len(word) >= MIN_WORD and not word.isdigit()}

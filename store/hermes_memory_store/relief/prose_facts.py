@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from hermes_memory_store import errors
-from hermes_memory_store.language.stop_words import STOP_FORMS
+from hermes_memory_store.language.stop_words import stop_forms
 from hermes_memory_store.model import FactType, Notation, format_notation
 from hermes_memory_store.notation import memory_spec
 
@@ -64,5 +64,5 @@ def choose_prose_target(text: str) -> str:
     """Return a target that says what a text is about: its label, else its first words of substance."""
     label = LABEL.match(text)
     words = [word.casefold() for word in WORD.findall(label[1] if label else text)]
-    said = [word for word in words if word not in STOP_FORMS and (len(word) > 2 or word.isdigit())] or words
+    said = [word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit())] or words
     return ".".join(said[:TARGET_WORDS] if label is None else said[: TARGET_WORDS + 1])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from hermes_memory_store.language.natural_order import natural_order
+from hermes_memory_store.language.tokenizer import natural_order
 from hermes_memory_tui.text.display_formats import fit_text
 from hermes_memory_tui.widgets.lists.grid import Grid, GridColumn, longest_texts
 from hermes_memory_tui.widgets.lists.grid_rows import (

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Protocol, TypeVar
 
-from hermes_memory_store.language.natural_order import natural_order
-from hermes_memory_store.language.tokenizer import fold_accents
+from hermes_memory_store.language.tokenizer import fold_accents, natural_order
 from hermes_memory_tui.text.highlight import merge_match_spans
 
 SortValue = int | float | str
