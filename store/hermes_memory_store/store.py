@@ -95,8 +95,7 @@ class Store:
         self.scopes = Scopes(db, self.names, self.journal, self.intake)
         self.sessions = Sessions(db, self.names, self.journal, clock, self.tiers, self.intake)
         self.facts = Facts(db, self.names, self.journal, policies, self.tiers, self.sessions, self.intake)
-        db.before_commit(self._stamp)
-        db.before_commit(self._erase_stale_files)
+        db.before_commit(self._complete_change)
         db.rescue = self._rescue
         self._receipts = ReceiptWriter(db)
 
@@ -161,7 +160,7 @@ class Store:
         """The check that scores, on single writes of agents."""
         from hermes_memory_store.memory.scored_writes import ScoredWrites
 
-        return ScoredWrites(self.db, self.names)
+        return ScoredWrites(self.db)
 
     @cached_property
     def second_look(self) -> SecondLook:
@@ -375,21 +374,25 @@ class Store:
             for name in self.names.all_themes()
         ]
 
-    def _stamp(self, conn: driver.Connection) -> None:
-        """Give what changed in tracked themes its version, in the transaction that changed it."""
-        if conn.execute("SELECT 1 FROM sync_changed LIMIT 1").fetchone():
+    def _complete_change(self, conn: driver.Connection) -> None:
+        """Complete a change in its transaction.
+
+        What changed in tracked themes gets its version, and files in workspaces are erased that hold what may not be given
+        any more.
+        """
+        has_unstamped, has_stale_files = conn.execute(
+            "SELECT EXISTS (SELECT 1 FROM sync_changed), EXISTS (SELECT 1 FROM rules_files WHERE stale = 1)"
+        ).fetchone()
+        if has_unstamped:
             self.sync.stamp(conn)
+        if has_stale_files:
+            from hermes_memory_store.hosts.rules_files import erase_stale_files
+
+            erase_stale_files(conn)
 
     def _is_project_theme(self, theme: str) -> bool:
         """Check whether a theme is that of a project."""
         return self.db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None
-
-    def _erase_stale_files(self, conn: driver.Connection) -> None:
-        """Erase files in workspaces that hold what may not be given any more, in the transaction that changed it."""
-        if conn.execute("SELECT 1 FROM rules_files WHERE stale = 1 LIMIT 1").fetchone():
-            from hermes_memory_store.hosts.rules_files import erase_stale_files
-
-            erase_stale_files(conn)
 
     def _count_backups(self, wanted: Collection[bytes]) -> int:
         """Count the backups that hold an item of these uids, or cannot be read."""

@@ -120,7 +120,9 @@ def note_last_scope(store: Store, label: str) -> None:
     with store.db.write_transaction() as conn:
         conn.execute("UPDATE sessions SET scope_id = NULL")
         if label:
-            store.sessions.note_write(conn, session, store.names.scope(THEME, label).id)
+            writer = store.sessions.load_writer(conn, session)
+            assert writer is not None
+            store.sessions.note_write(conn, writer, store.names.scope(THEME, label))
 
 
 def find_token_counter() -> tuple[str, Callable[[str], int]]:

@@ -53,19 +53,27 @@ class Db:
 
     write_refusal: errors.FileError | None = None
     """Why nothing can be written beside the file, of which no later changes are seen then."""
+    transaction = 0
+    """Number of the running write transaction; 0 outside of one."""
+    _transactions = 0
     _log: int | None = None
     """An open handle of the log that this connection writes to."""
+    _log_identity: tuple[int, int] | None = None
+    _data: int | None = None
+    """SQLite's number for the newest change of others that was checked: only what they did is checked again."""
+    _content: int | None = None
+    """The schema's version when the caches were filled."""
+    _known_content: int | None = None
+    """The schema whose migrations are known to be this program's."""
 
     def __init__(self, path: Path, *, read_only: bool = False, lock_timeout_s: float = LOCK_TIMEOUT_S) -> None:
         self.path = path
+        self._file_name, self._log_name = os.fspath(path), f"{path}-wal"
         self.read_only = read_only
         self.lock_timeout_s = lock_timeout_s
         self.lock = threading.RLock()
         self._forget: list[Callable[[], None]] = []
         self._before_commit: list[Callable[[driver.Connection], None]] = []
-        self._content: int | None = None
-        self._known_content: int | None = None
-        """The schema whose migrations are known to be this program's."""
         self.rescue: Callable[[], str] | None = None
         """Saves the content of a file that has lost its name, once, and says where; set by the store."""
         self._kept: dict[tuple[str, tuple[Any, ...]], list[tuple[Any, ...]]] = {}
@@ -142,13 +150,9 @@ class Db:
                 self.refuse_renamed_file()
                 try:
                     self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
-                    store_version.refuse_other_version(self.conn, self.path)
-                    self.notice_replacement()
-                    if self._content != self._known_content:
-                        store_version.refuse_unknown_migrations(self.conn, self.path)
-                        self._known_content = self._content
-                    self.conn.held_schema = self._content
-                    save_index_troubles(self.conn)
+                    self._check_changes_of_others()
+                    self._transactions += 1
+                    self.transaction = self._transactions
                     yield self.conn
                     for step in self._before_commit:
                         step(self.conn)
@@ -161,8 +165,25 @@ class Db:
                     self.disable_damaged_indexes(error)
                     raise
                 finally:
-                    self.conn.held_schema = None
+                    self.transaction, self.conn.is_checked = 0, False
                     self._roll_back()
+
+    def _check_changes_of_others(self) -> None:
+        """Check, as a write transaction begins, the version, tables and indexes, if another connection wrote since the last one.
+
+        :raises StoreTooNew: StoreOlder; this program must not write
+        """
+        (data,) = self.conn.execute("PRAGMA data_version").fetchone()
+        if data != self._data or self.conn.troubles:
+            self._data = None
+            store_version.refuse_other_version(self.conn, self.path)
+            self.notice_replacement()
+            if self._content != self._known_content:
+                store_version.refuse_unknown_migrations(self.conn, self.path)
+                self._known_content = self._content
+            save_index_troubles(self.conn)
+            self._data = data
+        self.conn.is_checked = True
 
     def disable_damaged_indexes(self, error: Exception) -> None:
         """Disable the full-text indexes whose damage caused an error; outside any transaction.
@@ -172,6 +193,7 @@ class Db:
         damaged = [name for name in find_damaged_indexes(self.conn, error) if is_index_usable(self.conn, name)]
         if not damaged:
             return
+        self._data = None
         self.retry(lambda: disable_indexes(self.conn, damaged, str(find_sqlite_error(error))))
         raise errors.IndexDamaged(
             f"the full-text index of {self.path} is damaged ({find_sqlite_error(error)}); nothing was changed, try again: "
@@ -224,24 +246,32 @@ class Db:
 
     def has_lost_name(self) -> bool:
         """Check whether the open file was deleted, or another one has its name, or others write to another log of it."""
+        if self._is_in_place():
+            return False
         if filesystem.file_identity(self.path) != self.file:
             return True
-        if self._has_own_log():
-            return False
         write_ahead_log.set_aside_foreign_log(self.path)
         write_ahead_log.take_back_own_log(self.path)
-        return not self._has_own_log()
+        return not self._is_in_place()
 
-    def _has_own_log(self) -> bool:
-        if self._log is None:
-            return True
-        log = os.fstat(self._log)
-        return filesystem.file_identity(write_ahead_log.log_path(self.path)) == (log.st_dev, log.st_ino)
+    def _is_in_place(self) -> bool:
+        """Check whether the open file and its log have their names."""
+        try:
+            file = os.stat(self._file_name)
+            log = None if self._log_identity is None else os.stat(self._log_name)
+        except OSError:
+            return self.file is None and self._log is None
+        return (file.st_dev, file.st_ino) == self.file and (
+            log is None or (log.st_dev, log.st_ino) == self._log_identity
+        )
 
     def hold_log(self) -> None:
         """Note that this connection writes to the log that now lies beside the file, until it is closed."""
         write_ahead_log.note_log_owner(self.path)
         self._log = write_ahead_log.hold_log(self.path)
+        if self._log is not None:
+            log = os.fstat(self._log)
+            self._log_identity = log.st_dev, log.st_ino
 
     def refuse_renamed_file(self) -> None:
         """Check, outside of a transaction, that the open file still has its name.
@@ -261,7 +291,7 @@ class Db:
             self.conn.close()
             if self._log is not None:
                 os.close(self._log)
-                self._log = None
+                self._log = self._log_identity = None
 
     def _roll_back(self) -> None:
         if not self.conn.in_transaction:

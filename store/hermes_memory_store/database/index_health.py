@@ -101,9 +101,13 @@ class StoreConnection(driver.Connection):
     """A connection that caches which indexes its schema marks as usable."""
 
     schema_seen: int | None = None
-    held_schema: int | None = None
-    """The schema's version during a write transaction, in which no other process changes it."""
+    is_checked = False
+    """Whether a write transaction is running, in which no other process changes the schema."""
     troubles: dict[str, str]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.troubles = {}
 
 
 def index_troubles(conn: driver.Connection) -> dict[str, str]:
@@ -114,8 +118,9 @@ def index_troubles(conn: driver.Connection) -> dict[str, str]:
     if not isinstance(conn, StoreConnection):
         return load_index_troubles(conn)
     # A damaged index is looked for after a transaction has failed, too, when others may write again.
-    held = conn.held_schema if conn.in_transaction else None
-    version = conn.execute("PRAGMA schema_version").fetchone()[0] if held is None else held
+    if conn.is_checked and conn.in_transaction:
+        return conn.troubles
+    version = conn.execute("PRAGMA schema_version").fetchone()[0]
     if version != conn.schema_seen:
         conn.troubles = load_index_troubles(conn)
         conn.schema_seen = version

@@ -13,7 +13,7 @@ from typing import Any
 
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.kinds import FACT, FactRow
-from hermes_memory_store.items.mutation import Mutation, fact_index_columns, insert_fact_rows
+from hermes_memory_store.items.mutation import FACT_NUMBER, Mutation, fact_index_columns, insert_fact_rows
 from hermes_memory_store.model import Actor
 
 FACET_TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%INSERT INTO facts_text%'"
@@ -28,25 +28,18 @@ class BatchMutation(Mutation):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._waiting: list[FactRow] = []
-        self._last: dict[int, int] = {}
         self._known: set[object] = set()
 
     def insert_row(self, row: FactRow) -> None:
         """Hold a new fact for a later write."""
         self._waiting.append(row)
-        self._last[row.theme_id] = row.id & 0xFF_FFFF_FFFF
+        self.last_numbers[row.theme_id] = row.id & FACT_NUMBER  # others are not told of it before it is written
         self._known.add(row.uid)
         self._known.add(nocase_place(row.scope_id, row.type, row.target))
 
     def has_pending(self, *names: object) -> bool:
         """Check whether a fact of one of these uids, or in one of these places, is pending."""
         return not self._known.isdisjoint(names)
-
-    def last_number(self, theme_id: int) -> int:
-        """Return the number of the newest fact of a theme, pending ones included."""
-        if theme_id not in self._last:
-            self._last[theme_id] = super().last_number(theme_id)
-        return self._last[theme_id]
 
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any

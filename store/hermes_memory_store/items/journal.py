@@ -59,6 +59,10 @@ class Journal:
         self._is_joining = False
         self._joined: int | None = None
         """Number of the change that what is recorded now belongs to, once there is a first row of it."""
+        self._head: tuple[int, Millis, bytes] = (0, Millis(0), FIRST_HASH)
+        self._head_read_in: int | None = None
+        """The write transaction in which the head was read."""
+        db.on_rollback(self._forget_head)
 
     @contextmanager
     def join_changes(self) -> Iterator[sqlite3.Connection]:
@@ -84,8 +88,18 @@ class Journal:
 
     def now(self, conn: sqlite3.Connection) -> Millis:
         """Return the current time, never before the newest row: a clock set back must not reorder events."""
-        row = conn.execute("SELECT at FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
-        return Millis(max(self._clock(), row[0])) if row else self._clock()
+        return max(self._clock(), self._read_head(conn)[1])
+
+    def _read_head(self, conn: sqlite3.Connection) -> tuple[int, Millis, bytes]:
+        """Return number, time and link of the newest row; read once in a write transaction, in which others add none."""
+        transaction = self._db.transaction
+        if not transaction or transaction != self._head_read_in:
+            self._head = conn.execute(JOURNAL_HEAD).fetchone() or (0, Millis(0), FIRST_HASH)
+            self._head_read_in = transaction
+        return self._head
+
+    def _forget_head(self) -> None:
+        self._head_read_in = None
 
     def current_time(self) -> Millis:
         """Return the current time by the clock, for ages."""
@@ -105,7 +119,7 @@ class Journal:
 
         :param origin: where it comes from; the one it is attributed to unless given
         """
-        seq, _, link = conn.execute(JOURNAL_HEAD).fetchone() or (0, 0, FIRST_HASH)
+        seq, _, link = self._read_head(conn)
         first = change = seq + 1
         if self._is_joining and undoes is None:
             if self._joined is not None and self._joined < first:  # else a savepoint took its rows back
@@ -134,6 +148,7 @@ class Journal:
             conn.execute(APPEND, rows[0])
         else:
             conn.executemany(APPEND, rows)
+        self._head = (seq, Millis(at), link)
         names.origins.end_write()
         return tuple(range(first, seq + 1))
 

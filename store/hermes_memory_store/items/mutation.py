@@ -70,6 +70,9 @@ ROWS_AT_ONCE = 500
 statement cost a third of 500 statements."""
 
 
+FACT_NUMBER = (1 << THEME_SHIFT) - 1
+"""The bits of a fact's key that number the facts of its theme."""
+
 NOTATION_MARKS = 5
 """Characters of `T[target]: content` besides the target and the content."""
 
@@ -129,6 +132,8 @@ class Mutation:
 
         Not where others emptied one: its version says whether it is there.
         """
+        self.last_numbers: dict[int, int] = {}
+        """Number of the newest fact of a theme, where this change alone adds facts to it."""
         self._journal = journal
 
     def record(self, *, undoes: int | None = None) -> tuple[int, ...]:
@@ -277,6 +282,8 @@ class Mutation:
 
     def last_number(self, theme_id: int) -> int:
         """Return the number of the newest fact of a theme."""
+        if theme_id in self.last_numbers:
+            return self.last_numbers[theme_id]
         return int(self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0])
 
     def insert_row(self, row: FactRow) -> None:
@@ -284,6 +291,8 @@ class Mutation:
         from hermes_memory_store.items import fulltext
 
         self.conn.execute(INSERT_FACT, row)
+        if row.theme_id in self.last_numbers:
+            self.last_numbers[row.theme_id] = row.id & FACT_NUMBER
         fulltext.index_fact(
             self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type
         )

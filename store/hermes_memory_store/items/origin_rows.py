@@ -38,9 +38,6 @@ PATHS = frozenset({"root", "folder", "file"})
 MAX_WORD = 1_000
 """Characters of one field that are kept: longer than any path or branch a person would name."""
 
-RECENT_TURNS = 3
-"""Captured turns of its session just before a write that count as those it was written from."""
-
 SELECT_ORIGINS = """
     SELECT o.id, o.digest, o.way, o.session, o.title, o.client, o.client_version,
       coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name), o.root, o.folder, o.branch, o.commit_id,
@@ -81,10 +78,6 @@ IS_UNUSED = """
 
 IS_WHOLE = "SELECT 1 FROM origins WHERE id = ? AND salt <> x''"
 """Finds an origin of which nothing was erased: only such a one is given to something new."""
-
-RECENT_TURNS_OF_SESSION = f"""
-    SELECT uid FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id DESC LIMIT {RECENT_TURNS}
-"""
 
 ATTRIBUTED: ContextVar[Origin | None] = ContextVar("attributed", default=None)
 """The origin of what this thread or task changes at the moment."""
@@ -559,11 +552,3 @@ def require_turns_of_theme(conn: sqlite3.Connection, theme_id: int | None, turns
         missing = [uid for uid in turns if uid not in there]
         if missing:
             raise errors.ArgumentError(f"this theme has no captured turn {missing[0]}", missing[0])
-
-
-def find_recent_turns(conn: sqlite3.Connection, session: Session | None) -> tuple[Uid, ...]:
-    """Find the captured turns of a session just before now, oldest first."""
-    if session is None:
-        return ()
-    recent = conn.execute(RECENT_TURNS_OF_SESSION, (uids.parse_uid(session.uid),)).fetchall()
-    return tuple(uids.to_texts([uid for (uid,) in reversed(recent)]))

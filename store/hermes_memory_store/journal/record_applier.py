@@ -310,7 +310,7 @@ def revert_record(change: Mutation, record: JournalRecord, last: int) -> None:
             remove_new_item(change.conn, TURN, record.uid)
 
 
-def remove_new_item(conn: sqlite3.Connection, kind: ItemKind, uid: bytes) -> None:
+def remove_new_item(conn: driver.Connection, kind: ItemKind, uid: bytes) -> None:
     """Delete an item that a record made; one that was erased since is gone already."""
     row = conn.execute(kind.rows_of_uid, (uid,)).fetchone()
     if row is not None:
@@ -318,7 +318,7 @@ def remove_new_item(conn: sqlite3.Connection, kind: ItemKind, uid: bytes) -> Non
         conn.execute(f"DELETE FROM {kind.table} WHERE id = ?", (row[0],))
 
 
-def revert_session(conn: sqlite3.Connection, uid: bytes, last: int) -> None:
+def revert_session(conn: driver.Connection, uid: bytes, last: int) -> None:
     """Restore a session to its last record by row `last`, or delete it."""
     then = conn.execute(SESSION_THEN, (uid, last)).fetchone()
     if then is None:

@@ -17,6 +17,7 @@ from hermes_memory_store.database.index_health import (
     FACTS,
     SQLITE_FAILURES,
     find_damaged_indexes,
+    is_index_usable,
     note_index_trouble,
     retry_without_index,
 )
@@ -35,12 +36,12 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import Names, to_theme_name
-from hermes_memory_store.items.origin_rows import find_recent_turns, require_turns_of_theme
+from hermes_memory_store.items.origin_rows import require_turns_of_theme
 from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX, hold_fact, load_quarantine
 from hermes_memory_store.memory.scopes import admit_label, record_change, validate_label
-from hermes_memory_store.memory.sessions import Sessions
+from hermes_memory_store.memory.sessions import Sessions, WritingSession
 from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.memory.tiers import ResolvedTheme, Tiers, present_gauge
 from hermes_memory_store.memory.write_rules import write_fact
@@ -179,24 +180,29 @@ class Facts:
     @retry_without_index
     def _write(self, wanted: ResolvedWrite, admission: Admission) -> WriteResult:
         """Write an admitted fact, or its parts."""
-        session = wanted.session
         with self._db.write_transaction() as conn:
-            change, resolved, label = self._begin(conn, wanted)
-            theme_id = resolved.id
-            before = self._tiers.gauge_with_room(conn, resolved, [one.said for one in admission.facts])
-            written = [
-                write_fact(change, theme_id, change.scope_for_writing(theme_id, label), one) for one in admission.facts
-            ]
-            kept = [one.row.uid for one in written]
-            relief, gauge = self._tiers.relieve_within(change, resolved, before.level, keep=kept)
-            if session is not None and not written[-1].closed:
-                self._sessions.note_write(conn, session, written[-1].row.scope_id)
+            change, theme, label, writer = self._begin(conn, wanted)
+            before = self._tiers.gauge_with_room(change, theme, [admitted.said for admitted in admission.facts])
+            written = []
+            for admitted in admission.facts:
+                scope = change.scope_for_writing(theme.id, label)
+                written.append(write_fact(change, theme.id, scope, admitted))
+            uids_written = [outcome.row.uid for outcome in written]
+            relief, gauge = self._tiers.relieve_within(change, theme, before.level, keep=uids_written)
+            if wanted.session is not None and not written[-1].closed:
+                if writer is None:
+                    raise errors.UnknownSession(wanted.session.name)
+                self._sessions.note_write(conn, writer, scope)
             seqs = change.record()
-            facts = self._reader.facts(self._load_rows(conn, kept))
+            if all(outcome.created and not outcome.closed for outcome in written):
+                rows = [(*outcome.row, scope.label, None, None) for outcome in written]
+            else:
+                rows = self._load_rows(conn, uids_written)
+            facts = self._reader.facts(rows)
         near: tuple[Fact, ...] = ()
         if len(written) == 1 and written[0].created:
             try:  # after the commit, so that no other writer waits for this search
-                near = self._find_near(written[0].row)
+                near = self._find_near(written[0].row, is_indexed=FACTS not in self._db.conn.troubles)
             except (errors.StoreError, *SQLITE_FAILURES):
                 import logging
 
@@ -222,12 +228,12 @@ class Facts:
         """Quarantine an admitted fact, or its parts: each replaces nothing and no agent sees it."""
         assert admission.suspicion is not None
         with self._db.write_transaction() as conn:
-            change, resolved, label = self._begin(conn, wanted)
-            scope = change.scope_for_writing(resolved.id, label)
-            kept = hold_fact(change, resolved.id, scope, admission, wanted.source)
+            change, theme, label, _ = self._begin(conn, wanted)
+            scope = change.scope_for_writing(theme.id, label)
+            uids_held = hold_fact(change, theme.id, scope, admission, wanted.source)
             seqs = change.record()
-            facts = self._reader.facts(self._load_rows(conn, kept))
-            gauge = present_gauge(conn, resolved)
+            facts = self._reader.facts(self._load_rows(conn, uids_held))
+            gauge = present_gauge(conn, theme)
         return WriteResult(
             fact=facts[0],
             created=bool(seqs),
@@ -244,16 +250,17 @@ class Facts:
 
     def _begin(
         self, conn: sqlite3.Connection, wanted: ResolvedWrite
-    ) -> tuple[Mutation, ResolvedTheme, AdmittedText | None]:
-        """Begin a write: return the change with its origin, the theme, and the label of the scope it goes to."""
-        theme, policy, label, who, session, _, origin = wanted
-        came = self._names.origins.complete(origin, session)
-        change = Mutation(conn, self._names, self._journal, who, came, find_recent_turns(conn, session))
+    ) -> tuple[Mutation, ResolvedTheme, AdmittedText | None, WritingSession | None]:
+        """Begin a write: return the change with its origin, the theme, the label of the scope it goes to, and its session."""
+        theme, policy, label, actor, session, _, origin = wanted
+        origin = self._names.origins.complete(origin, session)
+        writer = None if session is None else self._sessions.load_writer(conn, session)
+        change = Mutation(conn, self._names, self._journal, actor, origin, writer.recent_turns if writer else ())
         theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
-        require_turns_of_theme(conn, theme_id, came.turns)
-        if label is None and session is not None:
-            label = admitted_label(self._sessions.current_scope(conn, session))
-        return change, ResolvedTheme(theme_id, theme, policy), label
+        require_turns_of_theme(conn, theme_id, origin.turns)
+        if label is None and writer is not None:
+            label = admitted_label(writer.scope)
+        return change, ResolvedTheme(theme_id, theme, policy), label, writer
 
     def quarantine(
         self,
@@ -471,7 +478,7 @@ class Facts:
 
         :raises UnknownFact: AmbiguousUid
         """
-        return self._find_near(self._find(uid, theme))
+        return self._find_near(self._find(uid, theme), is_indexed=is_index_usable(self._db.conn, FACTS))
 
     def chain(self, uid: str, *, theme: str | None = None) -> builtins.list[Fact]:
         """Return the facts that replaced one another, from the oldest known to the one that stands.
@@ -624,14 +631,12 @@ class Facts:
 
         return self._each(self._find_keys(names, theme), "move", actor, columns)
 
-    def _find_near(self, row: FactRow) -> tuple[Fact, ...]:
+    def _find_near(self, row: FactRow, *, is_indexed: bool) -> tuple[Fact, ...]:
         # Here, not above: its words take milliseconds to compile, which only a write and a detail should cost.
         from hermes_memory_store.memory.near_duplicates import find_near_duplicates
 
         try:
-            with self._db.snapshot() as conn:
-                near = [other.uid for other in find_near_duplicates(conn, row)]
-                return tuple(self._reader.facts(self._load_rows(conn, near)))
+            return tuple(self._reader.facts(find_near_duplicates(self._db.rows, row, is_indexed=is_indexed)))
         except (errors.StoreError, *SQLITE_FAILURES) as error:
             if FACTS not in find_damaged_indexes(self._db.conn, error):
                 raise

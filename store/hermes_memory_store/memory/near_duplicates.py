@@ -8,20 +8,24 @@ alike, or when they say the same in so many words that it is no coincidence.
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 from itertools import islice
+from typing import Any
 
-from hermes_memory_store.database.index_health import FACTS, is_index_usable
+from hermes_memory_store.database.index_health import FACTS
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.mutation import READ_COLUMNS
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
 from hermes_memory_store.model import FactType
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
+
+Query = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
+"""Runs a statement that reads."""
 
 COMPARED_TYPES = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN})
 """Types of which two can say the same. What is done or obsolete is over."""
@@ -68,70 +72,82 @@ NUMERONYM_FORMS = {form: frozenset(pair) for pair in NUMERONYMS.items() for form
 _NUMBER = re.compile(r"\d")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
+TARGET, CONTENT = FactRow._fields.index("target"), FactRow._fields.index("content")
+
 STANDING = ", ".join(f"'{tier}'" for tier in ("hot", "cold", "archived"))
 
 BEGINNING = 4
 """Letters with which targets begin that may mean the same: `cach` begins both `cache` and `caching`."""
 
-STANDING_TARGETS = f"""
-    SELECT rowid, target FROM facts INDEXED BY facts_standing
-    WHERE scope_id = ? AND type = ? AND target >= ? AND target < ? AND tier IN ({STANDING})
-    LIMIT ?
+UNSCOPED_ID = f"(SELECT id FROM scopes WHERE theme_id = :theme AND label = '{UNSCOPED}')"
+
+BY_BEGINNING = f"""
+    SELECT id, 1 AS is_by_target FROM (
+      SELECT id FROM facts INDEXED BY facts_standing
+      WHERE scope_id = {{scope}} AND type = :type AND target >= :from_{{n}} AND target < :to_{{n}} AND tier IN ({STANDING})
+      LIMIT {MAX_CANDIDATES})
+"""
+"""Facts whose target begins with some letters. One that is without a scope is looked for once."""
+
+BY_WORDS = f"""
+    SELECT id, 0 FROM (
+      SELECT rowid AS id FROM {FACTS} WHERE {FACTS} MATCH :words_{{n}} AND rowid BETWEEN :first AND :last
+      ORDER BY rowid DESC LIMIT {MAX_CANDIDATES})
 """
 
-NEWEST_WITH = f"SELECT rowid FROM {FACTS} WHERE {FACTS} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
-
-SCOPE_OF_UNSCOPED = "SELECT id FROM scopes WHERE theme_id = ? AND label = ?"
-
-LIVE_BY_KEY = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE f.id IN (%s) AND type = ? AND scope_id IN (?, ?) AND tier IN ('hot', 'cold') AND target <> ?
-    ORDER BY f.id DESC
+CANDIDATES = f"""
+    SELECT min(c.is_by_target), {FACT_COLUMNS}, {READ_COLUMNS}
+    FROM ({{candidates}}) c
+    JOIN facts f ON f.id = c.id JOIN scopes s ON s.id = f.scope_id LEFT JOIN reads r ON r.fact_id = f.id
+    WHERE f.type = :type AND f.scope_id IN (:scope, {UNSCOPED_ID}) AND f.tier IN ('hot', 'cold') AND f.target <> :target
+    GROUP BY f.id ORDER BY f.id DESC
 """
 
 
-def find_near_duplicates(conn: sqlite3.Connection, row: FactRow) -> list[FactRow]:
+def find_near_duplicates(query: Query, fact: FactRow, *, is_indexed: bool) -> list[tuple[Any, ...]]:
     """Return live facts of the same type in the scope of a fact, or without a scope, that are close to it, newest first.
 
-    At most `MAX_TOLD`. What shares nothing but common words with it may be passed over where there is very much of that.
+    At most `MAX_TOLD`, as rows of `FACTS_WITH_READS`. What shares nothing but common words with it may be passed over where
+    there is very much of that.
+
+    :param is_indexed: whether the full-text index can be searched
     """
-    if row.type not in COMPARED_TYPES or not words_of(row.content):
+    if fact.type not in COMPARED_TYPES or not words_of(fact.content):
         return []
-    unscoped = conn.execute(SCOPE_OF_UNSCOPED, (row.theme_id, UNSCOPED)).fetchone() or (row.scope_id,)
-    scopes = (row.scope_id, *unscoped)
-    found = find_by_beginning(conn, row, set(scopes))
-    if is_index_usable(conn, FACTS):
-        found |= find_by_words(conn, row)
-    sql = LIVE_BY_KEY % ", ".join("?" * len(found))
-    others = (FactRow(*other) for other in conn.execute(sql, (*found, row.type, *scopes, row.target)).fetchall())
-    near = (other for other in others if is_near_duplicate(row.target, row.content, other.target, other.content))
-    return list(islice(near, MAX_TOLD))
+    first = fact.theme_id << THEME_SHIFT
+    named = {"theme": fact.theme_id, "scope": fact.scope_id, "type": fact.type, "target": fact.target}
+    named |= {"first": first, "last": first + (1 << THEME_SHIFT) - 1}
+    starts = sorted({form[:BEGINNING] for word in split_runs(_CAMEL.sub(" ", fact.target)) for form in forms_of(word)})
+    for n, start in enumerate(starts):
+        named |= {f"from_{n}": start, f"to_{n}": start[:-1] + chr(ord(start[-1]) + 1)}
+    matches = match_words(fact) if is_indexed else []
+    named |= {f"words_{n}": match for n, match in enumerate(matches)}
+    near = (
+        row
+        for is_by_target, *row in query(candidate_query(len(starts), len(matches)), named)
+        if not (is_by_target and all(unmatched_words(fact.target, row[TARGET])))
+        and is_near_duplicate(fact.target, fact.content, row[TARGET], row[CONTENT])
+    )
+    return [tuple(row) for row in islice(near, MAX_TOLD)]
 
 
-def find_by_beginning(conn: sqlite3.Connection, row: FactRow, scopes: Iterable[int]) -> set[int]:
-    """Return keys of facts whose target begins like a word of this one's and means the same, or nearly so."""
-    starts = {form[:BEGINNING] for word in split_runs(_CAMEL.sub(" ", row.target)) for form in forms_of(word)}
-    return {
-        key
-        for scope in scopes
-        for start in starts
-        for key, target in conn.execute(
-            STANDING_TARGETS, (scope, row.type, start, start[:-1] + chr(ord(start[-1]) + 1), MAX_CANDIDATES)
-        )
-        if not all(unmatched_words(row.target, target))
-    }
+@cache
+def candidate_query(starts: int, matches: int) -> str:
+    """Return the statement that looks for so many beginnings of a target and with so many queries for words."""
+    scopes = (":scope", f"{UNSCOPED_ID} AND scope_id <> :scope")
+    parts = [BY_BEGINNING.format(scope=scope, n=n) for scope in scopes for n in range(starts)]
+    parts += [BY_WORDS.format(n=n) for n in range(matches)]
+    return CANDIDATES.format(candidates=" UNION ALL ".join(parts))
 
 
-def find_by_words(conn: sqlite3.Connection, row: FactRow) -> set[int]:
-    """Return keys of the newest facts that share a word of the target, or the content."""
-    first = row.theme_id << THEME_SHIFT
-    last = first + (1 << THEME_SHIFT) - 1
-    targets = [word for word in index_terms(row.target) if word not in GENERIC][-2:] or index_terms(row.target)[:1]
-    said = sorted(set(index_terms(row.content)) - stop_terms(), key=lambda word: (-len(word), word))
+def match_words(fact: FactRow) -> list[str]:
+    """Return the full-text queries for facts that share a word of the target, or the content."""
+    targets = [word for word in index_terms(fact.target) if word not in GENERIC][-2:] or index_terms(fact.target)[:1]
+    words = sorted(set(index_terms(fact.content)) - stop_terms(), key=lambda word: (-len(word), word))
     matches = ["target : (" + " OR ".join(f'"{word}"' for word in targets) + ")"] if targets else []
-    if len(said) >= SAME_IN_WORDS:
-        matches.append("content : (" + " AND ".join(f'"{word}"' for word in said[:MAX_WORDS]) + ")")
-    return {key for match in matches for (key,) in conn.execute(NEWEST_WITH, (match, first, last, MAX_CANDIDATES))}
+    if len(words) >= SAME_IN_WORDS:
+        matches.append("content : (" + " AND ".join(f'"{word}"' for word in words[:MAX_WORDS]) + ")")
+    return matches
 
 
 def is_near_duplicate(target: str, content: str, other_target: str, other_content: str) -> bool:

@@ -11,7 +11,6 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.intake.intake import Submission
 from hermes_memory_store.intake.scoring.score_check import RECENT_FACTS, find_scored_suspicion
-from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Suspicion, Way
 
 MOST_TURNS = 30
@@ -30,8 +29,13 @@ SESSION_TURNS = f"""
 
 SESSION_FACTS = f"""
     SELECT f.target, f.content
-    FROM (SELECT id, target, content, origin_id FROM facts WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT {NEWEST_FACTS}) f
-    JOIN origins o ON o.id = f.origin_id WHERE o.session = (SELECT name FROM sessions WHERE uid = ?)
+    FROM (
+      SELECT id, target, content, origin_id FROM facts
+      WHERE id >= (SELECT id << {THEME_SHIFT} FROM themes WHERE name = ?1)
+        AND id < (SELECT (id + 1) << {THEME_SHIFT} FROM themes WHERE name = ?1)
+      ORDER BY id DESC LIMIT {NEWEST_FACTS}
+    ) f
+    JOIN origins o ON o.id = f.origin_id WHERE o.session = (SELECT name FROM sessions WHERE uid = ?2)
     ORDER BY f.id DESC LIMIT {RECENT_FACTS}
 """
 
@@ -42,9 +46,8 @@ DECLARED = frozenset({Way.TOOL.value, None})
 class ScoredWrites:
     """Find why a write must wait for a person, beyond the rules."""
 
-    def __init__(self, db: Db, names: Names) -> None:
+    def __init__(self, db: Db) -> None:
         self._db = db
-        self._names = names
 
     def __call__(self, submission: Submission) -> Suspicion | None:
         """Return why a write must wait; None when it need not."""
@@ -53,7 +56,7 @@ class ScoredWrites:
         if submission.session is not None:
             session = uids.parse_uid(submission.session)
             turns = tuple(self._db.rows(SESSION_TURNS, (session,)))
-            recent = tuple(reversed(self._load_recent(submission.theme, session)))
+            recent = tuple(reversed(self._db.rows(SESSION_FACTS, (submission.theme, session))))
         return find_scored_suspicion(
             submission.target,
             submission.content,
@@ -61,10 +64,3 @@ class ScoredWrites:
             other_turns=[text for role, text, _ in turns if role != "user"],
             recent_facts=recent,
         )
-
-    def _load_recent(self, theme: str, session: bytes) -> list[tuple[str, str]]:
-        theme_id = self._names.theme_or_none(theme)
-        if theme_id is None:
-            return []
-        low = theme_id << THEME_SHIFT
-        return self._db.rows(SESSION_FACTS, (low, low + (1 << THEME_SHIFT) - 1, session))

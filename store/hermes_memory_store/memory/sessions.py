@@ -11,7 +11,7 @@ import dataclasses
 import json
 import sqlite3
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
@@ -33,6 +33,7 @@ from hermes_memory_store.model import (
     Session,
     SessionStatus,
     Tick,
+    Uid,
     split_client_version,
 )
 
@@ -83,6 +84,20 @@ NUMBERS_OF_CLIENT = """
 
 NOT_ENDED = "('open', 'live', 'stale')"
 
+RECENT_TURNS = 3
+"""Captured turns of its session just before a write that count as those it was written from."""
+
+WRITING_SESSION = f"""
+    SELECT n.id, n.turn, n.scope_id, s.label, t.uid
+    FROM sessions n LEFT JOIN scopes s ON s.id = n.scope_id LEFT JOIN turns t ON t.session_id = n.id
+    WHERE n.uid = ? ORDER BY t.id DESC LIMIT {RECENT_TURNS}
+"""
+
+NOTE_WRITE = """
+    INSERT INTO attention (session_id, scope_id, last_turn, written_turn) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET last_turn = max(last_turn, excluded.last_turn), streak = 0, written_turn = excluded.written_turn
+"""
+
 ABANDONED_SCOPES = f"""
     SELECT s.id, s.uid, s.label, s.status, min(n.turn - a.last_turn)
     FROM scopes s JOIN attention a ON a.scope_id = s.id JOIN sessions n ON n.id = a.session_id
@@ -90,6 +105,18 @@ ABANDONED_SCOPES = f"""
     GROUP BY s.id HAVING sum(n.status IN {NOT_ENDED}) = 0
 """
 """Scopes that only sessions used which have ended, and how many turns ago."""
+
+
+class WritingSession(NamedTuple):
+    """A session as a write of its agent needs it."""
+
+    id: int
+    turn: int
+    scope_id: int | None
+    scope: str | None
+    """The label of the scope to which its writes without a scope go."""
+    recent_turns: tuple[Uid, ...]
+    """Captured turns just before now, oldest first."""
 
 
 class Sessions:
@@ -379,31 +406,22 @@ class Sessions:
                     )
         return [self._by_uid(uids.parse_uid(session.uid)) for session in lapsed]
 
-    def current_scope(self, conn: sqlite3.Connection, session: Session) -> str | None:
-        """Return the label of the scope to which this session's writes without a scope go."""
-        row = conn.execute(
-            "SELECT s.label FROM sessions n JOIN scopes s ON s.id = n.scope_id WHERE n.uid = ?",
-            (uids.parse_uid(session.uid),),
-        ).fetchone()
-        return (row[0] or None) if row else None
+    def load_writer(self, conn: sqlite3.Connection, session: Session) -> WritingSession | None:
+        """Load what a write needs to know of its session; None when there is no such session any more."""
+        rows = conn.execute(WRITING_SESSION, (uids.parse_uid(session.uid),)).fetchall()
+        if not rows:
+            return None
+        turns = uids.to_texts([uid for *_, uid in reversed(rows) if uid is not None])
+        session_id, turn, scope_id, label, _ = rows[0]
+        return WritingSession(session_id, turn, scope_id, label or None, tuple(turns))
 
-    def note_write(self, conn: sqlite3.Connection, session: Session, scope_id: int) -> None:
+    def note_write(self, conn: sqlite3.Connection, writer: WritingSession, scope: ScopeKey) -> None:
         """Note a write to a scope: it becomes the session's current scope and counts as in use."""
-        found = conn.execute(
-            "SELECT n.id, n.turn, n.scope_id, s.label FROM sessions n, scopes s WHERE n.uid = ? AND s.id = ?",
-            (uids.parse_uid(session.uid), scope_id),
-        ).fetchone()
-        if found is None:
-            raise errors.UnknownSession(session.name)
-        session_id, turn, present, label = found
-        if label == UNSCOPED:
+        if scope.label == UNSCOPED:
             return
-        if present != scope_id:
-            conn.execute("UPDATE sessions SET scope_id = ? WHERE id = ?", (scope_id, session_id))
-        refer_to_scope(conn, session_id, scope_id, turn)
-        conn.execute(
-            "UPDATE attention SET written_turn = ? WHERE session_id = ? AND scope_id = ?", (turn, session_id, scope_id)
-        )
+        if writer.scope_id != scope.id:
+            conn.execute("UPDATE sessions SET scope_id = ? WHERE id = ?", (scope.id, writer.id))
+        conn.execute(NOTE_WRITE, (writer.id, scope.id, writer.turn, writer.turn))
 
     @retry_without_index
     def note_reference(self, session: Session, theme: str, label: str) -> None:

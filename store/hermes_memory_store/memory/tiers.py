@@ -8,7 +8,7 @@ never moved; constraints leave last.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hermes_memory_store import errors
@@ -40,6 +40,8 @@ LEVELS = list(PressureLevel)
 COOLED_BY_PRESSURE = "pressure"
 
 GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
+
+GAUGE_AND_LAST = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars, last_fact FROM themes WHERE id = ?"
 
 
 class ResolvedTheme(NamedTuple):
@@ -87,11 +89,12 @@ class Tiers:
         """Return the gauge as a running change has left it."""
         return present_gauge(conn, self.resolved_theme(theme_id))
 
-    def gauge_with_room(self, conn: sqlite3.Connection, theme: ResolvedTheme, parts: Iterable[Notation]) -> Gauge:
-        """Return the gauge before these facts are written. :raises MemoryFull: there is no room for one of them"""
-        gauge = present_gauge(conn, theme)
-        for said in parts:
-            self.refuse_overfull(gauge, len(said.target) + len(said.content) + NOTATION_MARKS)
+    def gauge_with_room(self, change: Mutation, theme: ResolvedTheme, facts: Iterable[Notation]) -> Gauge:
+        """Return the gauge before the only facts that a change adds. :raises MemoryFull: there is no room for one of them"""
+        *row, change.last_numbers[theme.id] = change.conn.execute(GAUGE_AND_LAST, (theme.id,)).fetchone()
+        gauge = gauge_of(theme.name, theme.policy, row)
+        for fact in facts:
+            self.refuse_overfull(gauge, len(fact.target) + len(fact.content) + NOTATION_MARKS)
         return gauge
 
     def refuse_overfull(self, gauge: Gauge, chars: int) -> None:
@@ -137,7 +140,7 @@ def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
     return gauge_of(theme.name, theme.policy, conn.execute(GAUGE, (theme.id,)).fetchone())
 
 
-def gauge_of(theme: str, policy: ThemePolicy, row: tuple[int, int, int, int]) -> Gauge:
+def gauge_of(theme: str, policy: ThemePolicy, row: Sequence[int]) -> Gauge:
     """Convert a row of `GAUGE`."""
     used, tokens, facts, pinned = row
     return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
@@ -171,14 +174,16 @@ def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) 
 
 def cool_closed_scopes(change: Mutation, theme_id: int) -> int:
     """Move the hot facts of closed scopes to cold."""
-    closed = {
-        row[0]
-        for row in change.conn.execute("SELECT id FROM scopes WHERE theme_id = ? AND status = 'closed'", (theme_id,))
-    }
-    moving = [row for row in find_hot_facts(change.conn, theme_id) if row.scope_id in closed and not row.pinned]
-    for row in moving:
-        change.update_fact(row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING)
-    return len(moving)
+    sql = f"""
+        SELECT {FACT_COLUMNS} FROM scopes s JOIN facts f ON f.scope_id = s.id AND f.tier = 'hot'
+        WHERE s.theme_id = ? AND s.status = 'closed' AND f.pinned = 0 ORDER BY f.updated_at DESC, f.id DESC
+    """
+    rows = change.conn.execute(sql, (theme_id,)).fetchall()
+    for row in rows:
+        change.update_fact(
+            FactRow(*row), "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING
+        )
+    return len(rows)
 
 
 def archive_unread(change: Mutation, theme_id: int) -> int:

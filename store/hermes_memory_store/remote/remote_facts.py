@@ -58,7 +58,6 @@ class InMemoryDb(Db):
         self.lock = threading.RLock()
         self._forget = []
         self._before_commit = []
-        self._content = self._known_content = None
         self.rescue = None
         self.conn = driver.connect(":memory:", StoreConnection, check_same_thread=False, cached_statements=256)
         self.conn.deserialize(empty_store_image())
