@@ -31,12 +31,13 @@ from pathlib import Path
 import psutil
 import pyte
 
-from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE
 from tests.processes import is_alive
 from tests.tools.fuzz_inspector import BROKEN_PASTES, LONG_PASTES, SIZES, TEXTS, fill_store
 from tests.tools.histories.player import place as memory_disk
 from tests.tui.commands.conftest import COMMAND
 from tests.tui.inspector.driving import doctor_says
+
+MODE_QUESTION, MODE_ANSWER = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 
 STEPS = 150
 """Things that are sent in one life."""
@@ -135,10 +136,8 @@ class Life:
             drawn = os.read(self.handle, 1 << 20)
         except OSError:  # the shell has ended
             return False
-        for question, answer in ((ASK_CURSOR, b"\x1b[1;1R"), (ASK_MODE, b"\x1b[?2026;2$y")):
-            self.write(answer * drawn.count(question.encode()))
-            drawn = drawn.replace(question.encode(), b"")
-        self.stream.feed(drawn)
+        self.write(MODE_ANSWER * drawn.count(MODE_QUESTION))
+        self.stream.feed(drawn.replace(MODE_QUESTION, b""))
         return True
 
     def write(self, data: bytes) -> None:

@@ -31,6 +31,9 @@ ESCAPE_MS = "25"
 """Milliseconds after which an escape is a key of its own. What a terminal sends for one key comes at once; a person takes
 longer to press another one, which must not become alt and that key."""
 
+SSH_ESCAPE_MS = "150"
+"""Over ssh the sequence of a key may come in pieces."""
+
 LOOK_S = 2.0
 """How often an inspector in a browser looks whether its server is still there."""
 
@@ -67,7 +70,7 @@ def run_inspector(
         print("hermes-memory-tui needs a terminal; its commands do not: see hermes-memory-tui --help", file=sys.stderr)
         return 1
     os.environ.setdefault("TEXTUAL_FPS", FRAMES)
-    os.environ.setdefault("ESCDELAY", ESCAPE_MS)
+    os.environ.setdefault("ESCDELAY", SSH_ESCAPE_MS if "SSH_CONNECTION" in os.environ else ESCAPE_MS)
     # The collector would run a dozen times while everything is imported and made, and nothing is garbage yet.
     gc.disable()
     import_asyncio_without_tls()

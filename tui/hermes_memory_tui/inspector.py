@@ -13,7 +13,7 @@ from inspect import isawaitable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.color import ColorSystem
+from rich.console import COLOR_SYSTEMS
 from textual import events
 from textual._compositor import CompositorUpdate
 from textual._context import active_message_pump
@@ -37,14 +37,12 @@ from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, NOW, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.system import garbage, palettes
-from hermes_memory_tui.system.line_pace import REST_S
 from hermes_memory_tui.system.type_ahead import TypeAhead
 from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView, WaitingChanged
 
 if TYPE_CHECKING:
     from textual.driver import Driver
-    from textual.strip import Strip
 
     from hermes_memory_tui.basket.pending_changes import Basket
     from hermes_memory_tui.commands.command import Command, CommandChoice
@@ -292,17 +290,8 @@ class Inspector(TypeAhead):
             super()._display(screen, renderable)
         elif self._running and not self._closed and not self._batch_count:
             size = self.screen.outer_size
-            chosen = getattr(screen.focused, "chosen_line", None)
-            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), self._colours, chosen)
-
-    @property
-    def _colours(self) -> ColorSystem:
-        return self.console._color_system or ColorSystem.TRUECOLOR
-
-    def prepare_strip(self, strip: Strip) -> None:
-        """Do ahead of time what can be done for a strip that may be shown soon."""
-        if self._terminal is not None:
-            self._terminal.prepare(strip, self._colours)
+            colours = COLOR_SYSTEMS[self.console.color_system or "truecolor"]
+            terminal.show(renderable, size, size.clamp_offset(self.cursor_position), colours)
 
     def action_redraw(self) -> None:
         """Draw the screen anew."""
@@ -355,16 +344,6 @@ class Inspector(TypeAhead):
     def is_at_rest(self) -> bool:
         """Whether no key is being held, so that what takes a few milliseconds holds up nothing."""
         return time.monotonic() - self._touched_at > RESTS_AFTER_S
-
-    @property
-    def rest_s(self) -> float:
-        """Seconds without a key after which the cursor rests: what follows it is not drawn while a key is held."""
-        return self._terminal.rest_s if self._terminal is not None else REST_S
-
-    @property
-    def holds_back(self) -> bool:
-        """Whether little more than the chosen line of a list is shown: a key is held, and the line to the terminal is slow."""
-        return self._terminal is not None and self._terminal.holds_back
 
     def _look_later(self) -> None:
         self.set_timer(WATCH_S if self.is_watched else POLL_S, self._look_for_changes)

@@ -5,26 +5,19 @@ from __future__ import annotations
 import random
 from array import array
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.segment import Segment
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
-from textual.geometry import Region
 from textual.pilot import Pilot
-from textual.screen import Screen
-from textual.strip import Strip
-from textual.widgets import Static
 
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
 from hermes_memory_tui.dialogs.picker import MultiPicker
-from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.widgets.lists import marked_list
 from hermes_memory_tui.widgets.lists.line_list import LineList
-from hermes_memory_tui.widgets.sized_panes import SizedPanes
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
 
 
@@ -269,48 +262,6 @@ async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some() 
         assert [strip.text[:2] for strip in strips[1:4]] == ["│0", "│1", "│2"]
 
 
-class Asked(Static):
-    """A text of five lines that notes which of them it is asked for."""
-
-    def on_mount(self) -> None:
-        self.lines: list[range] = []
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self.lines.append(crop.line_range)
-        return super().render_lines(crop)
-
-
-class NoPanes(SizedPanes):
-    """A screen as the inspector's are, without panes."""
-
-    PANES = ()
-
-
-class TwoTexts(App[None]):
-    """Two texts on such a screen."""
-
-    CSS = "Asked { height: 5; }"
-
-    def get_default_screen(self) -> Screen[Any]:
-        return NoPanes()
-
-    def on_mount(self) -> None:
-        self.screen.mount(Asked("a"), Asked("b"))
-
-
-async def test_only_the_lines_that_changed_are_drawn_again() -> None:
-    async with TwoTexts().run_test(size=(40, 10)) as pilot:
-        first, second = pilot.app.screen.query(Asked)
-        await until(pilot, lambda: bool(second.lines))
-        await pilot.pause()
-        first.lines.clear()
-        second.lines.clear()
-        second.refresh(Region(0, 2, 40, 1))
-        await until(pilot, lambda: bool(second.lines))
-        assert [list(lines) for lines in second.lines] == [[2]]
-        assert first.lines == []
-
-
 async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:
     with Store.open(path, clock=lambda: NOW) as store:
         store.injection.status("default", session=store.sessions.get("default", "worker"))
@@ -329,30 +280,14 @@ async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path
         await until(pilot, lambda: targets(pilot) == ["g"])
 
 
-async def test_a_list_says_on_which_line_of_the_screen_its_cursor_is(tmp_path: Path) -> None:
-    """Wherever it is scrolled to; this line is drawn first where there is no time for all."""
-    fill(tmp_path / "m.db", *(f"V[nr{number:03}]: {number}" for number in range(60)))
-    async with inspecting(tmp_path / "m.db") as pilot:
-        table = main_screen(pilot).table
-        for key in ("j", "pagedown", "G", "k", "pageup"):
-            await pilot.press(key)
-            fact = table.fact
-            assert fact is not None
-            await until(pilot, lambda target=fact.target: target in screen_text(pilot).splitlines()[table.chosen_line])
-
-
-@pytest.mark.parametrize(("holds_back", "lines"), [(False, 3), (True, 1)])
-async def test_the_chosen_row_stays_in_its_place_where_it_alone_is_sent(
-    tmp_path: Path, holds_back: bool, lines: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Inspector, "holds_back", holds_back)
+async def test_a_list_scrolls_by_three_rows_when_its_cursor_leaves_what_is_seen(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", *(f"V[nr{number:03}]: {number}" for number in range(90)))
     async with inspecting(tmp_path / "m.db") as pilot:
         table = main_screen(pilot).table
         for key in ("down", "up"):
             await pilot.press(*[key] * 60)
-            stood = set[int]()
+            lines = set[int]()
             for _ in range(6):
                 await pilot.press(key)
-                stood.add(table.chosen_line)
-            assert len(stood) == lines
+                lines.add(table.cursor - table.scroll_offset.y)
+            assert len(lines) == 3

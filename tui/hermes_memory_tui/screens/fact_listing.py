@@ -50,6 +50,9 @@ BENEATH_S = 30.0
 AGES_S = 5.0
 """How often ages are drawn anew."""
 
+DETAIL_DELAY_S = 0.06
+"""So long after a key the detail is loaded: while a key is held, it would be drawn for nothing."""
+
 FOLLOWED = 64
 """Facts changed at once that are followed row by row; with more, the listing is read anew."""
 
@@ -460,8 +463,7 @@ class ListingScreen(MainPanes):
             return
         if self._detail_timer is not None:
             self._detail_timer.stop()
-        app: Any = self.app
-        self._detail_timer = self.set_timer(app.rest_s, self._show_detail)
+        self._detail_timer = self.set_timer(DETAIL_DELAY_S, self._show_detail)
 
     def _detail_key(self) -> object:
         """Return what the detail pane depends on: the fact under the cursor, the journal position, the search line."""

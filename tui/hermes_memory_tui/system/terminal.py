@@ -13,7 +13,6 @@ import select
 import signal
 import sys
 import termios
-import threading
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
@@ -27,26 +26,18 @@ from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XT
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
-from textual.strip import Strip
 
-from hermes_memory_tui.system.line_pace import ASK_CURSOR, ASK_MODE, REST_S, LinePace
 from hermes_memory_tui.system.screen_cells import ScreenCells
-from hermes_memory_tui.system.terminal_writer import LOOK_S, TerminalWriter
+from hermes_memory_tui.system.terminal_writer import CHECK_INTERVAL_S, TerminalWriter
 
-INPUT_S = 0.1
-"""How long to wait for more input; a lone escape is told from the beginning of a sequence meanwhile."""
+INPUT_INTERVAL_S = 0.1
+"""How often to check whether input is still read, and what of it is over."""
 
-INPUT_ENDS_S = 1.0
-"""So long after the last input the parser waits for nothing more, and the thread sleeps until something is typed."""
-
-PASTE_ENDS_S = 2.0
+PASTE_TIMEOUT_S = 2.0
 """So long after its last character a paste is over that the terminal did not end: no key would work any more."""
 
 CONTROL_KEY = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1a]")
 """What a terminal sends by itself for ctrl and a letter, alone no piece of a paste."""
-
-SWITCH_S = 0.0002
-"""How long one thread may hold up another. The app goes on while a frame is written, for which Python lets it wait 5 ms."""
 
 ESCAPE = "\x1b"
 
@@ -56,19 +47,9 @@ KEY_BEGINS = ("\x1b[", "\x1bO")
 PART_OF_KEY = re.compile(r"\x1b(\[[0-9;:<?]*|O)?$")
 """The beginning of a sequence whose rest has not arrived."""
 
-REST_OF_KEY = re.compile(r"\[[0-9;:]*[A-Za-z~]|O[A-Z]")
-"""What a special key sends after its escape."""
+MAX_READ = 4096
 
-SLOW_ESCAPE_S = 0.15
-"""How long the rest of a key is waited for on a line that delivers keys in pieces."""
-
-SLOW_TRIP_S = 0.1
-"""A line that takes longer to answer may deliver a key in pieces."""
-
-MOST_READ = 4096
-"""Bytes of input that are read at once."""
-
-LEAVE = (
+RESTORE = (
     "\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
     "\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
@@ -76,13 +57,6 @@ LEAVE = (
 
 CELL_MOUSE = "\x1b[?1016l"
 """Lets the mouse be told in cells again, which Textual has told in pixels where the terminal can."""
-
-
-WHOLE_SCREEN = "\x1b[r"
-"""Lets go of margins that a program before has left: steps down would end at them (DECSTBM)."""
-
-NO_COLOUR_ERASE = ("screen", "vt", "ansi", "cygwin")
-"""How the names of terminals begin that erase with their default background; all with 256 colours use the current."""
 
 JOINERS = "\u200c\u200d"
 """Characters that nobody sees, and without which emoji families and Persian words fall apart."""
@@ -114,65 +88,26 @@ class TerminalParser(XTermParser):
         return super().parse_mouse_code(code)
 
 
-class InputEnd(threading.Event):
-    """The end of an input thread, which `select` notices at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._reading, self._writing = os.pipe()
-
-    def fileno(self) -> int:
-        """Return what can be read from once the end is there."""
-        return self._reading
-
-    def set(self) -> None:
-        writing, self._writing = self._writing, -1
-        super().set()
-        if writing >= 0:
-            os.close(writing)
-
-    def close(self) -> None:
-        """Let go of it; called by the thread that has ended."""
-        os.close(self._reading)
-
-
 class TerminalDriver(LinuxDriver):
     """Textual's driver with an output that can be abandoned. A lost terminal counts as SIGHUP."""
 
     _output: TerminalWriter | None = None
-    _has_slow_input = False
     _is_suspending = False
-    exit_event: InputEnd
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        terminal = os.environ.get("TERM", "")
-        erases_in_colour = "256" in terminal or not terminal.startswith(NO_COLOUR_ERASE)
-        self._cells = ScreenCells(erases_in_colour=erases_in_colour)
-        """Kept while another program has the terminal: all of it is sent again afterwards."""
+        self._cells = ScreenCells()
+        """They outlive an output: all of it is sent again when another program has had the terminal."""
 
     def start_application_mode(self) -> None:
         if self._key_thread is not None and self._key_thread.is_alive():
             return
         assert sys.__stderr__ is not None  # which is drawn on
-        self.exit_event = InputEnd()
         if self._output is None:
-            self._output = self._start_output(sys.__stderr__.fileno(), sys.__stderr__.encoding)
+            self._output = TerminalWriter(sys.__stderr__.fileno(), sys.__stderr__.encoding, self._cells, self._fail)
+            self._output.start()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual left its type out
-        self.write(WHOLE_SCREEN)
-        self._output.start_drawing()
-
-    def _start_output(self, handle: int, encoding: str) -> TerminalWriter:
-        sys.setswitchinterval(SWITCH_S)
-        pace = LinePace(is_remote="SSH_CONNECTION" in os.environ)
-        output = TerminalWriter(handle, encoding, self._cells, pace, self._fail)
-        output.start()
-        return output
-
-    def _request_terminal_sync_mode_support(self) -> None:
-        if self._output is not None:  # before the question that fewer terminals answer
-            self._output.ask()
-        super()._request_terminal_sync_mode_support()
+        self._output.redraw()
 
     def stop_application_mode(self) -> None:
         if self._output is not None:
@@ -184,53 +119,21 @@ class TerminalDriver(LinuxDriver):
         self._in_band_window_resize = False  # another terminal may be there when it goes on, as a client of tmux
 
     def show(
-        self,
-        update: CompositorUpdate,
-        size: tuple[int, int],
-        cursor: tuple[int, int],
-        colours: ColorSystem,
-        chosen: int | None,
+        self, update: CompositorUpdate, size: tuple[int, int], cursor: tuple[int, int], colours: ColorSystem
     ) -> None:
-        """Show what an update draws, once the line takes it; what it draws over meanwhile is never sent.
-
-        :param size: columns and rows of the screen
-        :param cursor: column and row where the cursor belongs
-        :param chosen: row of the chosen line of a list, drawn first while there is no time for all
-        """
-        self._cells.put(update, size, cursor, colours, chosen)
+        """Show what an update draws. See `TerminalWriter.show`."""
         if self._output is not None:
-            self._output.show()
-
-    def prepare(self, strip: Strip, colours: ColorSystem) -> None:
-        """Turn a strip that may be shown soon into cells, ahead of time."""
-        self._cells.prepare(strip, colours)
-
-    @property
-    def rest_s(self) -> float:
-        """Seconds after the last key after which none is held, as fast as keys come."""
-        return self._output.rest_s if self._output is not None else REST_S
-
-    @property
-    def holds_back(self) -> bool:
-        """Whether little more than the chosen line of a list is sent: a key is held, and the line is slow."""
-        return self._output is not None and self._output.holds_back
+            self._output.show(update, size, cursor, colours)
 
     def redraw(self) -> None:
         """Send the whole screen again: another program may have written over it."""
-        self._cells.forget_shown()
         if self._output is not None:
-            self._output.show()
+            self._output.redraw()
 
     def process_message(self, message: Message) -> None:
-        output = self._output
-        if isinstance(message, TerminalSupportsSynchronizedOutput) and output is not None:
-            output.is_synchronised = True
-            output.answer(ASK_MODE)
-        elif isinstance(message, events.CursorPosition) and output is not None:
-            output.answer(ASK_CURSOR)
+        if isinstance(message, TerminalSupportsSynchronizedOutput) and self._output is not None:
+            self._output.is_synchronised = True
         elif not (isinstance(message, events.Resize) and not message.size):  # a terminal without cells is none
-            if isinstance(message, events.Key) and output is not None:
-                output.press()
             super().process_message(message)
 
     def _fail(self, error: Exception) -> None:
@@ -270,7 +173,6 @@ class TerminalDriver(LinuxDriver):
         """Do nothing: who was suspended goes on by itself, and a SIGCONT after SIGSTOP or a hangup finds nobody suspended."""
 
     def _run_input_thread(self) -> None:
-        ended = self.exit_event
         try:
             self.run_input_thread()
         except OSError:
@@ -278,39 +180,31 @@ class TerminalDriver(LinuxDriver):
             os.kill(os.getpid(), signal.SIGHUP)
         except Exception as error:
             self._fail(error)
-        finally:
-            ended.close()
 
     def run_input_thread(self) -> None:
-        """Read input until this thread's `exit_event`.
+        """Read input until `exit_event`.
 
         :raises OSError: when the terminal has gone
         """
-        ended, parser = self.exit_event, TerminalParser(self._debug)
+        parser = TerminalParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode  # a terminal may send any byte
-        held, escaped_at, typed_at = "", -math.inf, -math.inf
-        while not ended.is_set():
+        held, typed_at = "", -math.inf
+        while not self.exit_event.is_set():
             text = ""
-            is_typing = time.monotonic() - typed_at < INPUT_ENDS_S
-            wait_s = self._find_wait_s() if held else INPUT_S if is_typing or parser.is_pasting else None
-            if self.fileno in select.select([self.fileno, ended], [], [], wait_s)[0]:
-                typed = os.read(self.fileno, MOST_READ)
+            if select.select([self.fileno], [], [], constants.ESCAPE_DELAY if held else INPUT_INTERVAL_S)[0]:
+                typed = os.read(self.fileno, MAX_READ)
                 if not typed:
                     raise OSError("the terminal has gone")
                 text, typed_at = decode(typed), time.monotonic()  # a character may come in two reads
                 if parser.is_pasting and CONTROL_KEY.fullmatch(text):
                     text = BRACKETED_PASTE_END + text
-            elif parser.is_pasting and time.monotonic() - typed_at > PASTE_ENDS_S:
+            elif parser.is_pasting and time.monotonic() - typed_at > PASTE_TIMEOUT_S:
                 text = BRACKETED_PASTE_END
             for event in parser.tick():
                 self.process_message(event)
-            is_rest = bool(text) and (held + text).startswith(KEY_BEGINS)
-            if held and not is_rest:
+            if held and not (text and (held + text).startswith(KEY_BEGINS)):
                 self.process_message(events.Key("escape", ESCAPE))
-                escaped_at = time.monotonic()
                 held = held[1:]
-            elif REST_OF_KEY.match(text) and time.monotonic() - escaped_at < SLOW_ESCAPE_S:
-                self._has_slow_input = True
             text, held = held + text, ""
             if part := PART_OF_KEY.search(text):
                 text, held = text[: part.start()], part[0]
@@ -324,15 +218,8 @@ class TerminalDriver(LinuxDriver):
             for event in typed_events:
                 self.process_message(keep_joiner(event))
 
-    def _find_wait_s(self) -> float:
-        """Return how long the rest of a key is waited for; what has not come by then is no part of it."""
-        round_trip_s = self._output.round_trip_s if self._output is not None else None
-        is_slow = self._has_slow_input or (round_trip_s or 0.0) >= SLOW_TRIP_S
-        return max(SLOW_ESCAPE_S, constants.ESCAPE_DELAY) if is_slow else constants.ESCAPE_DELAY
-
     def close(self) -> None:
         super().close()
-        self.exit_event.set()
         if self._output is not None:
             self._output.stop()
             self._output = None
@@ -351,5 +238,5 @@ class TerminalDriver(LinuxDriver):
         with suppress(OSError, termios.error):  # it has gone, which is why
             if self.attrs_before is not None:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-            if select.select([], [handle], [], LOOK_S)[1]:
-                os.write(handle, LEAVE.encode())
+            if select.select([], [handle], [], CHECK_INTERVAL_S)[1]:
+                os.write(handle, RESTORE.encode())

@@ -12,8 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hermes_memory_tui.widgets.narrow_compositor import NarrowCompositor
-
 if TYPE_CHECKING:
     from hermes_memory_tui.system.inspector_state import InspectorState
 
@@ -57,10 +55,6 @@ class SizedPanes(Screen[None]):
     """Ids of the panes that have a width of their own, and whether they stand at the right; the others share the rest."""
     _put_away: tuple[Widget, ...] = ()
     _dragged: tuple[str, bool] | None = None
-
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self._compositor = NarrowCompositor()
 
     @property
     def is_current(self) -> bool:

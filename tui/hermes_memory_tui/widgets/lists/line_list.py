@@ -205,15 +205,9 @@ class LineList(ScrollView, can_focus=True):
         """Draw the page that the next key may need, while idle."""
         head, height = self.head_lines, self.scrollable_content_region.height
         top = self.scroll_offset.y + pages * (height - head)
-        # Cut where the scroll bar stands, as the compositor will do, and turned into cells: lines keep what was made of them.
-        bar = self.gutter.left + self.scrollable_content_region.width
-        cuts = [bar, bar + self.scrollbar_size_vertical, self.outer_size.width]
         line = self._lines(top)
-        prepare = getattr(self.app, "prepare_strip", None)
         for y in range(head + max(0, -top), min(height, self.row_count - top + head)):
-            for piece in line(y).divide(cuts):
-                if prepare is not None:
-                    prepare(piece)
+            line(y)
 
     def _under_cursor(self, segments: list[Segment]) -> list[Segment]:
         # What has a background of its own (a bar) keeps it: its colour is what it says.
@@ -279,20 +273,13 @@ class LineList(ScrollView, can_focus=True):
         """Redraw one row, if it is visible."""
         self.refresh(Region(0, row + self.head_lines - self.scroll_offset.y, self.size.width, 1))
 
-    @property
-    def chosen_line(self) -> int:
-        """Row of the screen that shows the row under the cursor."""
-        return self.content_region.y + self.head_lines + self.cursor - self.scroll_offset.y
-
     def keep_in_view(self) -> None:
         """Scroll far enough to show the cursor, and a few rows beyond: every scroll sends all rows to the terminal."""
         height = self.scrollable_content_region.height - self.head_lines
         top = self.scroll_offset.y
         if height <= 0:
             return
-        # Where the chosen row alone is sent, it stays in its place on the screen, and no other has to be sent with it.
-        jump = 1 if getattr(self.app, "holds_back", False) else SCROLL_JUMP
-        ahead = min(jump, height // 2 + 1) - 1
+        ahead = min(SCROLL_JUMP, height // 2 + 1) - 1
         if self.cursor < top:
             self.scroll_to(y=self.cursor - ahead, animate=False, force=True)
         elif self.cursor >= top + height:
