@@ -58,8 +58,7 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.branch_states import BranchStates
     from hermes_memory_store.projects.place_themes import PlaceThemes
     from hermes_memory_store.projects.projects import Projects
-    from hermes_memory_store.projects.theme_moves import ThemeMoves
-    from hermes_memory_store.projects.theme_split import ThemeSplit
+    from hermes_memory_store.projects.theme_moves import ThemeMoves, ThemeSplit
     from hermes_memory_store.recall.session_start import SessionStart
     from hermes_memory_store.sync.shared_turns import SharedTurns
     from hermes_memory_store.sync.team_sync import Sync
@@ -258,7 +257,7 @@ class Store:
     @cached_property
     def theme_split(self) -> ThemeSplit:
         """The split of a theme by projects."""
-        from hermes_memory_store.projects.theme_split import ThemeSplit
+        from hermes_memory_store.projects.theme_moves import ThemeSplit
 
         return ThemeSplit(self.db, self.names, self.place_themes, self.theme_moves)
 

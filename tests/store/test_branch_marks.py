@@ -16,8 +16,7 @@ from hermes_memory_store.journal.transaction_log import replay_records
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor, Fact, FactFilter, Origin, Tier, Way
 from hermes_memory_store.places.branch_marks import UNDECIDED, UNMERGED, BranchMark, WrittenAt, find_branch_marks
 from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.projects.branch_merges import MERGED, BranchTip, MergeState
-from hermes_memory_store.projects.branch_states import BranchFindings
+from hermes_memory_store.projects.branch_search import MERGED, BranchFindings, BranchTip, MergeState
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock

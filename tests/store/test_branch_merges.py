@@ -248,7 +248,7 @@ def test_a_clone_knows_the_default_branch_and_the_branches_of_its_remote(shop: P
     git(shop, "merge", "-q", "--no-ff", "--no-edit", "pay")
     git(clone, "fetch", "-q")
     assert state(clone, "pay", last) == ("merged", "merge"), "the remote's default branch counts"
-    assert read_head(find_repository(os.path.realpath(clone))).branch == "develop"  # type: ignore[arg-type]
+    assert read_head(find_repository(os.path.realpath(clone)))[0] == "develop"  # type: ignore[arg-type]
 
 
 def test_worktrees_submodules_and_bare_repositories(shop: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.model import Fact, FactFilter, Origin, Way
-from hermes_memory_store.places.place_reading import find_folder_theme, format_start_parts
+from hermes_memory_store.places.place_reading import find_project_theme, find_seen_project, format_start_parts
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -116,7 +116,9 @@ def test_what_is_read_without_the_store_is_what_the_store_gives(
 
             for place in PLACES:
                 seen = see(place)
-                assert find_folder_theme(ask, None if seen is None else seen.identities) == themes[place]
+                if seen is not None:
+                    project = find_seen_project(ask, seen.identities)
+                    assert find_project_theme(ask, project) == themes[place]
                 keys = {
                     key
                     for theme_id, _, condition in format_start_parts(ask, themes[place])

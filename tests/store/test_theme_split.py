@@ -10,7 +10,7 @@ import pytest
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import ArgumentError, FactConflict
 from hermes_memory_store.model import Actor, FactFilter, Origin, Tier, Way
-from hermes_memory_store.projects.theme_split import Reason
+from hermes_memory_store.projects.theme_moves import Reason
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 

@@ -8,8 +8,7 @@ import pytest
 
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.projects.branch_merges import MERGED, BranchTip, MergeState
-from hermes_memory_store.projects.branch_states import BranchFindings
+from hermes_memory_store.projects.branch_search import MERGED, BranchFindings, BranchTip, MergeState
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.journal_lines import JournalPrinter
 from hermes_memory_tui.model.journal_pages import OPS

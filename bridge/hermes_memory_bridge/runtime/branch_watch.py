@@ -15,8 +15,7 @@ from hermes_memory_bridge.runtime.branch_notices import WatchedRepository
 from hermes_memory_bridge.runtime.project_reader import run_in_daemon_thread
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.projects.branch_search import find_ref_state, look_at_branches
-from hermes_memory_store.projects.branch_states import BranchFindings
+from hermes_memory_store.projects.branch_search import BranchFindings, find_ref_state, look_at_branches
 from hermes_memory_store.store import Store
 
 log = logging.getLogger(__name__)

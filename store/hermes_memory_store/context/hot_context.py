@@ -14,7 +14,7 @@ from hermes_memory_store.context.start_choice import USES, choose_start_facts
 from hermes_memory_store.context.start_situation import find_situation
 from hermes_memory_store.database import store_reading
 from hermes_memory_store.database.driver import Connection, OperationalError
-from hermes_memory_store.places import known_folder, place_queries, place_reading
+from hermes_memory_store.places import place_queries, place_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def place_hot_facts(
     if not origins or branches == "off":
         return {}
     written = ask(WRITTEN_AT.format(marks=", ".join("?" * len(origins))), origins)
-    known = known_folder.find_known_folder(ask, folder) if written and folder else known_folder.KnownFolder()
+    known = place_reading.find_known_folder(ask, folder) if written and folder else place_reading.FolderPlace()
     if all(at[1] == known.project and at[2] == known.branch and known.branch for at in written):
         return {}
     from hermes_memory_store.places.branch_places import (

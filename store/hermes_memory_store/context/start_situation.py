@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from math import log
 
-from hermes_memory_store.places.known_folder import find_known_folder
+from hermes_memory_store.places.place_reading import find_known_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

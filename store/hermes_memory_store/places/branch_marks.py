@@ -10,12 +10,10 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
+from hermes_memory_store.places.git_files import USUAL_DEFAULTS
 from hermes_memory_store.places.place_queries import PERSONAL
 
 UNMERGED, UNDECIDED = "unmerged", "undecided"
-
-USUAL_DEFAULTS = ("main", "master", "trunk")
-"""Branches that are the default one of a project of which nothing was looked at here."""
 
 DETACHED = "@"
 """Stands for the branch of a reader whose HEAD is detached: no branch can have this name."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 AUTHORS = "SELECT id, kind FROM actors WHERE id IN ({marks})"
 
-PROJECT_IT_JOINED = "SELECT coalesce(joined_id, id) FROM projects WHERE id = ?"
-
 
 def find_hot_places(
     ask: Ask, rows: list[tuple[Any, ...]], written: list[tuple[Any, ...]], theme: str, folder: str, branches: str
@@ -47,5 +45,4 @@ def find_reader(ask: Ask, folder: str) -> WrittenAt:
     seen = to_project(read_project(folder)) if folder else None
     if seen is None:
         return WrittenAt(None, None, None)
-    joined = ask(PROJECT_IT_JOINED, (find_seen_project(ask, seen.identities),))
-    return WrittenAt(joined[0][0] if joined else None, seen.branch, seen.commit)
+    return WrittenAt(find_seen_project(ask, seen.identities), seen.branch, seen.commit)

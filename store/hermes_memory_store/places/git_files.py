@@ -1,66 +1,110 @@
-"""Git's own files, read as data: where a repository lies, its HEAD, its branch, its remote. No process, no hook.
+"""Git's own files, read as data: where a repository lies, its HEAD, its branches. No process, no hook, no configuration.
 
 A folder may belong to anybody, so every file is bounded, must be a regular file, and is believed only where it has the
-form that Git writes. What cannot be read is None; nothing here raises for an odd folder.
+form that Git writes. What cannot be read is None; nothing here raises for an odd folder. A host starts programs that read
+this at each event: it imports nothing but `os` and `stat`.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-from functools import lru_cache
-from typing import NamedTuple
 
-from hermes_memory_store.places.bounded_files import MAX_PARENTS, MAX_SMALL, open_regular, read_bounded, read_pointer
+MAX_SMALL = 4_096
+"""Bytes of HEAD, of a ref, and of the files that point to a directory."""
 
-MAX_CONFIG = 1 << 20
-"""Bytes of a configuration that is read: Git itself writes a few hundred, and one entry for each branch."""
+MAX_PARENTS = 100
+"""Folders above one that are looked at."""
 
 MAX_UNSORTED = 4 << 20
 """Bytes of a `packed-refs` that is searched from its beginning, as old versions of Git wrote it."""
 
+MAX_SHALLOW = 1 << 20
+"""Bytes of the list of commits at which a shallow clone ends."""
+
 MAX_SYMREFS = 5
 """Refs that point to refs, as Git follows them."""
 
-COMMIT = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+MAX_REMOTES = 8
+"""Remotes that are looked through for a branch."""
 
-REF = re.compile(r"refs/(?!.*(?:\.\.|//|@\{))[^\x00-\x20\x7f~^:?*\[\\]+")
+MAX_LISTED = 2
+"""Local branches that are counted: a repository with one branch has no other default."""
 
-SECTION = re.compile(r'\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
+USUAL_DEFAULTS = ("main", "master", "trunk")
+"""Branches that are the default one of a project of which nothing was looked at here."""
 
-ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+HEX_DIGITS = frozenset(b"0123456789abcdef")
+
+COMMIT_LENGTHS = (40, 64)
+"""Digits of a SHA-1 and of a SHA-256."""
+
+NOT_IN_REFS = frozenset("\x7f~^:?*[\\")
 
 
-class Repository(NamedTuple):
+class Repository:
     """Where a repository lies."""
 
-    root: str
-    """Its working tree; the folder itself where it is bare."""
-    git_dir: str
-    """The directory of this working tree: HEAD is there."""
-    common: str
-    """The directory that all its working trees share."""
+    __slots__ = ("common", "git_dir", "root")
+
+    def __init__(self, root: str, git_dir: str, common: str) -> None:
+        """Keep the three places.
+
+        :param root: its working tree; the folder itself where it is bare
+        :param git_dir: the directory of this working tree, where HEAD is
+        :param common: the directory that all its working trees share
+        """
+        self.root, self.git_dir, self.common = root, git_dir, common
 
 
-class Head(NamedTuple):
-    """What is checked out. `branch` without `commit` is a branch without a commit yet."""
+def read_bounded(path: str, most: int) -> bytes | None:
+    """Read a regular file of at most so many bytes; None where there is no such file, or a longer one."""
+    handle = open_regular(path)
+    if handle is None:
+        return None
+    try:
+        text = os.read(handle, most + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    return None if len(text) > most else text
 
-    branch: str | None = None
-    commit: str | None = None
+
+def open_regular(path: str) -> int | None:
+    """Open a regular file; a pipe or a device of that name is never waited for."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    try:
+        if stat.S_ISREG(os.fstat(handle).st_mode):
+            return handle
+    except OSError:
+        pass
+    os.close(handle)
+    return None
+
+
+def read_pointer(path: str, base: str, prefix: bytes) -> str | None:
+    """Return the directory that a file of Git names, relative to `base`."""
+    text = read_bounded(path, MAX_SMALL)
+    if text is None or not text.startswith(prefix):
+        return None
+    target = os.fsdecode(text[len(prefix) :].strip(b" \r\n"))
+    return os.path.normpath(os.path.join(base, target)) if target and "\0" not in target else None
 
 
 def find_repository(folder: str) -> Repository | None:
     """Find the repository that a folder is in; `folder` is absolute and without symbolic links."""
     place = folder
     for _ in range(MAX_PARENTS):
-        found = repository_at(place)
-        if found is not None:
-            return found
-        parent = os.path.dirname(place)
-        if parent == place:
+        repository = repository_at(place)
+        if repository is not None:
+            return repository
+        place, below = os.path.dirname(place), place
+        if place == below:
             break
-        place = parent
     return None
 
 
@@ -71,9 +115,7 @@ def repository_at(place: str) -> Repository | None:
         mode = os.stat(dotted).st_mode
     except (OSError, ValueError):
         return Repository(place, place, place) if is_git_directory(place) else None
-    git_dir: str | None = dotted
-    if not stat.S_ISDIR(mode):
-        git_dir = read_pointer(dotted, place, b"gitdir:")
+    git_dir = dotted if stat.S_ISDIR(mode) else read_pointer(dotted, place, b"gitdir:")
     if git_dir is None or not os.path.lexists(os.path.join(git_dir, "HEAD")):
         return None
     common = read_pointer(os.path.join(git_dir, "commondir"), git_dir, b"") or git_dir
@@ -87,41 +129,76 @@ def is_git_directory(place: str) -> bool:
     )
 
 
-def read_head(repository: Repository) -> Head:
-    """Read the branch and the commit that are checked out."""
+def is_nowhere(path: str) -> bool:
+    """Check whether a folder is where programs are started that work in no project: `/`, or the user's home."""
+    return path in ("/", os.path.realpath(os.path.expanduser("~")))
+
+
+def read_mark(common: str) -> str | None:
+    """Return what a repository's directory keeps where it is moved, and no copy has: device, number, and when it was made.
+
+    None where Git wrote no `description` into it, the one file that it never writes again.
+    """
+    try:
+        folder, made = os.stat(common), os.stat(os.path.join(common, "description"))
+    except (OSError, ValueError):
+        return None
+    return f"{folder.st_dev}:{folder.st_ino}:{made.st_mtime_ns}"
+
+
+def read_head(repository: Repository) -> tuple[str | None, str | None]:
+    """Return the branch and the commit that are checked out; a branch without a commit has none yet."""
     path = os.path.join(repository.git_dir, "HEAD")
     try:
         text: bytes | None = b"ref: " + os.fsencode(os.readlink(path))  # as Git wrote it before 2005, and may still
     except (OSError, ValueError):
         text = read_bounded(path, MAX_SMALL)
     if text is None:
-        return Head()
+        return None, None
     if not text.startswith(b"ref:"):
-        return Head(None, to_commit(text))
-    name = text[4:].strip().decode("utf-8", "surrogateescape")
-    if REF.fullmatch(name) is None or name == "refs/heads/.invalid":
-        return Head()  # `.invalid` is what HEAD says where refs are kept in tables
-    return Head(name.removeprefix("refs/heads/"), read_ref(repository, name))
+        return None, to_commit(text)
+    name = to_ref_name(text)
+    if name is None or name == "refs/heads/.invalid":
+        return None, None  # `.invalid` is what HEAD says where refs are kept in tables
+    return name.removeprefix("refs/heads/"), read_ref(repository, name)
 
 
 def read_ref(repository: Repository, name: str) -> str | None:
     """Return the commit that a ref names; None where it has none yet."""
+    target: str | None = name
     for _ in range(MAX_SYMREFS):
-        text = read_bounded(os.path.join(repository.common, os.fsdecode(name)), MAX_SMALL)
+        if target is None:
+            break
+        text = read_bounded(os.path.join(repository.common, os.fsdecode(target)), MAX_SMALL)
         if text is None:
-            return find_packed_ref(os.path.join(repository.common, "packed-refs"), os.fsencode(name))
+            return find_packed_ref(os.path.join(repository.common, "packed-refs"), os.fsencode(target))
         if not text.startswith(b"ref:"):
             return to_commit(text)
-        name = text[4:].strip().decode("utf-8", "surrogateescape")
-        if REF.fullmatch(name) is None:
-            return None
+        target = to_ref_name(text)
     return None
+
+
+def to_ref_name(text: bytes) -> str | None:
+    """Return the name of the ref that a file of Git points to, `ref: refs/heads/main`."""
+    name = text[4:].strip().decode("utf-8", "surrogateescape")
+    return name if is_ref_name(name) else None
+
+
+def is_ref_name(name: str) -> bool:
+    """Check whether this is the name of a ref, and a path below `refs`."""
+    rest = name.removeprefix("refs/")
+    return (
+        name.startswith("refs/")
+        and bool(rest)
+        and not any(part in rest for part in ("..", "//", "@{"))
+        and not any(letter <= " " or letter in NOT_IN_REFS for letter in rest)
+    )
 
 
 def to_commit(text: bytes) -> str | None:
     """Return the commit that a file of Git holds."""
-    found = COMMIT.fullmatch(text.strip())
-    return None if found is None else found[0].decode()
+    text = text.strip()
+    return text.decode() if len(text) in COMMIT_LENGTHS and HEX_DIGITS.issuperset(text) else None
 
 
 def find_packed_ref(path: str, name: bytes) -> str | None:
@@ -153,53 +230,69 @@ def find_packed_ref(path: str, name: bytes) -> str | None:
     return None
 
 
-def read_remote_url(common: str) -> str | None:
-    """Return the URL of the remote `origin`, else of the first one; as it is written, with a password if it has one."""
-    path = os.path.join(common, "config")
-    try:
-        info = os.stat(path)
-    except (OSError, ValueError):
+def find_default_branch(repository: Repository) -> str | None:
+    """Find the name of the default branch: that of the remote `origin`, else one of the usual names, else the only one."""
+    text = read_bounded(os.path.join(repository.common, "refs/remotes/origin/HEAD"), MAX_SMALL)
+    if text is not None and text.startswith(b"ref:"):
+        name = text[4:].strip().decode("utf-8", "surrogateescape").removeprefix("refs/remotes/origin/")
+        if is_branch_name(name) and read_ref(repository, f"refs/remotes/origin/{name}") is not None:
+            return name
+    for name in USUAL_DEFAULTS:
+        if read_branch_tip(repository, name) is not None:
+            return name
+    if os.path.lexists(os.path.join(repository.common, "packed-refs")):
         return None
-    return remote_url_of(path, info.st_mtime_ns, info.st_size, info.st_ino)
+    names = list_folder(os.path.join(repository.common, "refs/heads"), MAX_LISTED)
+    loose = [name for name in names if read_ref(repository, f"refs/heads/{name}") is not None]
+    return loose[0] if len(loose) == 1 else None
 
 
-@lru_cache(maxsize=64)
-def remote_url_of(path: str, _changed: int, _size: int, _inode: int) -> str | None:
-    """Return the remote's URL of a configuration in this state of its file."""
-    text = read_bounded(path, MAX_CONFIG)
-    urls = {} if text is None else parse_remote_urls(text.decode("utf-8", "replace"))
-    return urls.get("origin", next(iter(urls.values()), None))
+def read_default_tips(repository: Repository, name: str) -> tuple[str, ...]:
+    """Return the commits at which the default branch ends: the local one, and that of the remote `origin`."""
+    tips = (read_ref(repository, f"{place}/{name}") for place in ("refs/heads", "refs/remotes/origin"))
+    return tuple(dict.fromkeys(tip for tip in tips if tip is not None))
 
 
-def parse_remote_urls(text: str) -> dict[str, str]:
-    """Parse the first URL of each remote from a configuration."""
-    urls: dict[str, str] = {}
-    remote: str | None = None
-    for line in re.sub(r"\\\r?\n", "", text.removeprefix("\ufeff")).splitlines():
-        rest = line.strip()
-        found = SECTION.match(rest)
-        if found is not None:
-            section, _, dotted = found["name"].partition(".")
-            sub = dotted if found["sub"] is None else re.sub(r"\\(.)", r"\1", found["sub"])
-            remote = sub if section.lower() == "remote" and sub else None
-            rest = rest[found.end() :].strip()
-        key, equals, value = rest.partition("=")
-        if remote is not None and equals and key.strip().lower() == "url":
-            urls.setdefault(remote, parse_config_value(value))
-    return {name: url for name, url in urls.items() if url}
+def read_branch_tip(repository: Repository, name: str) -> str | None:
+    """Return the commit at which a branch ends, the local one or else that of a remote; None where there is none."""
+    if not is_branch_name(name):
+        return None
+    tip = read_ref(repository, f"refs/heads/{name}")
+    if tip is None:
+        remotes = list_folder(os.path.join(repository.common, "refs/remotes"), MAX_REMOTES)
+        places = (f"refs/remotes/{remote}/{name}" for remote in dict.fromkeys(("origin", *remotes)))
+        tip = next((tip for place in places if (tip := read_ref(repository, place)) is not None), None)
+    return tip
 
 
-def parse_config_value(text: str) -> str:
-    """Parse what stands behind the equals sign: quotes, escapes and comments."""
-    made, quoted, letters = [], False, iter(text.strip())
-    for letter in letters:
-        if letter == "\\":
-            following = next(letters, "")
-            made.append(ESCAPES.get(following, following))
-        elif letter == '"':
-            quoted = not quoted
-        elif letter in "#;" and not quoted:
-            break
-        else:
-            made.append(letter)
-    return "".join(made).strip()
+def read_branch_birth(repository: Repository, name: str) -> str | None:
+    """Return the commit at which a local branch began, by the first line of its log; None where that is not known."""
+    if not is_branch_name(name):
+        return None
+    handle = open_regular(os.path.join(repository.common, "logs/refs/heads", os.fsdecode(os.fsencode(name))))
+    if handle is None:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        words = file.readline(MAX_SMALL).split(b" ", 2)
+    return to_commit(words[1]) if len(words) == 3 and not words[0].strip(b"0") else None
+
+
+def is_branch_name(name: str) -> bool:
+    """Check whether this can be the name of a branch, and its ref a path below `refs/heads`."""
+    return bool(name) and is_ref_name(f"refs/heads/{name}")
+
+
+def list_folder(folder: str, most: int) -> list[str]:
+    """Return up to `most` names in a folder that can be parts of a ref."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(most), strict=False)]
+    except OSError:
+        return []
+    return [name for name in sorted(names) if is_branch_name(name)]
+
+
+def read_shallow_ends(common: str) -> list[str]:
+    """Return the commits at which a shallow clone ends; none where the history is whole."""
+    text = read_bounded(os.path.join(common, "shallow"), MAX_SHALLOW) or b""
+    return [commit for line in text.split() if (commit := to_commit(line)) is not None]

@@ -1,10 +1,14 @@
-"""The theme of a folder and what an agent of a theme reads, by SQL alone: for the store, and for programs without it."""
+"""Where a folder is and what an agent there reads, by SQL and small files alone: for the store, and for programs without it.
+
+A folder that is as the store saw it last takes the files of Git alone; a new repository, an odd one, or one whose
+configuration has changed since takes a look at its remote, whose import takes as long as an interpreter's start.
+"""
 
 from __future__ import annotations
 
 import os
 
-from hermes_memory_store.places.known_folder import find_known_folder, to_stored_path
+from hermes_memory_store.places.git_files import MAX_PARENTS, find_repository, is_nowhere, read_head, read_mark
 from hermes_memory_store.places.place_queries import (
     DEFAULT,
     PERSONAL,
@@ -31,13 +35,116 @@ OWN, JOINED, INHERITED, OF_PERSON = "own", "joined", "inherited", "personal"
 """Why a theme is read: it is the agent's own, that of a project which has joined its project, `default` as far as it was
 written there or in no known place, or the person's."""
 
-PROJECT_BY_IDENTITY = "SELECT project_id FROM project_aliases WHERE kind = ? AND value = ?"
+SEEN_PROJECT = """
+    SELECT coalesce(p.joined_id, p.id), a.seen_at FROM project_aliases a JOIN projects p ON p.id = a.project_id
+    WHERE a.kind = ? AND a.value = ?
+"""
+
+PLAIN_PROJECT = """
+    SELECT coalesce(p.joined_id, p.id) FROM project_aliases a JOIN projects p ON p.id = a.project_id
+    WHERE a.kind = 'path' AND a.value IN ({}) AND (a.value = ? OR EXISTS (
+      SELECT 1 FROM place_themes WHERE project_id = p.id AND NOT EXISTS (
+        SELECT 1 FROM project_aliases WHERE project_id = p.id AND kind = 'dir')))
+    ORDER BY length(a.value) DESC LIMIT 1
+"""
 
 HAS_OTHER_REPOSITORY = """
     SELECT 1 FROM project_aliases WHERE project_id = ? AND (kind = 'mark' OR (kind = 'dir' AND value <> ?)) LIMIT 1
 """
 
 ANY_PLACE_THEME = "SELECT 1 FROM place_themes LIMIT 1"
+
+
+class FolderPlace:
+    """Where a folder is: the key of its project, its branch and commit; None for what is not known."""
+
+    __slots__ = ("branch", "commit", "is_plain", "project")
+
+    def __init__(
+        self,
+        project: int | None = None,
+        branch: str | None = None,
+        commit: str | None = None,
+        *,
+        is_plain: bool = False,
+    ) -> None:
+        """:param is_plain: whether it is in no repository, so that its path is all that it is known by"""
+        self.project, self.branch, self.commit, self.is_plain = project, branch, commit, is_plain
+
+
+def find_known_folder(ask: Ask, folder: str) -> FolderPlace:
+    """Find where a folder is, if the store knows its project and the repository is as it was."""
+    try:
+        path = os.path.realpath(folder)
+    except (OSError, ValueError):
+        return FolderPlace()
+    repository = find_repository(path)
+    if repository is None:
+        return FolderPlace(find_plain_project(ask, path), is_plain=True)
+    common = repository.common
+    mark = read_mark(common)  # a path says less: another repository may lie there by now
+    try:
+        changed_at = os.stat(os.path.join(common, "config")).st_mtime_ns // 1_000_000
+    except (OSError, ValueError):
+        return FolderPlace()
+    rows = ask(SEEN_PROJECT, ("dir", to_stored_path(common)) if mark is None else ("mark", mark))
+    if not rows or changed_at > rows[0][1]:
+        return FolderPlace()
+    return FolderPlace(rows[0][0], *read_head(repository))
+
+
+def look_at_folder(ask: Ask, folder: str) -> FolderPlace:
+    """Find where a folder is by all that its repository shows, its remote too."""
+    from hermes_memory_store.places.project_sighting import read_project  # here, not above: see the module's text
+
+    seen = read_project(folder)
+    return FolderPlace(find_seen_project(ask, seen.identities), seen.branch, seen.commit)
+
+
+def find_plain_project(ask: Ask, path: str) -> int | None:
+    """Find the project of a folder in no repository: its own, else that of the nearest folder above which has a theme."""
+    above = [to_stored_path(path)]
+    while len(above) <= MAX_PARENTS and os.path.dirname(above[-1]) != above[-1]:
+        above.append(os.path.dirname(above[-1]))
+    rows = ask(PLAIN_PROJECT.format(", ".join("?" * len(above))), (*above, above[0]))
+    return rows[0][0] if rows else None
+
+
+def find_seen_project(ask: Ask, identities: Sequence[tuple[str, str]]) -> int | None:
+    """Find the project with these identities; None where it takes a look at its other repositories: `choose_project`."""
+    stored = {kind: to_stored_path(value) for kind, value in identities}
+    keys = {kind: key for kind, value in stored.items() for (key, _) in ask(SEEN_PROJECT, (kind, value))}
+    key = next(iter(keys.values()), None)
+    if key is not None and "mark" in stored and not keys.keys() & {"mark", "remote"}:
+        return None if ask(HAS_OTHER_REPOSITORY, (key, stored["dir"])) else key
+    return key
+
+
+def to_stored_path(path: str) -> str:
+    """Return a path as the store has it, whose names may be bytes that are no text."""
+    if path.isprintable():
+        return path
+    from hermes_memory_store.safe_text import to_printable  # here, not above: few paths need it
+
+    return to_printable(path)
+
+
+def read_folder_theme(ask: Ask, folder: str) -> str:
+    """Return the theme of a folder: `default` for one in no project, and none, which is empty, for one in a new project."""
+    if not folder or ask(PLACE_CHOICE, ()) != [("projects",)]:
+        return DEFAULT
+    place = find_known_folder(ask, folder)
+    if place.is_plain and is_nowhere(os.path.realpath(folder)):
+        return DEFAULT
+    if place.project is None and not place.is_plain and ask(ANY_PLACE_THEME, ()):
+        place = look_at_folder(ask, folder)  # where no project has a theme yet, none need be recognised
+    return find_project_theme(ask, place.project)
+
+
+def find_project_theme(ask: Ask, project: int | None) -> str:
+    """Return the theme of a project by its key; none, which is empty, for one that is new."""
+    themes = [] if project is None else ask(THEME_OF_PROJECT, (project,))
+    return str(themes[0][0]) if themes else NEW_PROJECT
 
 
 def find_readable_themes(ask: Ask, theme: str, *, sealed: bool = False) -> list[tuple[str, str]]:
@@ -65,47 +172,6 @@ def reads_personal(ask: Ask, theme: str) -> bool:
     from hermes_memory_themes.theme_identity import ThemeKind, classify_theme  # here, not above: few themes are named
 
     return classify_theme(theme) is ThemeKind.THEME
-
-
-def read_folder_theme(ask: Ask, folder: str) -> str:
-    """Return the theme of a folder: `default` for one in no project, and none, which is empty, for one in a new project."""
-    if not folder or ask(PLACE_CHOICE, ()) != [("projects",)]:
-        return DEFAULT
-    known = find_known_folder(ask, folder)
-    if known.is_plain and os.path.realpath(folder) in ("/", os.path.realpath(os.path.expanduser("~"))):
-        return DEFAULT  # as `to_project` has it
-    if known.project is not None:
-        themes = ask(THEME_OF_PROJECT, (known.project,))
-        return str(themes[0][0]) if themes else NEW_PROJECT
-    if known.is_plain or not ask(ANY_PLACE_THEME, ()):
-        return NEW_PROJECT  # where no project has a theme yet, none need be recognised
-    # Here, not above: it imports `re`, which takes as long as an interpreter's start.
-    from hermes_memory_store.places.project_sighting import read_project, to_project
-
-    seen = to_project(read_project(folder))
-    return find_folder_theme(ask, None if seen is None else seen.identities)
-
-
-def find_folder_theme(ask: Ask, identities: Sequence[tuple[str, str]] | None) -> str:
-    """Return the theme of a folder: `default` for one in no project, and none, which is empty, for one in a new project.
-
-    :param identities: kinds and values by which its project is known (`ProjectSighting.identities`); None: it is in no project
-    """
-    if identities is None or ask(PLACE_CHOICE, ()) != [("projects",)]:
-        return DEFAULT
-    key = find_seen_project(ask, identities)
-    themes = [] if key is None else ask(THEME_OF_PROJECT, (key,))
-    return str(themes[0][0]) if themes else NEW_PROJECT
-
-
-def find_seen_project(ask: Ask, identities: Sequence[tuple[str, str]]) -> int | None:
-    """Find the project with these identities; None where it takes a look at its other repositories: `choose_project`."""
-    stored = {kind: to_stored_path(value) for kind, value in identities}
-    keys = {kind: key for kind, value in stored.items() for (key,) in ask(PROJECT_BY_IDENTITY, (kind, value))}
-    key = next(iter(keys.values()), None)
-    if key is not None and "mark" in stored and not keys.keys() & {"mark", "remote"}:
-        return None if ask(HAS_OTHER_REPOSITORY, (key, stored["dir"])) else key
-    return key
 
 
 def format_start_parts(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.places.bounded_files import read_mark
-from hermes_memory_store.places.git_files import find_repository, read_head, read_remote_url
-from hermes_memory_store.places.remote_urls import normalise_remote, remote_label
+from hermes_memory_store.places.git_files import find_repository, is_nowhere, read_head, read_mark
+from hermes_memory_store.places.remote_urls import read_remote, remote_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +55,18 @@ def read_project(folder: str | os.PathLike[str]) -> ProjectSighting:
     repository = find_repository(place)
     if repository is None:
         return ProjectSighting(root=place)
-    head = read_head(repository)
+    branch, commit = read_head(repository)
     return ProjectSighting(
         root=repository.root,
         folder=os.path.relpath(place, repository.root),
         common=repository.common,
         remote=read_remote(repository.common)[0],
         mark=read_mark(repository.common),
-        branch=head.branch,
-        commit=head.commit,
+        branch=branch,
+        commit=commit,
     )
 
 
-def read_remote(common: str) -> tuple[str | None, str | None]:
-    """Return the normalised URL of a repository's remote, or else the folder of this machine that it is."""
-    remote = normalise_remote(read_remote_url(common) or "")
-    return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
-
-
 def to_project(seen: ProjectSighting | None) -> ProjectSighting | None:
-    """Return a sighting unless its folder is where programs are started that work nowhere: `/`, or the user's home."""
-    if seen is None or (seen.common is None and seen.root in ("/", os.path.realpath(os.path.expanduser("~")))):
-        return None
-    return seen
+    """Return a sighting unless its folder is where programs are started that work nowhere."""
+    return None if seen is None or (seen.common is None and is_nowhere(seen.root)) else seen

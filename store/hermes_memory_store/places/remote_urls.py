@@ -1,9 +1,20 @@
-"""Remote URLs in one form, however a clone spells them: `github.com/acme/shop`. Never with a user or a password."""
+"""A repository's remote in one form, however a clone spells it: `github.com/acme/shop`. Never with a user or a password."""
 
 from __future__ import annotations
 
+import os
 import re
+from functools import lru_cache
 from urllib.parse import unquote
+
+from hermes_memory_store.places.git_files import read_bounded
+
+MAX_CONFIG = 1 << 20
+"""Bytes of a configuration that is read: Git itself writes a few hundred, and one entry for each branch."""
+
+SECTION = re.compile(r'\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
+
+ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.IGNORECASE)
 
@@ -25,6 +36,64 @@ CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codebe
 
 MAX_URL = 2_000
 """Characters of a URL that is read: longer than any host accepts."""
+
+
+def read_remote(common: str) -> tuple[str | None, str | None]:
+    """Return the normalised URL of a repository's remote, or else the folder of this machine that it is."""
+    remote = normalise_remote(read_remote_url(common) or "")
+    return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
+
+
+def read_remote_url(common: str) -> str | None:
+    """Return the URL of the remote `origin`, else of the first one; as it is written, with a password if it has one."""
+    path = os.path.join(common, "config")
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return remote_url_of(path, info.st_mtime_ns, info.st_size, info.st_ino)
+
+
+@lru_cache(maxsize=64)
+def remote_url_of(path: str, _changed: int, _size: int, _inode: int) -> str | None:
+    """Return the remote's URL of a configuration in this state of its file."""
+    text = read_bounded(path, MAX_CONFIG)
+    urls = {} if text is None else parse_remote_urls(text.decode("utf-8", "replace"))
+    return urls.get("origin", next(iter(urls.values()), None))
+
+
+def parse_remote_urls(text: str) -> dict[str, str]:
+    """Parse the first URL of each remote from a configuration."""
+    urls: dict[str, str] = {}
+    remote: str | None = None
+    for line in re.sub(r"\\\r?\n", "", text.removeprefix("\ufeff")).splitlines():
+        rest = line.strip()
+        found = SECTION.match(rest)
+        if found is not None:
+            section, _, dotted = found["name"].partition(".")
+            sub = dotted if found["sub"] is None else re.sub(r"\\(.)", r"\1", found["sub"])
+            remote = sub if section.lower() == "remote" and sub else None
+            rest = rest[found.end() :].strip()
+        key, equals, value = rest.partition("=")
+        if remote is not None and equals and key.strip().lower() == "url":
+            urls.setdefault(remote, parse_config_value(value))
+    return {name: url for name, url in urls.items() if url}
+
+
+def parse_config_value(text: str) -> str:
+    """Parse what stands behind the equals sign: quotes, escapes and comments."""
+    made, quoted, letters = [], False, iter(text.strip())
+    for letter in letters:
+        if letter == "\\":
+            following = next(letters, "")
+            made.append(ESCAPES.get(following, following))
+        elif letter == '"':
+            quoted = not quoted
+        elif letter in "#;" and not quoted:
+            break
+        else:
+            made.append(letter)
+    return "".join(made).strip()
 
 
 def normalise_remote(url: str) -> str | None:

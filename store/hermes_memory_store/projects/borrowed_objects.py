@@ -7,7 +7,6 @@ replacements and grafts of the repository itself mean nothing, and no transport 
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -15,17 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_memory_store.places.bounded_files import read_bounded
-from hermes_memory_store.places.git_files import COMMIT
+from hermes_memory_store.places.git_files import read_shallow_ends
 
 if TYPE_CHECKING:
     import subprocess
 
 MAX_OUTPUT = 64 << 20
 """Bytes of output that are read of one command; what is longer counts as no answer."""
-
-MAX_SHALLOW = 1 << 20
-"""Bytes of the list of commits at which a shallow clone ends."""
 
 ALWAYS = ("--no-pager", "-c", "core.attributesFile=", "-c", "diff.renames=false", "-c", "diff.algorithm=myers")
 
@@ -148,9 +143,3 @@ def borrow_objects(common: str, *, sha256: bool, deadline: float | None = None) 
         if ends:
             (bare / "shallow").write_text("".join(f"{commit}\n" for commit in ends), encoding="ascii")
         yield BorrowedObjects(folder, objects, deadline=deadline)
-
-
-def read_shallow_ends(common: str) -> list[str]:
-    """Return the commits at which a shallow clone ends; none where the history is whole."""
-    text = read_bounded(os.path.join(common, "shallow"), MAX_SHALLOW) or b""
-    return [line.decode() for line in re.split(rb"\s+", text) if COMMIT.fullmatch(line)]

@@ -1,31 +1,81 @@
-"""Look at the branches of one repository: read its refs, ask Git about what they leave open, tell what was found.
+"""Which commits of branches are merged into a target: by merge, fast-forward, rebase, cherry-pick or unmodified squash.
 
-It takes seconds at most and runs in the background, never before an answer.
+Refs are read from files; what they leave open is asked of Git, over borrowed objects, one command at a time and each with a
+deadline. It takes seconds at most and runs in the background, never before an answer. What Git cannot know is undecided: a
+commit that is not here, a shallow history, a branch that is gone and left no trace of a merge.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from hermes_memory_store.places.branch_marks import DETACHED, UNDECIDED
-from hermes_memory_store.places.git_files import Repository
-from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects, read_shallow_ends
-from hermes_memory_store.projects.branch_merges import BranchTip, MergeSearch, MergeState
-from hermes_memory_store.projects.branch_refs import (
+from hermes_memory_store.places.branch_marks import DETACHED, UNDECIDED, UNMERGED
+from hermes_memory_store.places.git_files import (
+    Repository,
     find_default_branch,
     read_branch_birth,
     read_branch_tip,
     read_default_tips,
+    read_shallow_ends,
 )
-from hermes_memory_store.projects.branch_states import BranchFindings
+from hermes_memory_store.projects.borrowed_objects import BorrowedObjects, GitFailed, borrow_objects
 
 RUN_S = 30.0
 """How long all that is asked about one repository may take together."""
 
 MAX_BRANCHES = 100
 """Branches that are looked at in one run, those that were written on last."""
+
+MERGED = "merged"
+
+MAX_OWN = 300
+"""Commits of one branch that are compared with those of the target."""
+
+MAX_COMPARED = 1_000
+"""Commits of the target that touch the same files and are compared, the newest."""
+
+MAX_PATHS = 200
+"""Files of a branch that the target's commits are narrowed by."""
+
+MAX_TREES = 20_000
+"""Commits of the target whose whole content is compared with a branch's."""
+
+MAX_PARTS = 3
+"""Commits in the middle of a branch that are looked for as squashed themselves."""
+
+
+class BranchTip(NamedTuple):
+    """A branch as the repository shows it."""
+
+    tip: str | None = None
+    """Where it ends; where it was last seen when it is gone."""
+    is_here: bool = False
+    """Whether there is such a branch now."""
+    birth: str | None = None
+    """Where it began, if its log tells."""
+
+
+class MergeState(NamedTuple):
+    """What is known of one commit and one target."""
+
+    state: str
+    way: str | None = None
+    """How it came in: `merge`, `rebase` or `squash`."""
+    is_outside: bool = False
+    """Whether the target does not contain the commit itself."""
+
+
+class BranchFindings(NamedTuple):
+    """What Git told about one target."""
+
+    target: str
+    """Name of the branch; empty for the default one."""
+    target_commits: tuple[str, ...]
+    states: Mapping[tuple[str, str], MergeState]
+    tips: Mapping[str, BranchTip]
 
 
 class ReaderHead(NamedTuple):
@@ -103,3 +153,206 @@ def search_target(
             return MergeSearch(git, commits, is_shallow=is_shallow).find_states(wanted, tips, outside)
     except GitFailed:
         return {(name, commit): MergeState(UNDECIDED) for name, some in wanted.items() for commit in some}
+
+
+class PatchComparison(NamedTuple):
+    """The commits of a branch that the target does not contain, and which of them it has as patches."""
+
+    parents: Mapping[str, tuple[str, ...]]
+    equal: Collection[str]
+    """Those whose patch a commit of the target has, or that change nothing."""
+    patched: Collection[str]
+    """Those with a patch of their own."""
+
+    def is_rebased(self, commit: str) -> bool:
+        """Check whether every patch that leads to this commit is in the target."""
+        found, waiting, seen = False, [commit], {commit}
+        while waiting:
+            one = waiting.pop()
+            if one not in self.parents:
+                continue
+            if one not in self.equal:
+                return False
+            found = found or one in self.patched
+            fresh = [parent for parent in self.parents[one] if parent not in seen]
+            seen.update(fresh)
+            waiting += fresh
+        return found
+
+
+class MergeSearch:
+    """Search one target for the commits of branches."""
+
+    def __init__(self, git: BorrowedObjects, targets: Sequence[str], *, is_shallow: bool) -> None:
+        """:param targets: the commits at which the target ends: one, or the local and the remote one"""
+        self._git = git
+        self._targets = targets
+        self._is_shallow = is_shallow
+        self._patch_ids: dict[str, str] = {}
+        self._here: set[str] = set()
+        self._contained: set[str] = set()
+
+    def find_states(
+        self, wanted: Mapping[str, Sequence[str]], tips: Mapping[str, BranchTip], outside: Collection[tuple[str, str]]
+    ) -> dict[tuple[str, str], MergeState]:
+        """Return the state of each branch and commit. What no time is left for is undecided.
+
+        :param wanted: commits by branch, the newest first; the branch without a name is a detached HEAD
+        :param outside: branches and commits of which it is known that the target did not contain the commit once
+        :raises GitFailed: nothing can be found out
+        """
+        commits = {commit for some in wanted.values() for commit in some}
+        ends = {end for branch in wanted for end in (tips[branch].tip, tips[branch].birth) if end is not None}
+        self._here = self._find_here({*commits, *ends, *self._targets})
+        self._targets = [target for target in self._targets if target in self._here]
+        for target in self._targets:
+            self._contained |= self._find_contained(target, (commits | ends) & self._here)
+        found: dict[tuple[str, str], MergeState] = {}
+        for branch, some in wanted.items():
+            states = self._find_branch_states(branch, some, tips[branch], outside)
+            found |= {(branch, commit): state for commit, state in states.items()}
+        return found
+
+    def _find_branch_states(
+        self, branch: str, commits: Sequence[str], tip: BranchTip, outside: Collection[tuple[str, str]]
+    ) -> dict[str, MergeState]:
+        states: dict[str, MergeState] = {}
+        at_birth = self._find_before_birth(branch, commits, tip, outside)
+        for commit in commits:
+            if commit not in self._here or not self._targets:
+                states[commit] = MergeState(UNDECIDED)
+            elif commit in self._contained and commit not in at_birth:
+                states[commit] = MergeState(MERGED, "merge")
+            elif commit in self._contained and tip.tip == commit:
+                states[commit] = MergeState(UNDECIDED)  # nothing was committed on the branch yet
+            elif commit in self._contained and tip.tip in self._contained:
+                states[commit] = MergeState(MERGED, "merge")
+        missing = [commit for commit in commits if commit not in states]
+        if missing:
+            try:
+                states |= self._compare_branch(missing, tip, at_birth)
+            except GitFailed:
+                states |= dict.fromkeys(missing, MergeState(UNDECIDED))
+        return states
+
+    def _find_before_birth(
+        self, branch: str, commits: Sequence[str], tip: BranchTip, outside: Collection[tuple[str, str]]
+    ) -> set[str]:
+        """Find the commits that were there before the branch: what was written at them belongs to its first own one."""
+        some = {
+            commit
+            for commit in commits
+            if commit in self._contained and (branch, commit) not in outside and tip.is_here
+        }
+        if not some or tip.birth is None or tip.birth not in self._here:
+            return set()
+        try:
+            return self._find_contained(tip.birth, some)
+        except GitFailed:
+            return set()
+
+    def _compare_branch(self, commits: Sequence[str], tip: BranchTip, at_birth: set[str]) -> dict[str, MergeState]:
+        """Compare the patches of a branch with those of the target, for commits that need it."""
+        states: dict[str, MergeState] = {}
+        is_open = tip.is_here and tip.tip in self._here and tip.tip not in self._contained and not self._is_shallow
+        end = tip.tip if tip.tip in self._here and tip.tip not in self._contained else None
+        whole = None if end is None else self._compare_patches(end)
+        is_squashed = end is not None and self._is_squashed(end)
+        parts = 0
+        for commit in commits:
+            belongs = commit == end or (end is not None and commit in at_birth)
+            belongs = belongs or (whole is not None and commit in whole.parents)
+            last = end if commit in at_birth else commit
+            way = None
+            if belongs and is_squashed:
+                way = "squash"
+            elif belongs and whole is not None and last is not None and whole.is_rebased(last):
+                way = "rebase"
+            elif commit not in at_birth and commit != end and parts < MAX_PARTS:
+                parts += 1
+                own = whole if belongs else self._compare_patches(commit)
+                rebased = own is not None and own.is_rebased(commit)
+                way = "rebase" if rebased else "squash" if self._is_squashed(commit) else None
+            is_outside = commit not in self._contained
+            state = MERGED if way else UNMERGED if is_open else UNDECIDED
+            states[commit] = MergeState(state, way, is_outside)
+        return states
+
+    def _find_here(self, commits: Collection[str]) -> set[str]:
+        said = "".join(f"{commit}\n" for commit in commits).encode()
+        lines = self._git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", said=said).split(b"\n")
+        return {line.split()[0].decode() for line in lines if line.endswith(b" commit")}
+
+    def _find_contained(self, target: str, commits: Collection[str]) -> set[str]:
+        """Return those of these commits that are reachable from `target`, in one walk."""
+        if not commits:
+            return set()
+        self._git.name_commits(commits)
+        words = ("for-each-ref", f"--merged={target}", "--format=%(objectname)", "refs/wanted/")
+        return set(self._git.run(*words).decode().split())
+
+    def _compare_patches(self, end: str) -> PatchComparison | None:
+        """Compare each commit that leads to `end`, and that the target has not, with the target's; None: too many."""
+        beyond = [f"^{target}" for target in self._targets]
+        lines = self._git.run("rev-list", "--topo-order", "--parents", f"--max-count={MAX_OWN + 1}", end, *beyond, "--")
+        parents = {words[0]: tuple(words[1:]) for line in lines.decode().splitlines() if (words := line.split())}
+        if not parents or len(parents) > MAX_OWN:
+            return None
+        single = [commit for commit, some in parents.items() if len(some) <= 1]
+        own = self._find_patch_ids(single)
+        theirs = set(self._find_patch_ids(self._find_comparable(end, single)).values())
+        equal = {commit for commit in parents if commit not in own or own[commit] in theirs}
+        return PatchComparison(parents, equal, own)
+
+    def _is_squashed(self, end: str) -> bool:
+        """Check whether one commit of the target holds the whole of a branch, unmodified."""
+        for target in self._targets:
+            fork = self._git.run("merge-base", target, end, codes=(0, 1)).decode().strip()
+            if not fork or fork == end:
+                continue
+            trees = self._git.run("rev-parse", f"{fork}^{{tree}}", f"{end}^{{tree}}").decode().split()
+            if len(set(trees)) == 1:
+                continue  # nothing is left of what the branch changed
+            lines = self._git.run("log", "--format=%T", f"--max-count={MAX_TREES}", f"{fork}..{target}", "--")
+            if trees[1] in lines.decode().split():
+                return True
+            patch = self._git.run("diff-tree", *PATCH, fork, end)
+            whole = {
+                line.split()[0] for line in self._git.run("patch-id", "--stable", said=patch).decode().splitlines()
+            }
+            others = self._find_patch_ids(self._find_comparable(end, [])).values()
+            if whole & set(others):
+                return True
+        return False
+
+    def _find_comparable(self, end: str, own: Iterable[str]) -> list[str]:
+        """Return the commits of the target since the branch that touch a file which the branch touches."""
+        said = "".join(f"{commit}\n" for commit in own).encode()
+        names = self._git.run("diff-tree", "--stdin", "-r", "--root", "--no-commit-id", "--name-only", "-z", said=said)
+        paths = set(names.split(b"\0"))
+        for target in self._targets:
+            fork = self._git.run("merge-base", target, end, codes=(0, 1)).decode().strip()
+            if fork:
+                paths |= set(self._git.run("diff-tree", "-r", "--name-only", "-z", fork, end).split(b"\0"))
+        narrowed = sorted(map(os.fsdecode, paths - {b""}))
+        if len(narrowed) > MAX_PATHS:
+            narrowed = []
+        words = ("rev-list", "--no-merges", f"--max-count={MAX_COMPARED}", *self._targets, f"^{end}", "--", *narrowed)
+        return self._git.run(*words).decode().split()
+
+    def _find_patch_ids(self, commits: Iterable[str]) -> dict[str, str]:
+        """Return the identities of the patches of these commits; those that change nothing have none."""
+        wanted = list(commits)
+        missing = [commit for commit in wanted if commit not in self._patch_ids]
+        if missing:
+            said = "".join(f"{commit}\n" for commit in missing).encode()
+            patches = self._git.run("diff-tree", "--stdin", "--root", *PATCH, said=said)
+            self._patch_ids |= dict.fromkeys(missing, "")
+            for line in self._git.run("patch-id", "--stable", said=patches).decode().splitlines():
+                patch, commit = line.split()
+                self._patch_ids[commit] = patch
+        return {commit: self._patch_ids[commit] for commit in wanted if self._patch_ids[commit]}
+
+
+PATCH = ("-r", "-p", "--full-index", "--binary", "--no-ext-diff", "--no-textconv")
+"""How a patch is printed so that its identity depends on nothing but its content."""

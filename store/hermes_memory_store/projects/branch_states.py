@@ -20,7 +20,7 @@ from hermes_memory_store.items.journal import Journal, JournalEntry, redact_jour
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor
 from hermes_memory_store.places.branch_marks import DETACHED, UNDECIDED
-from hermes_memory_store.projects.branch_merges import MERGED, BranchTip, MergeState
+from hermes_memory_store.projects.branch_search import MERGED, BranchFindings, BranchTip, MergeState
 
 BRIDGE = Actor("bridge")
 """Who notices merges."""
@@ -75,16 +75,6 @@ class WatchedProject(NamedTuple):
     project: int
     common: str
     """The common directory of the repository seen last."""
-
-
-class BranchFindings(NamedTuple):
-    """What Git told about one target."""
-
-    target: str
-    """Name of the branch; empty for the default one."""
-    target_commits: tuple[str, ...]
-    states: Mapping[tuple[str, str], MergeState]
-    tips: Mapping[str, BranchTip]
 
 
 class BranchStates:

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_memory_store.database.filesystem import atomic_write
-from hermes_memory_store.places.bounded_files import open_regular, read_bounded
-from hermes_memory_store.places.git_files import Repository
+from hermes_memory_store.places.git_files import Repository, open_regular, read_bounded
 
 MAX_EXCLUDE = 1 << 20
 """Bytes of an exclude file that is changed."""

@@ -27,8 +27,9 @@ from hermes_memory_store.items.project_rows import (
     rename_project,
 )
 from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
-from hermes_memory_store.places.known_folder import find_plain_project
-from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, read_remote
+from hermes_memory_store.places.place_reading import find_plain_project
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
+from hermes_memory_store.places.remote_urls import read_remote
 from hermes_memory_store.projects.repository_choice import (
     HAS_REMOTE,
     TWIN,
@@ -238,7 +239,7 @@ class Projects:
         self._names.origins.forget()
 
     def _note_same_remote(self, seen: ProjectSighting) -> None:
-        """Note that a configuration which has changed since names the same remote: `known_folder.py` believes it then."""
+        """Note that a configuration which has changed since names the same remote: `find_known_folder` believes it then."""
         if seen.common is None or self._db.read_only:
             return
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from hermes_memory_store.projects.place_themes import AdoptionPlan
-from hermes_memory_store.projects.theme_split import SplitPlan
+from hermes_memory_store.projects.theme_moves import SplitPlan
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.widgets.text_panel import Line, labelled_value

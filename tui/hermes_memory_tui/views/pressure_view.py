@@ -19,7 +19,7 @@ from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.memory.pressure import ReliefMove
 from hermes_memory_store.model import PressureLevel, ThemeSummary, Tier
 from hermes_memory_store.projects.place_themes import AdoptionPlan
-from hermes_memory_store.projects.theme_split import SplitPlan
+from hermes_memory_store.projects.theme_moves import SplitPlan
 from hermes_memory_store.relief.file_relief import FileReliefReport, OptimizeReport, relieve_files
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

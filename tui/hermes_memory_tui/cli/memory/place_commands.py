@@ -8,7 +8,7 @@ import click
 
 from hermes_memory_store.model import ChangeResult
 from hermes_memory_store.projects.place_themes import AdoptionPlan
-from hermes_memory_store.projects.theme_split import SplitPlan
+from hermes_memory_store.projects.theme_moves import SplitPlan
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
