@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NewType
 
+from hermes_memory_store.fact_types import FactType as FactType
 from hermes_memory_store.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -23,25 +24,6 @@ Uid = NewType("Uid", str)
 
 Millis = NewType("Millis", int)
 """UTC milliseconds since the epoch."""
-
-
-class FactType(StrEnum):
-    """What kind of statement a fact makes, most binding first. The value is its MEMORY_SPEC symbol."""
-
-    CONSTRAINT = "C"
-    DECISION = "D"
-    VALUE = "V"
-    UNKNOWN = "?"
-    DONE = "✓"
-    OBSOLETE = "~"
-
-    word: str
-    """The name used on the command line and in JSON: `constraint`, `decision` …"""
-
-
-for _kind in FactType:
-    _kind.word = _kind.name.lower()
-del _kind
 
 
 class Tier(StrEnum):

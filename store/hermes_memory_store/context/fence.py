@@ -7,6 +7,8 @@ take it for something that was said.
 
 from __future__ import annotations
 
+from hermes_memory_store.fact_types import TYPE_SYMBOLS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
@@ -34,7 +36,7 @@ BEFORE = (
 
 CLOSING = r"[ \t]*(?:</|&lt;/)" + TAGS + r"(?:>|&gt;)"
 
-LONE_LINE = r"[ \t>]*\| (?:[CDV?✓~]\[[^\]\n]{1,200}\]: |\(\+?\d+ (?:more|given))"
+LONE_LINE = rf"[ \t>]*\| (?:[{TYPE_SYMBOLS}]\[[^\]\n]{{1,200}}\]: |\(\+?\d+ (?:more|given))"
 """A marked line of ours without its head, as a summary repeats it."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hermes_memory_store.context.fact_packing import BINDING, LINE_TOKENS
 from hermes_memory_store.context.start_situation import Nearness, Situation, find_fact_words, measure_nearness
+from hermes_memory_store.fact_types import OPEN_TYPES, FactType
 from hermes_memory_store.places.place_queries import PERSONAL, is_person_target
 from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL_TOKENS, format_start_parts
 
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     Places = Callable[[list[tuple[Any, ...]]], Mapping[int, HotPlace]]
     """Returns how branches change the places of facts, by key, from rows of `START_FACTS`."""
 
-IN_SCOPE = {"C": 2.4, "D": 2.0, "V": 1.4, "?": 2.0, "✓": 0.3, "~": 0.2}
+IN_SCOPE = {kind.value: kind.weights[0] for kind in FactType}
 """What a fact is worth to a session that works in its scope, by type."""
 
-WITHOUT_SCOPE = {"C": 1.9, "D": 1.0, "V": 0.5, "?": 0.3, "✓": 0.1, "~": 0.05}
+WITHOUT_SCOPE = {kind.value: kind.weights[1] for kind in FactType}
 """What a fact of no scope is worth anywhere."""
 
-ELSEWHERE = {"C": 0.2, "D": 0.1, "V": 0.06, "?": 0.05, "✓": 0.02, "~": 0.01}
+ELSEWHERE = {kind.value: kind.weights[2] for kind in FactType}
 """What a fact of another scope is worth."""
 
 PINNED, PINNED_NEAR, PINNED_ELSEWHERE = 3.0, 0.6, 0.3
@@ -91,7 +92,7 @@ NEWEST_COLD = """
 """Cold facts of one type that nobody cooled by hand."""
 
 COLD_OF_SCOPE = COLD_FACTS.format(
-    chosen=" UNION ALL ".join(NEWEST_COLD.format(whose="scope_id", kind=kind, most=MOST_COLD) for kind in "CDV?")
+    chosen=" UNION ALL ".join(NEWEST_COLD.format(whose="scope_id", kind=kind, most=MOST_COLD) for kind in OPEN_TYPES)
 )
 
 COLD_CRITICAL = COLD_FACTS.format(

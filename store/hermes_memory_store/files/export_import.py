@@ -22,6 +22,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
+from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.files import fact_restore, jsonl_format
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.kinds import STANDS
@@ -50,7 +51,7 @@ LONGEST_LINE = 1024 * 1024
 BATCH = 2_000
 """Lines that are written together."""
 
-OLDER_FIRST = (FactType.OBSOLETE, FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN)
+OLDER_FIRST = (FactType.OBSOLETE, *OPEN_TYPES)
 """An order in which no line settles another one that still stands: `~[t]` before what came after it, answers before
 questions that were asked again."""
 

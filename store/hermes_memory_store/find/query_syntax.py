@@ -28,10 +28,7 @@ TYPES: dict[str, FactType] = {
     **{kind.value.lower(): kind for kind in FactType},
     **{kind.word: kind for kind in FactType},
     **{kind.word + "s": kind for kind in FactType},
-    "u": FactType.UNKNOWN,
-    "question": FactType.UNKNOWN,
-    "✔": FactType.DONE,
-    "o": FactType.OBSOLETE,
+    **{alias: kind for kind in FactType for alias in kind.aliases},
 }
 """What may stand after `type:`, in lower case."""
 

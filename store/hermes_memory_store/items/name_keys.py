@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
+from hermes_memory_store.fact_types import TYPE_SYMBOLS
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.items.origin_rows import OriginRows
@@ -344,7 +345,7 @@ class Names:
             " AND target > ?4 AND target >= ?5 AND target < ?6"
         )
         found: set[str] = set()
-        for tier, kind in itertools.product(("hot", "cold"), "CDV?✓~"):
+        for tier, kind in itertools.product(("hot", "cold"), TYPE_SYMBOLS):
             last, count = "", 0
             while count < most:
                 last = self._db.value(sql, (theme_id, tier, kind, last, begun, begun + "\U0010ffff"))

@@ -303,7 +303,7 @@ def revert_record(change: Mutation, record: JournalRecord, last: int) -> None:
         case "session":
             revert_session(change.conn, record.uid, last)
         case "source":
-            after = json.loads(record.after or "{}")
+            after, before = json.loads(record.after or "{}"), before or {}
             (theme_id,) = change.conn.execute("SELECT id FROM themes WHERE name = ?", (record.theme,)).fetchone()
             sources.write_source_rule(change.conn, theme_id, after["source"], before["rule"], before["ruled_at"])
         case "turn" if record.op == "capture":

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
+from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.intake.intake import Admission, AdmittedFact, AdmittedText, Intake, Writer, repeat_text
 from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import STANDS
@@ -24,7 +25,7 @@ from hermes_memory_store.memory.quarantine import hold_fact
 from hermes_memory_store.memory.scopes import admit_label
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.memory.write_rules import write_fact
-from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, Notation, Origin, ScopeStatus, Tier
 from hermes_memory_themes import Policies, ThemeName
 
 BATCH = 2_000
@@ -212,8 +213,7 @@ def split_independent_lines(
 ) -> tuple[list[AcceptedLine], list[AcceptedLine]]:
     """Split lines into independent ones and others, each in their order."""
     spoken = Counter(item.place for item in items)
-    ordinary = (FactType.DONE, FactType.OBSOLETE)
-    closing = {item.scope.id for item in items if item.said.type in ordinary}
+    closing = {item.scope.id for item in items if item.said.type not in OPEN_TYPES}
     alone = [
         spoken[item.place] == 1 and item.scope.id not in closing and item.scope.status == ScopeStatus.OPEN
         for item in items

@@ -15,19 +15,19 @@ from typing import Any
 
 from hermes_memory_store.database.index_health import FACTS
 from hermes_memory_store.database.schema import THEME_SHIFT
+from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
-from hermes_memory_store.model import FactType
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
 
 Query = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
 """Runs a statement that reads."""
 
-COMPARED_TYPES = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE, FactType.UNKNOWN})
+COMPARED_TYPES = frozenset(OPEN_TYPES)
 """Types of which two can say the same. What is done or obsolete is over."""
 
 MAX_CANDIDATES = 8

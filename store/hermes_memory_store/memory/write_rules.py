@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
+from hermes_memory_store.fact_types import SETTLED
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import AdmittedFact
 from hermes_memory_store.items.kinds import FactRow
@@ -20,18 +21,6 @@ from hermes_memory_store.items.mutation import Mutation, standing_facts
 from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
 from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
-
-ANSWERS = frozenset({FactType.CONSTRAINT, FactType.DECISION, FactType.VALUE})
-"""Types that answer an open question on the same target."""
-
-OPEN_TYPES = ("C", "D", "V", "?")
-"""Types that `~` makes obsolete."""
-
-# What was obsolete has something to say again when it is answered: both beside each other would contradict.
-SETTLED = {kind: {FactType.UNKNOWN.value: "resolve", FactType.OBSOLETE.value: "supersede"} for kind in ANSWERS}
-"""By type: which other types a notation settles about its target, with the name of the operation, in their order."""
-
-SETTLED[FactType.OBSOLETE] = dict.fromkeys(OPEN_TYPES, "obsolete")
 
 
 @dataclass(frozen=True, slots=True)

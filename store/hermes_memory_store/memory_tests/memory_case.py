@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from hermes_memory_store.fact_types import TYPE_SYMBOLS
 from hermes_memory_store.model import Fact, FactType
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.recall.given import GivenItem
@@ -13,7 +14,7 @@ from hermes_memory_store.uids import DIGITS, SHORT_DIGITS, has_uid_part, parse_u
 
 ANY_TYPE = "*"
 
-TARGET = re.compile(rf"([CDV?✓~{re.escape(ANY_TYPE)}]?)\[([^\[\]]+)\]")
+TARGET = re.compile(rf"([{TYPE_SYMBOLS}{re.escape(ANY_TYPE)}]?)\[([^\[\]]+)\]")
 """`D[db.id]`, or `[db.id]` for a fact of any type."""
 
 

@@ -6,6 +6,7 @@ import re
 from functools import cache, lru_cache
 
 from hermes_memory_store import errors, safe_text
+from hermes_memory_store.fact_types import TYPE_SYMBOLS
 from hermes_memory_store.model import FactType, Notation
 
 LIMIT = 400
@@ -23,7 +24,7 @@ EXPECTED = "expected form: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
 @cache
 def line_pattern() -> re.Pattern[str]:
     """Return the pattern of a line of notation, compiled with the first that is read."""
-    return re.compile(r"\s*([CDV?✓~])\s*\[([^\[\]]*)\]\s*:(.*)", re.DOTALL)
+    return re.compile(rf"\s*([{TYPE_SYMBOLS}])\s*\[([^\[\]]*)\]\s*:(.*)", re.DOTALL)
 
 
 SYMBOLS = {kind.value: kind for kind in FactType}

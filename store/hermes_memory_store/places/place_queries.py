@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hermes_memory_store.fact_types import ANSWERS, OPEN_TYPES, TYPE_SYMBOLS, sql_types
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,12 +33,12 @@ PROJECT_OF_THEME = """
 """
 
 
-OTHERWISE = """
+OTHERWISE = f"""
     NOT EXISTS (
-      SELECT 1 FROM facts own WHERE own.theme_id IN ({own}) AND own.tier IN ('hot', 'cold', 'archived')
-        AND own.type IN ('C', 'D', 'V', '?', '✓', '~') AND own.target = f.target
-        AND (own.type = f.type OR (own.type IN ('C', 'D', 'V') AND f.type IN ('?', '~'))
-          OR (own.type = '~' AND f.type IN ('C', 'D', 'V', '?')))
+      SELECT 1 FROM facts own WHERE own.theme_id IN ({{own}}) AND own.tier IN ('hot', 'cold', 'archived')
+        AND own.type IN ({sql_types(TYPE_SYMBOLS)}) AND own.target = f.target
+        AND (own.type = f.type OR (own.type IN ({sql_types(ANSWERS)}) AND f.type IN ('?', '~'))
+          OR (own.type = '~' AND f.type IN ({sql_types(OPEN_TYPES)})))
     )
 """
 """Facts `f` that themes neither say themselves nor have settled, by the rules of a write."""

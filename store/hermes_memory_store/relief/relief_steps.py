@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
+from hermes_memory_store.fact_types import ANSWERS, OPEN_TYPES, TYPE_SYMBOLS
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile, MemoryFileKind
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import find_standing_fact
-from hermes_memory_store.memory.write_rules import ANSWERS
 from hermes_memory_store.model import IMPORT, FactType, Notation, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.notation.shortening import shorten_prose
@@ -28,10 +28,10 @@ from hermes_memory_store.relief.prose_facts import NEGATION, find_prose_facts, i
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
 
-FACT_LINE = re.compile(r"\s*[CDV?]\s*\[[^\[\]]*[^\[\]\s][^\[\]]*\]\s*:\s*\S")
+FACT_LINE = re.compile(rf"\s*[{''.join(OPEN_TYPES)}]\s*\[[^\[\]]*[^\[\]\s][^\[\]]*\]\s*:\s*\S")
 """A line that leaves its file as a fact. `✓` and `~` act on other facts, so moving one would change what is stored."""
 
-ANY_FACT = re.compile(r"(?m)^\s*[CDV?✓~]\s*\[[^\[\]]*\]\s*:")
+ANY_FACT = re.compile(rf"(?m)^\s*[{TYPE_SYMBOLS}]\s*\[[^\[\]]*\]\s*:")
 
 MOVING_ORDER = (FactType.VALUE, FactType.DECISION, FactType.UNKNOWN, FactType.CONSTRAINT)
 """What is looked up when needed leaves first; what binds in every turn leaves last."""

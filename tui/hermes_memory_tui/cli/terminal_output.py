@@ -40,14 +40,8 @@ TIER_STYLES: dict[Tier, dict[str, Any]] = {
 }
 
 TYPE_STYLES: dict[FactType, dict[str, Any]] = {
-    FactType.CONSTRAINT: {"fg": "magenta", "bold": True},
-    FactType.DECISION: {"fg": "cyan", "bold": True},
-    FactType.VALUE: {"fg": "blue", "bold": True},
-    FactType.UNKNOWN: {"fg": "yellow", "bold": True},
-    FactType.DONE: {"fg": "green", "bold": True},
-    FactType.OBSOLETE: {"dim": True},
+    kind: {"dim": True} if kind.ink is None else {"fg": kind.ink, "bold": True} for kind in FactType
 }
-"""The terminal's own colours, which a person has chosen; a letter and a shape stand beside each."""
 
 UID_LENGTHS = (8, 12, 17, 22, 36)
 """How much of a uid's end reads well: eight digits, then whole groups of it, at last all of it."""

@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.model import Fact, Gauge, PressureLevel, Tier, format_notation
+from hermes_memory_store.model import Fact, FactType, Gauge, PressureLevel, Tier, format_notation
 from hermes_memory_store.notation import memory_spec, token_estimate
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
@@ -348,20 +348,7 @@ class NewFactEditor(Editor):
 
     def head(self) -> ComposeResult:
         yield Static(
-            Content.assemble(
-                ("C", "bold"),
-                ("onstraint ", "$dim"),
-                ("D", "bold"),
-                ("ecision ", "$dim"),
-                ("V", "bold"),
-                ("alue ", "$dim"),
-                ("?", "bold"),
-                (" unknown ", "$dim"),
-                ("✓", "bold"),
-                (" done ", "$dim"),
-                ("~", "bold"),
-                (" obsolete", "$dim"),
-            ),
+            Content(" ").join(Content.assemble(*type_legend(kind)) for kind in FactType),
             id="editor-head",
         )
         with Horizontal(id="editor-place"):
@@ -376,3 +363,9 @@ class NewFactEditor(Editor):
             self._update_remarks(Content.styled("TYPE[target]: content", "$dim"))
             return False
         return super().check()
+
+
+def type_legend(kind: FactType) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return the symbol of a type and its name: `C` and the rest of the word, where it begins with it."""
+    name = kind.word[1:] if kind.word.startswith(kind.value.lower()) else f" {kind.word}"
+    return (kind.value, "bold"), (name, "$dim")
