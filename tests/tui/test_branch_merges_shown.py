@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.operations import OPERATIONS
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.projects.branch_search import MERGED, BranchFindings, BranchTip, MergeState
 from hermes_memory_store.store import Store
 from hermes_memory_tui.cli.journal_lines import JournalPrinter
-from hermes_memory_tui.model.journal_pages import OPS
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.widgets.change_text import change_verb
 
@@ -29,7 +29,7 @@ def test_a_merge_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert store.branch_states.note(project, "main", found) == 1
         (change,) = store.journal.changes(entities=["branch"])
         assert change_verb(change) == "branch_merged"
-        assert change.op in OPS
+        assert change.op in OPERATIONS
         assert change_subject(change, {}) == "branch pay of shop squashed into main at 111111111111"
         JournalPrinter(store).print(change)
     assert "branch_merged  branch pay of shop squashed into main at 111111111111" in capsys.readouterr().out

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.journal import COLUMNS
 from hermes_memory_store.model import IMPORT, Change, Millis
+from hermes_memory_store.operations import lead_rank
 from hermes_memory_store.store import Store
 
 UNDO_GAP_MS = 100
@@ -42,12 +43,6 @@ HEADS_AT_ONCE = 128
 
 MOST_HEADS = 50_000
 """Rows without their texts that are held at once."""
-
-SCOPE_ACTS = ("close", "reopen", "rename", "merge", "purge", "delete")
-"""What happens to a scope gives a change its name, before what follows for its facts."""
-
-FACT_ACTS = ("create", "quarantine", "purge", "edit", "obsolete", "resolve", "merge", "move")
-"""What happens to a fact gives a change its name, before what it replaced, opened or cooled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +251,7 @@ class ChangeFolds:
             for row in self._db.rows(sql, [bound for span in some for bound in (span.first, span.last)]):
                 found.setdefault(row[0], []).append((FoldPart(*row[1:4]), row[4]))
         for parts in found.values():
-            parts.sort(key=lambda one: lead_rank(one[0]))
+            parts.sort(key=lambda one: lead_rank(one[0].entity, one[0].op))
         return found
 
     def _load_rows(self, numbers: Iterable[int]) -> dict[int, Change]:
@@ -267,12 +262,3 @@ class ChangeFolds:
             sql = f"SELECT {COLUMNS} FROM journal WHERE seq IN ({', '.join('?' * len(some))})"
             found |= {row[0]: self._journal.change(row) for row in self._db.rows(sql, some)}
         return found
-
-
-def lead_rank(part: FoldPart) -> int:
-    """Return how well a kind of row says what a change was; the lowest says it best."""
-    if part.entity == "scope" and part.op in SCOPE_ACTS:
-        return SCOPE_ACTS.index(part.op)
-    if part.entity == "fact":
-        return 10 + (FACT_ACTS.index(part.op) if part.op in FACT_ACTS else len(FACT_ACTS))
-    return 30 if part.entity == "scope" else 40

@@ -19,12 +19,10 @@ from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
 from hermes_memory_store.items.project_rows import PLACES, write_place_choice
 from hermes_memory_store.memory.scopes import format_label_conflict
 from hermes_memory_store.model import RELIEF, STANDING_TIERS, Change, ScopeStatus, Tier
+from hermes_memory_store.operations import find_operation
 
 UNDOABLE = frozenset({"fact", "scope", PLACES})
 """Entities that undo restores. A session's coming and going is a fact of life."""
-
-DELIBERATE = ("archive", "edit", "move", "pin", "restore", "touch", "unpin")
-"""Operations that are meant for the very fact: who does one of them has made it their own."""
 
 FACT_OF_TEAM = frozenset({"content", "scope", "updated_at"})
 """What changes of a fact when somebody elsewhere does one of them. Relief, and making room for another, leave its time."""
@@ -207,7 +205,7 @@ class Reversal:
             if undoes is not None or actor_id == author:
                 continue
             from_team = kind == "sync" and not FACT_OF_TEAM.isdisjoint(json.loads(after or "{}"))
-            if from_team or (op in DELIBERATE and kind in kinds):
+            if from_team or (find_operation(op).is_deliberate and kind in kinds):
                 raise self._conflict(row, ["from the team" if from_team else op], format_fact_name(stored), change)
 
     def _former_columns(self, stored: FactRow, row: Change) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from hermes_memory_store.model import Change, FactPurgePlan, Gauge, Tier
+from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.dialogs.modal import Modal
@@ -232,9 +233,8 @@ def places_of_same_words(plan: FactPurgePlan) -> list[str]:
 def side_effect_line(change: Change, names: Mapping[str, str]) -> Content:
     """Return the line on a side effect: a change of something that was not selected. :param names: by uid"""
     name = names.get(change.uid, f"{change.entity} {short_uid(change.uid)}")
-    doing = {"supersede": "superseded", "cool": "cooled", "archive": "archived", "merge": "merged", "open": "opened"}
     return Content.assemble(
-        ("  ↷ ", "$warning"), f"{to_printable(name)} ", (doing.get(change.op, change.op), "$warning")
+        ("  ↷ ", "$warning"), f"{to_printable(name)} ", (find_operation(change.op).done, "$warning")
     )
 
 

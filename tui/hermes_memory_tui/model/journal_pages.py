@@ -10,28 +10,9 @@ from dataclasses import dataclass
 from hermes_memory_store.errors import QueryError, UnknownSession
 from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.model import Change, ThemeSummary
+from hermes_memory_store.operations import OPERATIONS
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
-
-OPS = (
-    *("create", "touch", "supersede", "obsolete", "resolve", "edit", "pin", "unpin", "cool", "warm", "archive"),
-    *(
-        "restore",
-        "merge",
-        "move",
-        "quarantine",
-        "open",
-        "close",
-        "reopen",
-        "rename",
-        "withdraw",
-        "undo",
-        "purge",
-        "hold",
-        "branch_merged",
-    ),
-)
-"""What can happen to a fact or a scope."""
 
 MEMORY = ("fact", "scope", "source", "token")
 """What the journal shows at first: what is remembered, and who may change it."""
@@ -134,7 +115,9 @@ def parse_journal_filter(text: str, store: Store) -> JournalFilter:
             words.append(word)
             continue
         if name not in WORDS or not value:
-            raise QueryError(f"{word!r} is not a filter here; use by:NAME, theme:NAME or op:{OPS[0]}", word)
+            raise QueryError(
+                f"{word!r} is not a filter here; use by:NAME, theme:NAME or op:{next(iter(OPERATIONS))}", word
+            )
         if name == "by":
             actor = value
             store.names.actors_called(value)
@@ -143,9 +126,9 @@ def parse_journal_filter(text: str, store: Store) -> JournalFilter:
             store.names.theme(value)
         else:
             ops += value.split(",")
-    wrong = [op for op in ops if op and op not in OPS]
+    wrong = [op for op in ops if op and op not in OPERATIONS]
     if wrong:
-        raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPS)}", wrong[0])
+        raise QueryError(f"there is no operation {wrong[0]!r}; one of {', '.join(OPERATIONS)}", wrong[0])
     return JournalFilter(actor, theme, tuple(op for op in ops if op), " ".join(words), row)
 
 

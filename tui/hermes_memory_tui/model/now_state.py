@@ -15,6 +15,7 @@ from hermes_memory_bridge.connect.hooks.host_states import HostState, list_host_
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.journal.change_folds import ChangeFold, ChangeFolds
 from hermes_memory_store.model import Change, PressureLevel, Session, SessionStatus, ThemeSummary
+from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
@@ -23,7 +24,7 @@ from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.agent_counts import AgentCounts, count_agents, find_next_lapse, is_at_work
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.display_formats import actor_name, pluralise
-from hermes_memory_tui.text.fold_phrases import DID, format_fold_subject, format_fold_verb
+from hermes_memory_tui.text.fold_phrases import format_fold_subject, format_fold_verb
 
 TRACE_MS = 300_000
 """The time that the trace of an agent covers."""
@@ -280,7 +281,7 @@ def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
         actor_name(lead.actor),
         lead.actor.name if lead.actor.kind == "session" else None,
         lead.theme,
-        DID.get(verb, verb),
+        find_operation(verb).did or find_operation(verb).done,
         format_fold_subject(fold, change_subject(lead, named)),
         find_fact_uid(lead),
     )

@@ -7,40 +7,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from hermes_memory_store.model import IMPORT, Tier
+from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
 
 if TYPE_CHECKING:
     from hermes_memory_store.journal.change_folds import ChangeFold, FoldPart
-
-DONE = {
-    "archive": "archived",
-    "close": "closed",
-    "cool": "cooled",
-    "create": "written",
-    "edit": "edited",
-    "hold": "held back",
-    "link": "linked",
-    "merge": "merged",
-    "move": "moved",
-    "obsolete": "made obsolete",
-    "open": "opened",
-    "pin": "pinned",
-    "purge": "purged",
-    "quarantine": "quarantined",
-    "rename": "renamed",
-    "reopen": "reopened",
-    "resolve": "resolved",
-    "restore": "restored",
-    "supersede": "superseded",
-    "touch": "confirmed",
-    "unpin": "unpinned",
-    "warm": "warmed",
-    "withdraw": "withdrawn",
-}
-"""What was done, by its operation; others are named by the operation itself."""
-
-DID = DONE | {"create": "wrote", "import": "imported", "quarantine": "held", "withdraw": "withdrew"}
-"""What somebody did, after who it was."""
 
 NOUNS = {"turn": "message", "branch": "branch mark"}
 """Entities that a person knows by another word."""
@@ -84,7 +55,7 @@ def format_fold_subject(fold: ChangeFold, subject: str) -> str:
 
 def format_parts(parts: Sequence[FoldPart]) -> str:
     """Format what happened to how many: `1 fact written, 2 facts cooled`."""
-    return ", ".join(f"{format_amount(part.rows, noun_of(part))} {DONE.get(part.op, part.op)}" for part in parts)
+    return ", ".join(f"{format_amount(part.rows, noun_of(part))} {find_operation(part.op).done}" for part in parts)
 
 
 def format_amount(number: int, noun: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from hermes_memory_store.operations import OPERATIONS
 from hermes_memory_store.uids import short_uid
-from hermes_memory_tui.text.fold_phrases import DID
 
 COLUMNS = {
     "content": "its content",
@@ -72,7 +72,8 @@ def deed_in_words(what: str) -> str:
     """Return what a later change did, from the columns or the operation in a refusal: `changed its content again`."""
     if what == FROM_TEAM:
         return "brought it from the team"
-    return f"{DID[what]} it" if what in DID else f"changed {columns_in_words(what)} again"
+    operation = OPERATIONS.get(what)
+    return f"changed {columns_in_words(what)} again" if operation is None else f"{operation.did or operation.done} it"
 
 
 def columns_in_words(columns: str) -> str:

@@ -7,20 +7,13 @@ from typing import Any
 from textual.content import Content
 
 from hermes_memory_store.model import Change, Tier
+from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.text.display_formats import actor_name, format_ago, format_moment
 from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.widgets.fact_detail import change_phrase, content_difference
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, labelled_value
-
-INKS = {
-    "create": "success",
-    "edit": "warning",
-    "purge": "error",
-    "undo": "primary",
-    "quarantine": "warning",
-}
 
 HIDDEN = frozenset({"content", "updated_at", "cooled_by"})
 """Columns that are shown otherwise, or mean nothing to a person."""
@@ -33,7 +26,7 @@ def change_verb(change: Change) -> str:
 
 def change_ink(change: Change) -> str:
     """Return the colour of an operation."""
-    return INKS.get("quarantine" if is_quarantine_change(change) else change.op, "")
+    return find_operation("quarantine" if is_quarantine_change(change) else change.op).ink
 
 
 def change_style(change: Change) -> str:
