@@ -17,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple, Self
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import filesystem
+from hermes_memory_store.database.store_reading import file_size
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import Check, FactFilter, Tier
 from hermes_memory_store.own_process import to_isolated_environment
@@ -38,7 +39,8 @@ SECTOR = 512
 """Bytes that a disk writes whole."""
 
 WRITERS = 4
-"""Processes that fight for the lock."""
+
+CHANCE = random.SystemRandom()
 
 PATIENCE_S = 60.0
 """How long a child may take to say its first word on a busy machine."""
@@ -75,7 +77,7 @@ class TortureResult(NamedTuple):
 
 
 class WriterProcess:
-    """A process that writes to a store, and what it has acknowledged."""
+    """A process that writes to a store, and what it has acknowledged; killed and read to its end when the block ends."""
 
     def __init__(self, db: Path, who: str, *, limit: int = 0, is_asked: bool = False) -> None:
         """Start it.
@@ -90,67 +92,55 @@ class WriterProcess:
             env=to_isolated_environment(),
             cwd=db.parent,
             start_new_session=True,
+            bufsize=0,
         )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._input, self._output = self.process.stdin, self.process.stdout
         self._rest = b""
         self.words: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for how in (signal.SIGCONT, signal.SIGKILL):
+            self.process.send_signal(how)
+        while self._read_some():
+            pass
+        self.process.wait()
+        self._output.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._input.close()
 
     def read_until(self, count: int, deadline: float) -> None:
         """Read what it says until it has said so many words, has ended, or the time is over.
 
         :raises BrokenPipeError: it has not said a word
         """
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(self.pipe, selectors.EVENT_READ)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._output, selectors.EVENT_READ)
             while len(self.words) < count and (left := deadline - time.monotonic()) > 0:
-                if waiting.select(left) and not self._read_some():
+                if selector.select(left) and not self._read_some():
                     break
         if not self.words:
             raise BrokenPipeError
 
     def ask(self) -> None:
         """Ask it for one write. :raises BrokenPipeError: it has ended"""
-        assert self.process.stdin is not None
-        self.process.stdin.write(b"\n")
-        self.process.stdin.flush()
+        self._input.write(b"\n")
 
-    def pause(self) -> None:
-        """Stop it where it is, and wait until it stands still."""
-        self.stop(signal.SIGSTOP)
-        os.waitpid(self.process.pid, os.WUNTRACED)
-
-    def read_rest(self) -> None:
-        """Read all that it said before it ended."""
-        while self._read_some():
-            pass
-
-    def stop(self, how: signal.Signals) -> None:
-        """Send a signal, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(how)
-
-    def end(self) -> None:
-        """Kill it, and read the rest."""
-        self.stop(signal.SIGKILL)
-        self.read_rest()
-        self.process.wait()
-        self.pipe.close()
-        with contextlib.suppress(BrokenPipeError):
-            assert self.process.stdin is not None
-            self.process.stdin.close()
+    def await_word(self) -> None:
+        """Read until it has said one more."""
+        self.read_until(len(self.words) + 1, time.monotonic() + PATIENCE_S)
 
     @property
     def acknowledged(self) -> set[str]:
         """The uids of the facts it was told are written."""
         return {word for word in self.words if len(word) == 36}
 
-    @property
-    def pipe(self) -> IO[bytes]:
-        """What it says."""
-        assert self.process.stdout is not None
-        return self.process.stdout
-
     def _read_some(self) -> bool:
-        part = os.read(self.pipe.fileno(), 1 << 16)
+        part = os.read(self._output.fileno(), 1 << 16)
         *words, self._rest = (self._rest + part).split(b"\n")
         self.words += [word.decode() for word in words]
         return bool(part)
@@ -166,7 +156,7 @@ def torture_folder(
     :raises ArgumentError: it is no folder that may be tried; nothing was written then
     """
     refuse_folder(folder, store)
-    found = []
+    results = []
     with tempfile.TemporaryDirectory(prefix=".hermes-memory-torture-", dir=folder) as made:
         for name, attempt in ATTEMPTS.items():
             if progress is not None:
@@ -174,12 +164,12 @@ def torture_folder(
             place = Path(made) / name.replace(" ", "-")
             place.mkdir()
             try:
-                found.append(attempt(place, seconds / (len(ATTEMPTS) - 1)))
+                results.append(attempt(place, seconds / (len(ATTEMPTS) - 1)))
             except BrokenPipeError:
-                wrong = "a process that writes did not start, or was ended from outside; its standard error says why"
-                found.append(TortureResult(Check(name, False, wrong), "nothing: it was not tried to the end"))
+                problem = "a process that writes did not start, or was ended from outside; its standard error says why"
+                results.append(TortureResult(Check(name, False, problem), "nothing: it was not tried to the end"))
             shutil.rmtree(place)
-    return found
+    return results
 
 
 def refuse_folder(folder: Path, store: Path) -> None:
@@ -187,8 +177,7 @@ def refuse_folder(folder: Path, store: Path) -> None:
     if not folder.is_dir():
         raise errors.ArgumentError(f"{folder} is no folder; name an existing one, in which nothing else lies", folder)
     real = folder.resolve()
-    held = [file.name for file in real.iterdir() if is_store_file(file)]
-    if real == store.expanduser().resolve().parent or held:
+    if real == store.expanduser().resolve().parent or any(map(is_store_file, real.iterdir())):
         raise errors.ArgumentError(f"{folder} is the folder of a memory; name another one on the same disk", folder)
     if not os.access(real, os.W_OK | os.X_OK):
         raise errors.ArgumentError(f"{folder} cannot be written; name a folder of your own", folder)
@@ -208,18 +197,19 @@ def is_store_file(file: Path) -> bool:
 
 def try_kills(place: Path, seconds: float) -> TortureResult:
     """Kill writers with `kill -9` at moments of chance."""
-    moments, until = random.Random(), time.monotonic() + seconds  # noqa: S311  # chance, no secret
-    db, acknowledged, kills = place / "memory.db", set[str](), 0
-    while kills == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 4):
-        with run_writer(WriterProcess(db, f"round{kills}")) as writer:
-            writer.read_until(1, time.monotonic() + PATIENCE_S)
-            writer.read_until(moments.randrange(2, 60), time.monotonic() + PATIENCE_S)
+    db, acknowledged, kills, end = place / "memory.db", set[str](), 0, time.monotonic() + seconds
+    while kills == 0 or (time.monotonic() < end and folder_size(place) < MOST_BYTES // 4):
+        with WriterProcess(db, f"round{kills}") as writer:
+            writer.await_word()
+            writer.read_until(CHANCE.randrange(2, 60), time.monotonic() + PATIENCE_S)
         acknowledged |= writer.acknowledged
         kills += 1
-    wrong = find_losses(db, acknowledged)
-    said = f"{kills} kills in the middle of writes, {len(acknowledged)} acknowledged facts"
+    problem = find_losses(db, acknowledged)
+    detail = (
+        f"{kills} kills in the middle of writes, {len(acknowledged)} acknowledged facts, none lost, the store is whole"
+    )
     return TortureResult(
-        Check("kill -9", not wrong, wrong or f"{said}, none lost, the store is whole"),
+        Check("kill -9", not problem, problem or detail),
         "a crash of a program loses nothing here; a crash of the whole system is another matter",
     )
 
@@ -231,36 +221,37 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
     somewhere within it, and each sector that differs by then arrives, or does not, by chance. SQLite writes to the store
     itself only after the log is synced, so where the store differs, the log has arrived whole.
     """
-    chance, until = random.Random(), time.monotonic() + seconds  # noqa: S311  # chance, no secret
-    db, cuts = place / "memory.db", 0
+    db, cuts, end = place / "memory.db", 0, time.monotonic() + seconds
     files = (db, db.with_name(db.name + "-wal"))
-    with run_writer(WriterProcess(db, "power", is_asked=True)) as writer:
-        writer.read_until(1, time.monotonic() + PATIENCE_S)
-        while cuts == 0 or (time.monotonic() < until and folder_size(place) < MOST_BYTES // 8):
-            for _ in range(chance.randrange(1, 10)):
+    with WriterProcess(db, "power", is_asked=True) as writer:
+        writer.await_word()
+        while cuts == 0 or (time.monotonic() < end and folder_size(place) < MOST_BYTES // 8):
+            for _ in range(CHANCE.randrange(1, 10)):
                 writer.ask()
-                writer.read_until(len(writer.words) + 1, time.monotonic() + PATIENCE_S)
-            known, synced = set(writer.acknowledged), [read_file(file) for file in files]
+                writer.await_word()
+            acknowledged, synced = writer.acknowledged, [read_file(file) for file in files]
             writer.ask()
-            time.sleep(chance.uniform(0, 0.003))
-            writer.pause()
+            time.sleep(CHANCE.uniform(0, 0.003))
+            writer.process.send_signal(signal.SIGSTOP)
+            os.waitpid(writer.process.pid, os.WUNTRACED)
             written = [read_file(file) for file in files]
-            writer.stop(signal.SIGCONT)
-            writer.read_until(len(writer.words) + 1, time.monotonic() + PATIENCE_S)
+            writer.process.send_signal(signal.SIGCONT)
+            writer.await_word()
             copy = place / "cut"
             copy.mkdir()
             is_log_synced = synced[0] != written[0]
             for file, before, after in zip(files, synced, written, strict=True):
-                arrived = after if is_log_synced and file is not db else mix_sectors(before, after, chance)
                 filesystem.create_private_file(copy / file.name)
-                (copy / file.name).write_bytes(arrived)
-            wrong = find_losses(copy / db.name, known)
+                (copy / file.name).write_bytes(
+                    after if is_log_synced and file is not db else mix_sectors(before, after, CHANCE)
+                )
+            problem = find_losses(copy / db.name, acknowledged)
             shutil.rmtree(copy)
             cuts += 1
-            if wrong:
-                return TortureResult(Check("power cut", False, f"cut {cuts}: {wrong}"), "nothing: it failed")
+            if problem:
+                return TortureResult(Check("power cut", False, f"cut {cuts}: {problem}"), "nothing: it failed")
     return TortureResult(
-        Check("power cut", True, f"{cuts} simulated cuts, up to {len(known)} acknowledged facts, none lost"),
+        Check("power cut", True, f"{cuts} simulated cuts, up to {len(acknowledged)} acknowledged facts, none lost"),
         "writes are in their files before they are acknowledged, and torn or reordered ones are recognised; whether the disk "
         "keeps what it says it has synced, only pulling its plug shows",
     )
@@ -268,47 +259,42 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
 
 def try_full_disk(place: Path, seconds: float) -> TortureResult:
     """Write until a file may not grow any more."""
-    db, until = place / "memory.db", time.monotonic() + max(seconds, PATIENCE_S)
-    with run_writer(WriterProcess(db, "full", limit=FILE_LIMIT)) as writer:
-        writer.read_until(1_000_000, until)
-    acknowledged = writer.acknowledged
-    is_full = "full" in writer.words
-    wrong = find_losses(db, acknowledged)
-    if not wrong and not is_full:
-        wrong = "" if writer.process.returncode in (0, -signal.SIGKILL) else "the writer ended with another error"
-    said = f"at {FILE_LIMIT >> 20} MiB a file" if is_full else "the limit was not reached in time"
+    db = place / "memory.db"
+    with WriterProcess(db, "full", limit=FILE_LIMIT) as writer:
+        writer.read_until(1_000_000, time.monotonic() + max(seconds, PATIENCE_S))
+    acknowledged, is_full = writer.acknowledged, "full" in writer.words
+    problem = find_losses(db, acknowledged)
+    if not problem and not is_full and writer.process.returncode not in (0, -signal.SIGKILL):
+        problem = "the writer ended with another error"
+    limit = f"at {FILE_LIMIT >> 20} MiB a file" if is_full else "the limit was not reached in time"
+    detail = f"{limit}: {len(acknowledged)} acknowledged facts, none lost, and it can be written again"
     return TortureResult(
-        Check(
-            "full disk",
-            not wrong,
-            wrong or f"{said}: {len(acknowledged)} acknowledged facts, none lost, and it can be written again",
-        ),
+        Check("full disk", not problem, problem or detail),
         "a write that finds no room is refused whole; a quota or a full file system may answer later than this limit",
     )
 
 
 def try_lock_storm(place: Path, seconds: float) -> TortureResult:
     """Let several processes write to one store at once."""
-    db, until = place / "memory.db", time.monotonic() + seconds
-    with contextlib.ExitStack() as all_of_them:
-        writers = [all_of_them.enter_context(run_writer(WriterProcess(db, f"writer{n}"))) for n in range(WRITERS)]
+    db, end = place / "memory.db", time.monotonic() + seconds
+    with contextlib.ExitStack() as stack:
+        writers = [stack.enter_context(WriterProcess(db, f"writer{n}")) for n in range(WRITERS)]
         for writer in writers:
             writer.read_until(2, time.monotonic() + PATIENCE_S)
-        while time.monotonic() < until and folder_size(place) < MOST_BYTES // 4:
+        while time.monotonic() < end and folder_size(place) < MOST_BYTES // 4:
             for writer in writers:
-                writer.read_until(len(writer.words) + 5, min(until, time.monotonic() + 1))
-        died = [writer for writer in writers if writer.process.poll() is not None]
+                writer.read_until(len(writer.words) + 5, min(end, time.monotonic() + 1))
+        ended = sum(writer.process.poll() is not None for writer in writers)
     counts = [len(writer.acknowledged) for writer in writers]
-    wrong = (
-        f"{len(died)} of {WRITERS} writers gave up"
-        if died
-        else find_losses(db, set[str]().union(*(w.acknowledged for w in writers)))
-    )
-    if not wrong and min(counts) == 0:
-        wrong = "one process never got the lock"
-    said = f"{WRITERS} processes at once, {min(counts)} to {max(counts)} acknowledged facts each"
+    if ended:
+        problem = f"{ended} of {WRITERS} writers gave up"
+    else:
+        problem = find_losses(db, set[str]().union(*(writer.acknowledged for writer in writers)))
+    if not problem and min(counts) == 0:
+        problem = "one process never got the lock"
+    detail = f"{WRITERS} processes at once, {min(counts)} to {max(counts)} acknowledged facts each, none lost"
     return TortureResult(
-        Check("lock storm", not wrong, wrong or f"{said}, none lost"),
+        Check("lock storm", not problem, problem or detail),
         "file locks and shared memory work between processes of this machine; of other machines on a shared disk it says nothing",
     )
 
@@ -318,21 +304,13 @@ def check_file_system(place: Path, _: float) -> TortureResult:
     kind = filesystem.filesystem_type(place) or "unknown"
     is_network = kind in filesystem.NETWORK_TYPES
     detail = f"{kind} is a network file system, where processes cannot be kept apart" if is_network else kind
-    volatile = kind in ("tmpfs", "ramfs")
+    is_volatile = kind in ("tmpfs", "ramfs")
     return TortureResult(
         Check("file system", not is_network, detail),
-        "it lies in memory: nothing survives a real power cut" if volatile else "what the other tries say holds for it",
+        "it lies in memory: nothing survives a real power cut"
+        if is_volatile
+        else "what the other tries say holds for it",
     )
-
-
-@contextlib.contextmanager
-def run_writer(writer: WriterProcess) -> Iterator[WriterProcess]:
-    """Yield a running writer; it is killed and read to its end whatever happens."""
-    try:
-        yield writer
-    finally:
-        writer.stop(signal.SIGCONT)
-        writer.end()
 
 
 def find_losses(db: Path, acknowledged: set[str]) -> str:
@@ -368,14 +346,9 @@ def read_file(path: Path) -> bytes:
         return b""
 
 
-def file_end(path: Path) -> int:
-    """Return the size of a file, 0 when there is none."""
-    return path.stat().st_size if path.exists() else 0
-
-
 def folder_size(folder: Path) -> int:
     """Return the bytes of all files of a folder."""
-    return sum(file_end(file) for file in folder.rglob("*") if file.is_file())
+    return sum(file_size(str(file)) for file in folder.rglob("*") if file.is_file())
 
 
 ATTEMPTS: dict[str, Callable[[Path, float], TortureResult]] = {
