@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import driver
@@ -39,8 +40,12 @@ ORIGINLESS = [
 ]
 """Count what names an origin that is gone."""
 
-NAMES = {"themes": ("name",), "actors": ("kind", "name")}
-"""Columns that the chain covers, of the tables a journal row refers to."""
+REFERENCES = {
+    "themes": "SELECT id, name FROM themes",
+    "actors": "SELECT id, kind, name FROM actors",
+    "origins": "SELECT * FROM origins",
+}
+"""What rows of the journal refer to, as far as its chain covers that."""
 
 
 def repair_journal(store: Store) -> int:
@@ -52,8 +57,7 @@ def repair_journal(store: Store) -> int:
     with ExitStack() as opened, store.db.write_transaction() as conn:
         backups = [opened.enter_context(connect_plainly(file)) for file in find_related_backups(store)]
         for old in backups:
-            restored += restore_names(store, conn, old)
-            restored += restore_origins(store, conn, old)
+            restored += restore_references(store, conn, old)
         for old in backups:
             place: int | None = 0
             while (place := next_break(store, place or 0)) is not None:
@@ -80,73 +84,44 @@ def next_break(store: Store, since: int) -> int | None:
     return next((seq for seq, _ in store.journal.find_breaks() if seq >= since), behind if since <= behind else None)
 
 
-def restore_names(store: Store, conn: driver.Connection, old: driver.Connection) -> int:
-    """Restore names of themes and actors that a backup has otherwise, where that mends the chain; return how many."""
-    restored = 0
-    for table, columns in NAMES.items():
-        sql = f"SELECT id, {', '.join(columns)} FROM {table}"
-        here = {row[0]: row[1:] for row in conn.execute(sql)}
-        for key, *named in old.execute(sql):
-            if here.get(key) == tuple(named):
+def restore_references(store: Store, conn: driver.Connection, old: driver.Connection) -> int:
+    """Restore themes, actors and origins that a backup has otherwise, where that mends the chain or a digest; return how many."""
+    restored, faults = 0, count_faults(store, conn)
+    for table, select in REFERENCES.items():
+        here = set(conn.execute(select))
+        for row in old.execute(select).fetchall() if has_table(old, table) else ():
+            if not faults or row in here:
                 continue
-            broken = count_breaks(store)
             try:
                 with store.db.savepoint(conn):
-                    if key in here:
-                        assignments = ", ".join(f"{name} = ?" for name in columns)
-                        conn.execute(f"UPDATE {table} SET {assignments} WHERE id = ?", (*named, key))
-                    else:
-                        insert_name(conn, table, key, named)
+                    put_reference(conn, old, table, row)
                     store.names.forget()
-                    if count_breaks(store) >= broken:
+                    left = count_faults(store, conn)
+                    if left >= faults:
                         raise LookupError
-                restored += 1
+                restored, faults = restored + 1, left
             except (LookupError, driver.IntegrityError):
                 store.names.forget()
     return restored
 
 
-def insert_name(conn: driver.Connection, table: str, key: int, named: list[str]) -> None:
-    """Insert a theme or an actor that is gone."""
-    if table == "themes":
-        conn.execute("INSERT INTO themes (id, name, created_at) VALUES (?, ?, 0)", (key, *named))
+def put_reference(conn: driver.Connection, old: driver.Connection, table: str, row: tuple[Any, ...]) -> None:
+    """Put what a backup has in the place of what has the key here."""
+    if table == "origins":
+        restore_origin(conn, old, row[0], replace=True)
+    elif table == "themes":
+        put = "INSERT INTO themes (id, name, created_at) VALUES (?1, ?2, 0) ON CONFLICT (id) DO UPDATE SET name = ?2"
+        conn.execute(put, row)
     else:
-        conn.execute("INSERT INTO actors (id, kind, name) VALUES (?, ?, ?)", (key, *named))
+        put = "INSERT INTO actors (id, kind, name) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET kind = ?2, name = ?3"
+        conn.execute(put, row)
 
 
-def restore_origins(store: Store, conn: driver.Connection, old: driver.Connection) -> int:
-    """Restore origins that a backup has otherwise, where that mends what is wrong with them; return how many."""
-    if not has_table(old, "origins"):
-        return 0
-    restored, broken = 0, count_origin_faults(store, conn)
-    here = {row[0]: row for row in conn.execute("SELECT * FROM origins")}
-    for row in old.execute("SELECT * FROM origins").fetchall():
-        if not broken:
-            break
-        if here.get(row[0]) == row:
-            continue
-        try:
-            with store.db.savepoint(conn):
-                restore_origin(conn, old, row[0], replace=True)
-                store.names.forget()
-                left = count_origin_faults(store, conn)
-                if left >= broken:
-                    raise LookupError
-            restored, broken = restored + 1, left
-        except (LookupError, driver.IntegrityError):
-            store.names.forget()
-    return restored
-
-
-def count_origin_faults(store: Store, conn: driver.Connection) -> int:
-    """Count what is wrong with origins: those that do not fit their digests, places that name none, breaks of the chain."""
+def count_faults(store: Store, conn: driver.Connection) -> int:
+    """Count breaks of the chain, up to a limit, and origins that are gone or do not fit their digests."""
     lost = sum(conn.execute(sql).fetchone()[0] for sql in ORIGINLESS)
-    return len(store.names.origins.find_altered()) + int(lost) + count_breaks(store)
-
-
-def count_breaks(store: Store) -> int:
-    """Count the places where the chain is broken, up to a limit that no name explains better."""
-    return sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
+    breaks = sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
+    return len(store.names.origins.find_altered()) + int(lost) + breaks
 
 
 def splice_rows(store: Store, conn: driver.Connection, old: driver.Connection, seq: int) -> int:
@@ -155,20 +130,20 @@ def splice_rows(store: Store, conn: driver.Connection, old: driver.Connection, s
     link = journal.FIRST_HASH if seq == 1 else first and first[0]
     count = 0
     while link is not None:
-        there = load_record(conn, seq)
-        if there is not None and fits(there, link):
+        present = load_record(conn, seq)
+        if present is not None and fits(present, link):
             return count
-        kept = load_record(old, seq)
-        if kept is None or not fits(kept, link):
+        record = load_record(old, seq)
+        if record is None or not fits(record, link):
             return count
-        theme_id = store.names.recorded_theme(conn, kept.theme, kept.at)
-        place = (kept.seq, kept.at, theme_id, store.names.actor(conn, kept.actor), kept.op, kept.entity, kept.uid)
-        told = (kept.change, kept.undoes, kept.before, kept.after, kept.salt, kept.digest, kept.origin_id, kept.hash)
-        restore_origin(conn, old, kept.origin_id)
-        conn.execute(REPLACE, place + told)
-        if conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (kept.uid,)).fetchone():
-            journal.redact_journal(conn, kept.uid)
-        link, seq, count = kept.hash, seq + 1, count + 1
+        theme_id = store.names.recorded_theme(conn, record.theme, record.at)
+        restore_origin(conn, old, record.origin_id)
+        head = (record.seq, record.at, theme_id, store.names.actor(conn, record.actor), record.op, record.entity)
+        links = (record.uid, record.change, record.undoes, record.before, record.after, record.salt, record.digest)
+        conn.execute(REPLACE, (*head, *links, record.origin_id, record.hash))
+        if conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (record.uid,)).fetchone():
+            journal.redact_journal(conn, record.uid)
+        link, seq, count = record.hash, seq + 1, count + 1
     return count
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import selectors
 import shutil
 import signal
 import subprocess
@@ -77,7 +76,7 @@ class TortureResult(NamedTuple):
 
 
 class WriterProcess:
-    """A process that writes to a store, and what it has acknowledged; killed and read to its end when the block ends."""
+    """A process that writes to a store and says what it has acknowledged into a file; killed when the block ends."""
 
     def __init__(self, db: Path, who: str, *, limit: int = 0, is_asked: bool = False) -> None:
         """Start it.
@@ -85,44 +84,38 @@ class WriterProcess:
         :param limit: bytes that none of its files may exceed; 0 for no limit
         :param is_asked: whether it writes only when it is asked to
         """
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", WRITER, str(db), who, str(limit), "asked" if is_asked else "free"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=to_isolated_environment(),
-            cwd=db.parent,
-            start_new_session=True,
-            bufsize=0,
-        )
+        self._output = db.with_name(who)
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", WRITER, str(db), who, str(limit), "asked" if is_asked else "free"],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                env=to_isolated_environment(),
+                cwd=db.parent,
+                start_new_session=True,
+                bufsize=0,
+            )
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._input, self._output = self.process.stdin, self.process.stdout
-        self._rest = b""
-        self.words: list[str] = []
+        self._input = self.process.stdin
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for how in (signal.SIGCONT, signal.SIGKILL):
-            self.process.send_signal(how)
-        while self._read_some():
-            pass
+        self.process.kill()
         self.process.wait()
-        self._output.close()
-        with contextlib.suppress(BrokenPipeError):
-            self._input.close()
+        self._input.close()
 
-    def read_until(self, count: int, deadline: float) -> None:
-        """Read what it says until it has said so many words, has ended, or the time is over.
+    @property
+    def words(self) -> list[str]:
+        """What it has said."""
+        return self._output.read_text().split("\n")[:-1]
 
-        :raises BrokenPipeError: it has not said a word
-        """
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._output, selectors.EVENT_READ)
-            while len(self.words) < count and (left := deadline - time.monotonic()) > 0:
-                if selector.select(left) and not self._read_some():
-                    break
+    def wait_for(self, count: int, seconds: float = PATIENCE_S) -> None:
+        """Wait until it has said so many words, has ended, or the time is over. :raises BrokenPipeError: it said none"""
+        deadline = time.monotonic() + seconds
+        while len(self.words) < count and time.monotonic() < deadline and self.process.poll() is None:
+            time.sleep(0.002)
         if not self.words:
             raise BrokenPipeError
 
@@ -130,20 +123,10 @@ class WriterProcess:
         """Ask it for one write. :raises BrokenPipeError: it has ended"""
         self._input.write(b"\n")
 
-    def await_word(self) -> None:
-        """Read until it has said one more."""
-        self.read_until(len(self.words) + 1, time.monotonic() + PATIENCE_S)
-
     @property
     def acknowledged(self) -> set[str]:
         """The uids of the facts it was told are written."""
         return {word for word in self.words if len(word) == 36}
-
-    def _read_some(self) -> bool:
-        part = os.read(self._output.fileno(), 1 << 16)
-        *words, self._rest = (self._rest + part).split(b"\n")
-        self.words += [word.decode() for word in words]
-        return bool(part)
 
 
 def torture_folder(
@@ -200,8 +183,8 @@ def try_kills(place: Path, seconds: float) -> TortureResult:
     db, acknowledged, kills, end = place / "memory.db", set[str](), 0, time.monotonic() + seconds
     while kills == 0 or (time.monotonic() < end and folder_size(place) < MOST_BYTES // 4):
         with WriterProcess(db, f"round{kills}") as writer:
-            writer.await_word()
-            writer.read_until(CHANCE.randrange(2, 60), time.monotonic() + PATIENCE_S)
+            writer.wait_for(1)
+            writer.wait_for(CHANCE.randrange(2, 60))
         acknowledged |= writer.acknowledged
         kills += 1
     problem = find_losses(db, acknowledged)
@@ -224,11 +207,12 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
     db, cuts, end = place / "memory.db", 0, time.monotonic() + seconds
     files = (db, db.with_name(db.name + "-wal"))
     with WriterProcess(db, "power", is_asked=True) as writer:
-        writer.await_word()
+        writer.wait_for(1)
         while cuts == 0 or (time.monotonic() < end and folder_size(place) < MOST_BYTES // 8):
             for _ in range(CHANCE.randrange(1, 10)):
+                count = len(writer.words)
                 writer.ask()
-                writer.await_word()
+                writer.wait_for(count + 1)
             acknowledged, synced = writer.acknowledged, [read_file(file) for file in files]
             writer.ask()
             time.sleep(CHANCE.uniform(0, 0.003))
@@ -236,7 +220,7 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
             os.waitpid(writer.process.pid, os.WUNTRACED)
             written = [read_file(file) for file in files]
             writer.process.send_signal(signal.SIGCONT)
-            writer.await_word()
+            writer.wait_for(len(acknowledged) + 2)
             copy = place / "cut"
             copy.mkdir()
             is_log_synced = synced[0] != written[0]
@@ -261,7 +245,7 @@ def try_full_disk(place: Path, seconds: float) -> TortureResult:
     """Write until a file may not grow any more."""
     db = place / "memory.db"
     with WriterProcess(db, "full", limit=FILE_LIMIT) as writer:
-        writer.read_until(1_000_000, time.monotonic() + max(seconds, PATIENCE_S))
+        writer.wait_for(1_000_000, max(seconds, PATIENCE_S))
     acknowledged, is_full = writer.acknowledged, "full" in writer.words
     problem = find_losses(db, acknowledged)
     if not problem and not is_full and writer.process.returncode not in (0, -signal.SIGKILL):
@@ -280,10 +264,9 @@ def try_lock_storm(place: Path, seconds: float) -> TortureResult:
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(WriterProcess(db, f"writer{n}")) for n in range(WRITERS)]
         for writer in writers:
-            writer.read_until(2, time.monotonic() + PATIENCE_S)
+            writer.wait_for(2)
         while time.monotonic() < end and folder_size(place) < MOST_BYTES // 4:
-            for writer in writers:
-                writer.read_until(len(writer.words) + 5, min(end, time.monotonic() + 1))
+            time.sleep(0.1)
         ended = sum(writer.process.poll() is not None for writer in writers)
     counts = [len(writer.acknowledged) for writer in writers]
     if ended:
