@@ -21,11 +21,11 @@ from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, ExpectedBy, MemoryCase
 from hermes_memory_store.memory_tests.memory_copy import open_memory_copy
-from hermes_memory_store.memory_tests.rank_comparison import given_lines
 from hermes_memory_store.model import Fact, FactType, Notation, Uid
 from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
+from tests.tools.case_comparison import given_lines
 
 OTHER_CONTENT = "otherwise since"
 """What a newer fact says: no word that a test could look for."""

@@ -1,4 +1,4 @@
-"""What `test` does beside running tests: `--against`, `--bisect`, `--learn`."""
+"""What `test` does beside running tests: `--bisect`, `--learn`."""
 
 from __future__ import annotations
 
@@ -81,44 +81,6 @@ def test_a_test_that_is_not_there_is_named(file: Path, ask: Ask) -> None:
     assert said.code == 1
     assert "no test of" in said.err
     assert "did you mean 'sign in'?" in said.err
-
-
-def test_what_changed_against_a_moment_is_said_test_by_test(file: Path, ask: Ask) -> None:
-    said = ask("test", "--against", "2026-09-21T16:00Z")
-    assert said.code == 1
-    _, changed = said.out.split("\nagainst ")
-    assert changed.splitlines()[:3] == [
-        "2026-09-21T16:00Z: 1 test changed",
-        "  sign in: passed → failed",
-        "      D[auth.method]: session cookies: place 1 → not ranked",
-    ]
-    assert "    + D[auth.method]: SAML" in changed.splitlines()
-    assert "    - D[auth.method]: session cookies" in changed.splitlines()
-    document = ask("test", "--against", "2026-09-21T16:00Z", "--json").document
-    (one,) = document["against"]["changed"]
-    assert (one["name"], one["before"], one["after"]) == ("sign in", "passed", "failed")
-
-
-def test_an_export_is_a_side_and_a_store_is(file: Path, db: Path, home: Path, ask: Ask) -> None:
-    export, copy = home / "memory.jsonl", home / "copy.db"
-    assert ask("export", str(export)).code == 0
-    copy.write_bytes(db.read_bytes())
-    assert ask("write", "D[auth.method]: session cookies").code == 0
-    for side in (export, copy):
-        said = ask("test", "--against", str(side))
-        assert said.code == 0, said.out
-        assert "  sign in: failed → passed" in said.out.splitlines()
-    said = ask("test", "--against", "words")
-    assert said.out.endswith("\nagainst words: no changed\n") or "against words" in said.out
-
-
-def test_a_side_that_is_none_is_refused_with_what_there_is(file: Path, ask: Ask) -> None:
-    said = ask("test", "--against", "yesteryear")
-    assert (said.code, said.out) == (1, "")
-    assert "'yesteryear' is neither words nor local, nor a file, nor a time" in said.err
-    said = ask("test", "--against", "local")
-    assert said.code == 1
-    assert "embedding install" in said.err
 
 
 def test_proposals_are_a_file_that_can_be_appended(home: Path, db: Path, ask: Ask) -> None:

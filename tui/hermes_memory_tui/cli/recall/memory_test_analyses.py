@@ -1,24 +1,20 @@
-"""What `test` says beside running tests: what changed against another side, what broke one, and proposals."""
+"""What `test` says beside running tests: what broke one, and proposals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.journal.rewind import parse_past_moment
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.case_writing import format_case
 from hermes_memory_store.memory_tests.memory_case import MemoryCase
-from hermes_memory_store.memory_tests.memory_copy import open_past_memory
-from hermes_memory_store.memory_tests.rank_comparison import CaseChange
 from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
@@ -26,59 +22,6 @@ from hermes_memory_tui.cli.journal_lines import JournalPrinter
 from hermes_memory_tui.cli.json_documents import change_json, print_document
 from hermes_memory_tui.cli.progress_bars import progress_bar
 from hermes_memory_tui.cli.terminal_output import format_quantity
-
-WORDS_SIDE, LOCAL_SIDE = "words", "local"
-"""Sides that are the same store, asked without a model or with the one on this machine."""
-
-
-@contextmanager
-def open_moment(store: Store, side: str) -> Iterator[Store]:
-    """Yield the store as it stood at a time. :raises ArgumentError: it is none, nor is there a file of that name"""
-    try:
-        moment = parse_past_moment(store, side)
-    except ArgumentError as error:
-        raise ArgumentError(
-            f"{side[:80]!r} is neither {WORDS_SIDE} nor {LOCAL_SIDE}, nor a file, nor a time: {error.message}", side
-        ) from None
-    with open_past_memory(store, moment) as past:
-        yield past
-
-
-def print_case_changes(changes: Sequence[CaseChange], side: str) -> None:
-    """Print what differs between another side and now, test by test."""
-    click.echo(
-        f"\nagainst {to_printable(side)}: " + (format_quantity(len(changes), "test") if changes else "no") + " changed"
-    )
-    for one in changes:
-        became = "" if one.before == one.after else f": {one.before} → {one.after}"
-        click.echo(f"  {to_printable(one.case.name)}{became}")
-        for move in one.moves:
-            before, after = (f"place {place}" if place else "not ranked" for place in (move.before, move.after))
-            click.echo(f"      {to_printable(move.expectation.text)}: {before} → {after}")
-        for mark, lines in (("+", one.came), ("-", one.went)):
-            for line in lines:
-                click.echo(f"    {mark} {to_printable(line)}")
-
-
-def case_changes_json(changes: Sequence[CaseChange], side: str) -> dict[str, Any]:
-    """Return what differs between another side and now as JSON."""
-    return {
-        "side": side,
-        "changed": [
-            {
-                "name": one.case.name,
-                "before": one.before.value,
-                "after": one.after.value,
-                "moves": [
-                    {"expected": move.expectation.text, "before": move.before, "after": move.after}
-                    for move in one.moves
-                ],
-                "came": list(one.came),
-                "went": list(one.went),
-            }
-            for one in changes
-        ],
-    }
 
 
 def report_break(

@@ -16,8 +16,6 @@ from hermes_memory_store.memory_tests.case_file import FILE_NAME, CaseFile, read
 from hermes_memory_store.memory_tests.case_reports import format_junit, outcome_json
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import MemoryCase
-from hermes_memory_store.memory_tests.rank_comparison import CaseChange, compare_outcomes
-from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
@@ -27,11 +25,6 @@ from hermes_memory_tui.cli.common_options import CommandSettings, add_common_opt
 from hermes_memory_tui.cli.json_documents import print_document
 from hermes_memory_tui.cli.local_meaning import find_by_meaning
 from hermes_memory_tui.cli.recall.memory_test_analyses import (
-    LOCAL_SIDE,
-    WORDS_SIDE,
-    case_changes_json,
-    open_moment,
-    print_case_changes,
     report_break,
     report_proposals,
 )
@@ -39,8 +32,6 @@ from hermes_memory_tui.cli.terminal_output import format_quantity, style_text
 from hermes_memory_tui.model.memory_test_file import case_file_places, find_case_file
 
 MARKS = {CaseStatus.PASSED: ("✓", "green"), CaseStatus.FAILED: ("✗", "red"), CaseStatus.ERROR: ("!", "yellow")}
-
-SQLITE_HEAD = b"SQLite format 3"
 
 MISTAKEN = 2
 """Exit code of a file with mistakes, as of arguments that are wrong."""
@@ -59,10 +50,6 @@ MISTAKEN = 2
 )  # fmt: skip
 @click.option("--words", is_flag=True, help="Rank by words alone, without the model on this machine.")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write the outcome as JUnit XML.")
-@click.option(
-    "--against", metavar="SIDE",
-    help="Also say what changed: against a time (2d, 2026-03-01), a store or export, words, or local (the model here).",
-)  # fmt: skip
 @click.option("--bisect", metavar="NAME", help="Find the change in the journal that broke the test of this name.")
 @click.option("--good", metavar="TIME", help="With --bisect: when the test passed.  [default: looked for]")
 @click.option("--learn", is_flag=True, help="Propose tests from pins, corrections and what sessions asked and used.")
@@ -75,7 +62,6 @@ def test_command(
     export: Path | None,
     words: bool,
     junit: Path | None,
-    against: str | None,
     bisect: str | None,
     good: str | None,
     learn: bool,
@@ -85,8 +71,8 @@ def test_command(
     FILE is memory-tests.toml of the working folder's repository, else the one beside the store. Exit code 0: all pass;
     1: a test fails; 2: FILE has mistakes. --bisect and --learn do that instead of running the tests.
     """
-    options = {"--bisect": bisect is not None, "--learn": learn, "--against": against is not None}
-    refuse_two_tasks([name for name, is_given in options.items() if is_given])
+    if bisect is not None and learn:
+        raise click.UsageError("--bisect and --learn do different things; choose one")
     if good is not None and bisect is None:
         raise click.UsageError("--good applies to --bisect; leave it out, or name the test")
     try:
@@ -96,26 +82,19 @@ def test_command(
             print_error(error.as_dict() | {"message": said}, settings.as_json)
         return MISTAKEN
     cases = choose_cases(found, (bisect,) if bisect is not None else only)
-    changes: list[CaseChange] = []
     with open_tested_store(settings, export) as (store, theme), find_by_meaning(store, by_words=words) as nearest:
         if bisect is not None:
             return report_break(store, cases[0], theme, nearest, good, as_json=settings.as_json)
         if learn:
             return report_proposals(store, cases, theme, nearest, found.path, as_json=settings.as_json)
         outcomes = CaseRunner(store, theme, nearest).run_all(cases)
-        if against is not None:
-            with open_side(settings, store, theme, against, nearest) as other:
-                changes = compare_outcomes(other.run_all(cases), outcomes)
     if junit is not None:
         with atomic_write(junit, encoding="utf-8") as out:
             out.write(format_junit(outcomes, str(found.path)))
     if settings.as_json:
-        compared = {} if against is None else {"against": case_changes_json(changes, against)}
-        print_document({**outcomes_json(found, outcomes), **compared})
+        print_document(outcomes_json(found, outcomes))
     else:
         print_outcomes(found, outcomes)
-        if against is not None:
-            print_case_changes(changes, against)
     return 0 if all(one.status is CaseStatus.PASSED for one in outcomes) else 1
 
 
@@ -142,12 +121,6 @@ def load_cases(settings: CommandSettings, file: Path | None, *, may_be_missing: 
     return read_case_file(file or require_case_file(settings.path()))
 
 
-def refuse_two_tasks(names: Sequence[str]) -> None:
-    """Check that one thing at most is asked for. :raises UsageError: names both"""
-    if len(names) > 1:
-        raise click.UsageError(f"{' and '.join(names)} do different things; choose one")
-
-
 def choose_cases(found: CaseFile, names: Sequence[str]) -> list[MemoryCase]:
     """Return the tests of these names, all without a name. :raises ArgumentError: no test has a name"""
     by_name = {case.name: case for case in found.cases}
@@ -170,41 +143,6 @@ def open_tested_store(settings: CommandSettings, export: Path | None) -> Iterato
         theme = settings.named_theme() or DEFAULT
         fill_from_export(store, export, theme)
         yield store, theme
-
-
-@contextmanager
-def open_side(
-    settings: CommandSettings, store: Store, theme: str, side: str, nearest: MakeNearest | None
-) -> Iterator[CaseRunner]:
-    """Yield what runs tests on the other side: the same store by words or with a model, a file, or a moment.
-
-    :raises ArgumentError: there is no such side
-    """
-    if side == WORDS_SIDE:
-        yield CaseRunner(store, theme)
-    elif side == LOCAL_SIDE:
-        with find_by_meaning(store) as model:
-            if model is None:
-                raise ArgumentError(
-                    "there is no model on this machine, or no vector of it; see: hermes-memory-bridge embedding install",
-                    side,
-                )
-            yield CaseRunner(store, theme, model)
-    elif Path(side).is_file() and is_database(Path(side)):
-        with Store.open(Path(side), read_only=True) as other, find_by_meaning(other, by_words=nearest is None) as model:
-            yield CaseRunner(other, theme, model)
-    elif Path(side).is_file():
-        with open_tested_store(settings, Path(side)) as (other, _):
-            yield CaseRunner(other, theme)
-    else:
-        with open_moment(store, side) as past:
-            yield CaseRunner(past, theme, nearest)
-
-
-def is_database(path: Path) -> bool:
-    """Check whether a file is a store, not an export."""
-    with path.open("rb") as file:
-        return file.read(len(SQLITE_HEAD)) == SQLITE_HEAD
 
 
 def fill_from_export(store: Store, export: Path, theme: str) -> None:

@@ -1,12 +1,23 @@
-"""What changed for tests between two sides: a moment and now, words and a model, an export and a store."""
+"""What changed for tests of a memory between two sides: a moment and now, or one store and another.
+
+python -m tests.tools.case_comparison memory.db memory-tests.toml 2d|2026-03-01|other.db
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
-from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseStatus
+from hermes_memory_store.journal.rewind import parse_past_moment
+from hermes_memory_store.memory_tests.case_file import read_case_file
+from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, MemoryCase
+from hermes_memory_store.memory_tests.memory_copy import open_past_memory
+from hermes_memory_store.safe_text import to_printable
+from hermes_memory_store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +72,35 @@ def ranks_by_expectation(outcome: CaseOutcome) -> dict[Expectation, int | None]:
 def given_lines(outcome: CaseOutcome) -> list[str]:
     """Return the lines that were given, best first."""
     return [] if outcome.given is None else [item.line for item in outcome.given.items]
+
+
+def print_case_changes(changes: Sequence[CaseChange], side: str) -> None:
+    """Print what differs between another side and now, test by test."""
+    print(f"\nagainst {side}: " + (f"{len(changes)} tests" if changes else "no") + " changed")
+    for one in changes:
+        became = "" if one.before == one.after else f": {one.before} → {one.after}"
+        print(f"  {to_printable(one.case.name)}{became}")
+        for move in one.moves:
+            before, after = (f"place {place}" if place else "not ranked" for place in (move.before, move.after))
+            print(f"      {to_printable(move.expectation.text)}: {before} → {after}")
+        for mark, lines in (("+", one.came), ("-", one.went)):
+            for line in lines:
+                print(f"    {mark} {to_printable(line)}")
+
+
+def main() -> None:
+    """Run the tests of a file on both sides."""
+    store_path, case_path, side = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    cases = read_case_file(case_path).cases
+    with Store.open(store_path, read_only=True) as store:
+        if Path(side).is_file():
+            opened: AbstractContextManager[Store] = Store.open(Path(side), read_only=True)
+        else:
+            opened = open_past_memory(store, parse_past_moment(store, side))
+        with opened as other:
+            changes = compare_outcomes(CaseRunner(other).run_all(cases), CaseRunner(store).run_all(cases))
+    print_case_changes(changes, side)
+
+
+if __name__ == "__main__":
+    main()
