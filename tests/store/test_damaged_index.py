@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.database.index_health import FACTS, TURNS, is_index_usable
+from hermes_memory_store.database.index_health import FACTS, INDEXES, TURNS, is_index_usable
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
@@ -373,3 +373,13 @@ def test_facts_of_a_damaged_page_come_back_from_the_journal(path: Path) -> None:
         assert [check for check in checks.values() if not check.ok] == []
         assert store.db.rows("SELECT * FROM facts ORDER BY id") == before
         assert is_index_usable(store.db.conn, FACTS)
+
+
+@pytest.mark.parametrize("name", [FACTS, TURNS])
+def test_the_parts_of_an_index_are_those_that_the_schema_makes(sound: Path, name: str) -> None:
+    created = "sql LIKE 'CREATE VIRTUAL TABLE%' OR type = 'trigger' AND tbl_name IN ('facts', 'turns')"
+    with Store.open(sound) as store:
+        rows = store.db.rows(f"SELECT name, type FROM sqlite_master WHERE ({created}) AND sql LIKE ?", (f"%{name}%",))
+    index = INDEXES[name]
+    assert {(table, "table") for table in index.tables} | {(one, "trigger") for one in index.triggers} == set(rows)
+    assert len(index.statements) == len(rows)

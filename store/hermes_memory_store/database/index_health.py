@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import driver
-from hermes_memory_store.database.schema import FIRST_SCHEMA, SECOND_SCHEMA, WORD_TABLES
+from hermes_memory_store.database.schema import load_schemas
 from hermes_memory_store.frozen import dataclass
 
 P = ParamSpec("P")
@@ -37,8 +37,6 @@ SET_ASIDE_TABLE = f"""
 """
 """There only while an index is set aside: no store needs it otherwise."""
 
-_CREATED = re.compile(r"\s*CREATE (?:VIRTUAL )?(TABLE|TRIGGER) (\w+)")
-
 
 @dataclass(frozen=True, slots=True)
 class TextIndex:
@@ -47,18 +45,17 @@ class TextIndex:
     name: str
     of: str
     """What is indexed, for messages."""
-    statements: tuple[str, ...]
-    """What makes it: its virtual tables and its triggers."""
+    tables: tuple[str, ...]
+    """Its virtual tables."""
+    triggers: tuple[str, ...]
+    """The triggers that pass changes to it."""
 
     @property
-    def tables(self) -> list[str]:
-        """Its virtual tables."""
-        return [name for kind, name in map(parse_created_object, self.statements) if kind == "TABLE"]
-
-    @property
-    def triggers(self) -> list[str]:
-        """The triggers that pass changes to it."""
-        return [name for kind, name in map(parse_created_object, self.statements) if kind == "TRIGGER"]
+    def statements(self) -> tuple[str, ...]:
+        """What makes its tables and triggers; of two that create the same, the last."""
+        created = re.compile(rf"\s*CREATE (?:VIRTUAL TABLE|TRIGGER) ({'|'.join(self.tables + self.triggers)})\b")
+        statements = (statement for schema in load_schemas().values() for statement in schema)
+        return tuple({match[1]: match.string for match in map(created.match, statements) if match}.values())
 
     @property
     def shadow_tables(self) -> list[str]:
@@ -68,28 +65,12 @@ class TextIndex:
     @property
     def parts(self) -> frozenset[str]:
         """All its objects in the schema."""
-        return frozenset(self.tables + self.triggers + self.shadow_tables)
-
-
-def parse_created_object(statement: str) -> tuple[str, str]:
-    """Return kind and name of what a statement of the schema creates; empty for others."""
-    found = _CREATED.match(statement)
-    return (found[1], found[2]) if found else ("", "")
-
-
-def index_statements(name: str, statements: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the statements that create an index, its vocabulary and its triggers; of two that create the same, the last."""
-    found = {
-        parse_created_object(one): one
-        for one in statements
-        if ("VIRTUAL TABLE" in one or "CREATE TRIGGER" in one) and re.search(rf"\b{name}\b", one) is not None
-    }
-    return tuple(found.values())
+        return frozenset((*self.tables, *self.triggers, *self.shadow_tables))
 
 
 INDEXES = {
-    FACTS: TextIndex(FACTS, "facts", index_statements(FACTS, (*FIRST_SCHEMA, *WORD_TABLES))),
-    TURNS: TextIndex(TURNS, "turns", index_statements(TURNS, (*SECOND_SCHEMA, *WORD_TABLES))),
+    FACTS: TextIndex(FACTS, "facts", ("facts_text", "facts_words"), ("facts_refaceted", "facts_unfaceted")),
+    TURNS: TextIndex(TURNS, "turns", ("turns_text", "turns_words"), ()),
 }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from hermes_memory_store.database.schema import APPLICATION_ID, SCHEMAS, STORE_VERSION
+from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas
 from hermes_memory_store.database.store_version import MIGRATION_SET, record_program
 
 RECORD = (
@@ -39,11 +39,11 @@ def create_tables(conn: sqlite3.Connection) -> None:
     """Create the tables of a store, and the record of all migrations, in an empty file."""
     with conn:
         conn.execute("BEGIN IMMEDIATE")
-        for statement in (*RECORD, *(statement for schema in SCHEMAS.values() for statement in schema)):
+        for statement in (*RECORD, *(statement for schema in load_schemas().values() for statement in schema)):
             conn.execute(statement)
         conn.executemany(
             "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))",
-            [(MIGRATION_SET, name) for name in SCHEMAS],
+            [(MIGRATION_SET, name) for name in load_schemas()],
         )
 
 
@@ -52,7 +52,7 @@ def apply_migrations(conn: sqlite3.Connection) -> None:
     from sqlite_utils import Database, Migrations
 
     migrations = Migrations(MIGRATION_SET)
-    for name, schema in SCHEMAS.items():
+    for name, schema in load_schemas().items():
 
         def migrate(db: Database, schema: tuple[str, ...] = schema) -> None:
             for statement in schema:

@@ -19,7 +19,7 @@ from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
 from hermes_memory_store.database.schema import (
-    SCHEMAS,
+    load_schemas,
 )
 from hermes_memory_store.diagnostics import gauge_recount
 from hermes_memory_store.diagnostics.file_checks import (
@@ -122,7 +122,7 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
 def check_schema(store: Store, repair: bool) -> Check:
     """Check the tables, indexes and triggers that this version needs."""
     with closing(driver.connect(":memory:", driver.Connection)) as conn:
-        for statement in chain.from_iterable(SCHEMAS.values()):
+        for statement in chain.from_iterable(load_schemas().values()):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
         wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}

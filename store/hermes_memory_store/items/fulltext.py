@@ -95,7 +95,7 @@ def fill_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
 
 
 def facet_terms(scope_id: int, tier: str, kind: str) -> str:
-    """Return the facet terms of one fact; `schema.facets_sql` gives the same in SQL."""
+    """Return the facet terms of one fact; the triggers of the schema give the same in SQL."""
     return f"{scope_facet(scope_id)} {tier_facet(tier)} {type_facet(kind)}"
 
 

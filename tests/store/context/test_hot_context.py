@@ -19,7 +19,7 @@ from hermes_memory_store.context.fact_packing import BINDING
 from hermes_memory_store.context.fence import HEAD, to_shown_line
 from hermes_memory_store.context.hot_context import HotContext, read_hot_context, to_stored_theme
 from hermes_memory_store.context.instruction_facts import read_instruction_facts
-from hermes_memory_store.database.schema import APPLICATION_ID, SCHEMAS, STORE_VERSION
+from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas
 from hermes_memory_store.database.store_reading import KNOWN_STORE
 from hermes_memory_store.model import FactType
 from hermes_memory_store.notation.token_estimate import estimate_tokens
@@ -197,7 +197,7 @@ def test_a_store_of_a_newer_version_gives_none(path: Path) -> None:
 @pytest.mark.parametrize("version", range(1, STORE_VERSION))
 def test_a_store_of_an_older_version_is_read_as_it_is(path: Path, version: int) -> None:
     conn = sqlite3.connect(path)
-    for statements in list(SCHEMAS.values())[:version]:
+    for statements in list(load_schemas().values())[:version]:
         for statement in statements:
             conn.execute(statement)
     conn.execute("INSERT INTO themes (id, name, created_at) VALUES (1, 'default', 0)")
