@@ -8,6 +8,7 @@ from typing import Any
 
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.intake import to_given_name
+from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.items.origin_rows import to_portable_file
 from hermes_memory_store.model import Fact, Gauge, Origin, is_opaque_name
 from hermes_memory_store.places.branch_marks import BranchMark
@@ -93,6 +94,7 @@ def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
         "tier": fact.tier.value,
         "pinned": fact.pinned,
         "updated_at": fact.updated_at,
+        **FACT.optional_words({name: getattr(fact, name) for name in FACT.shown}, FACT.shown),
         **({"origin": to_origin_data(fact.origin)} if fact.origin.is_known else {}),
         **({} if mark is None else {"branch": to_mark_data(mark)}),
     }

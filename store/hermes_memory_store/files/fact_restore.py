@@ -306,7 +306,7 @@ class Restorer:
         if tier is Tier.HOT and not self._has_room(fact, pinned):
             tier, pinned, cooled_by = Tier.COLD, False, COOLED_BY_PRESSURE
         given: dict[str, Any] = {"tier": tier.value, "pinned": int(pinned), "updated_at": fact.updated_at}
-        given |= {"superseded_by": link, "cooled_by": cooled_by}
+        given |= {"superseded_by": link, "cooled_by": cooled_by, **fact.more}
         if withdrawn is not None:
             # Undone, or held by a purge: somebody wants it back.
             change.update_fact(withdrawn, "restore", content=admitted, verdict=admitted.verdict, scope=scope, **given)

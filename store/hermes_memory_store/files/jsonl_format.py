@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.conversations.turn_rows import PortableTurn, validate_turn
 from hermes_memory_store.intake.intake import APPROVED
+from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, SCOPE, FactRow, Form, ItemKind, to_portable
 from hermes_memory_store.items.origin_rows import PortableOrigin, parse_portable_origin
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import IMPORT, PERSON, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
@@ -34,21 +35,20 @@ MAX_NAME = 300
 
 WORDS = {kind.word: kind for kind in FactType}
 
-SCOPES = """
-    SELECT s.uid, s.label, s.status, s.opened_at, s.closed_at, s.closed_by
-    FROM scopes s WHERE s.theme_id = ?1 AND s.status <> 'withdrawn' AND s.label <> '' AND (?2 IS NULL OR s.label = ?2)
-    ORDER BY s.label
+SCOPES = f"""
+    SELECT uid, {", ".join(SCOPE.names)}
+    FROM scopes WHERE theme_id = ?1 AND status <> 'withdrawn' AND label <> '' AND (?2 IS NULL OR label = ?2)
+    ORDER BY label
 """
 
-FACT = """
-    SELECT f.id, f.uid, s.label, f.type, f.target, f.content, f.tier, f.pinned, a.kind, a.name, f.created_at,
-      f.updated_at, f.superseded_by, f.cooled_by, r.times, r.last_at, f.origin_id, f.origin_detail, f.verdict
+FACT_ROWS = f"""
+    SELECT {FACT_COLUMNS}, s.label, a.kind, a.name, r.times, r.last_at
     FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
     LEFT JOIN reads r ON r.fact_id = f.id
 """
 
 FACTS = (
-    FACT
+    FACT_ROWS
     + """
     WHERE f.theme_id = ? AND (f.tier = 'superseded') = ? AND f.tier <> 'withdrawn' AND (? IS NULL OR s.label = ?)
       AND f.id {} ?
@@ -56,7 +56,7 @@ FACTS = (
 """
 )
 
-SELECTED_FACTS = FACT + " WHERE f.id IN ({})"
+SELECTED_FACTS = FACT_ROWS + " WHERE f.id IN ({})"
 
 TURNS = """
     SELECT t.id, t.uid, n.name, t.role, t.content, t.at, t.origin_id, t.verdict
@@ -90,14 +90,16 @@ class PortableFact:
     actor: Actor
     created_at: int
     updated_at: int
-    superseded_by: bytes | None
-    cooled_by: str | None
-    reads: int
-    read_at: int | None
+    superseded_by: bytes | None = None
+    cooled_by: str | None = None
+    reads: int = 0
+    read_at: int | None = None
     origin: PortableOrigin | None = None
     """None: the line says none."""
     verdict: str | None = None
     """What the content checks of its store found in it, and what was decided."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Other optional attributes of facts."""
 
 
 VERDICT = re.compile(r"[a-z][a-z0-9_.:+-]{0,499}")
@@ -135,27 +137,10 @@ def theme_jsonl_lines(
     """
     with store.reader() as reader, reader.db.snapshot():
         theme_id = reader.names.theme(theme)
-        yield to_compact_json(
-            {
-                "kind": "header",
-                "format": FORMAT,
-                "version": VERSION,
-                "theme": theme,
-                "at": format_iso_time(store.clock()),
-            }
-        )
-        for uid, label, status, opened_at, closed_at, closed_by in reader.db.rows(SCOPES, (theme_id, scope)):
-            yield to_compact_json(
-                {
-                    "kind": "scope",
-                    "uid": uids.format_uid(uid),
-                    "label": label,
-                    "status": status,
-                    "opened_at": format_iso_time(opened_at),
-                    "closed_at": None if closed_at is None else format_iso_time(closed_at),
-                    "closed_by": closed_by,
-                }
-            )
+        yield to_header_jsonl(store, theme)
+        for uid, *values in reader.db.rows(SCOPES, (theme_id, scope)):
+            said = dict(zip(SCOPE.names, values, strict=True))
+            yield to_compact_json({"kind": "scope", "uid": uids.format_uid(uid), **to_file_words(SCOPE, said)})
         words = OriginWords(reader, origins)
         yield from fact_jsonl_lines(reader, theme_id, scope, words)
         if turns:
@@ -165,18 +150,7 @@ def theme_jsonl_lines(
 def selected_jsonl_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
     """Yield single facts by key, each line with the number of facts so far; from a connection of their own."""
     with store.reader() as reader, reader.db.snapshot():
-        yield (
-            to_compact_json(
-                {
-                    "kind": "header",
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "theme": None,
-                    "at": format_iso_time(store.clock()),
-                }
-            ),
-            0,
-        )
+        yield to_header_jsonl(store, None), 0
         done, words = 0, OriginWords(reader, True)
         for some in in_chunks(keys):
             rows = {
@@ -199,34 +173,55 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `FACTS` as one JSON text."""
     from hermes_memory_store.intake.scoring.score_check import find_scored_suspicion  # compiles patterns
 
-    _, uid, label, kind, target, content, tier, pinned, actor, name, created, updated, link, cooled_by, times, read = (
-        row[:16]
-    )
-    verdict = row[18]
-    if verdict is None and actor == PERSON.kind and tier != Tier.QUARANTINED:
+    fact = FactRow(*row[: len(FactRow._fields)])
+    label, kind, name, times, read_at = row[len(FactRow._fields) :]
+    verdict = fact.verdict
+    if verdict is None and kind == PERSON.kind and fact.tier != Tier.QUARANTINED:
         # The check that scores asks nothing of the person, which other stores cannot know.
-        suspicion = find_scored_suspicion(target, content)
+        suspicion = find_scored_suspicion(fact.target, fact.content)
         verdict = None if suspicion is None else APPROVED + suspicion.rule
+    words = to_file_words(FACT, {**fact._asdict(), "scope": label or None})
+    state = {name: words.pop(name) for name in ("created_at", "updated_at", "superseded_by", "cooled_by")}
+    optional = FACT.optional_words(fact._asdict(), FACT.shown)
     return to_compact_json(
         {
             "kind": "fact",
-            "uid": uids.format_uid(uid),
-            "scope": label or None,
-            "type": FactType(kind).word,
-            "target": target,
-            "content": content,
-            "tier": tier,
-            "pinned": bool(pinned),
-            "actor": str(Actor(actor, name)),
-            "created_at": format_iso_time(created),
-            "updated_at": format_iso_time(updated),
-            "superseded_by": None if link is None else uids.format_uid(link),
-            "cooled_by": cooled_by,
+            "uid": uids.format_uid(fact.uid),
+            **words,
+            "actor": str(Actor(kind, name)),
+            **state,
             "reads": times or 0,
-            "read_at": None if read is None else format_iso_time(read),
-            **origins.words(row[16], row[17], verdict),
+            "read_at": None if read_at is None else format_iso_time(read_at),
+            **optional,
+            **origins.words(fact.origin_id, fact.origin_detail, verdict),
         }
     )
+
+
+def to_header_jsonl(store: Store, theme: str | None) -> str:
+    """Return the line that describes the file. :param theme: None: of facts of any theme"""
+    at = format_iso_time(store.clock())
+    return to_compact_json({"kind": "header", "format": FORMAT, "version": VERSION, "theme": theme, "at": at})
+
+
+def to_file_words(kind: ItemKind, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an item that each line of its kind has, as a file says them."""
+    return {
+        attribute.name: to_file_value(attribute.form, values[attribute.name])
+        for attribute in kind.attributes
+        if not attribute.is_optional
+    }
+
+
+def to_file_value(form: Form, value: Any) -> Any:
+    """Return the stored value of an attribute as a file says it."""
+    if form is Form.FLAG:
+        return bool(value)
+    if value is None:
+        return None
+    if form is Form.TIME:
+        return format_iso_time(value)
+    return FactType(value).word if form is Form.TYPE else to_portable(value)
 
 
 def turn_jsonl_lines(reader: Store, theme_id: int, words: OriginWords) -> Iterator[str]:
@@ -340,6 +335,7 @@ class LineReader:
             read_at=None if self._words.get("read_at") is None else self._time("read_at"),
             origin=self._origin(),
             verdict=self._verdict(),
+            more={name: self._optional(name) for name in FACT.shown if self._words.get(name) is not None},
         )
 
     def read_turn(self) -> PortableTurn:
@@ -384,6 +380,15 @@ class LineReader:
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 53:
             raise self._wrong(name, "a whole number from 0 on")
         return value
+
+    def _optional(self, name: str) -> Any:
+        match FACT.form(name):
+            case Form.TIME:
+                return self._time(name)
+            case Form.COUNT | Form.FLAG:
+                return self._count(name)
+            case _:
+                return safe_text.validate_text(self._text(name), name)[:MAX_NAME]
 
     def _verdict(self) -> str | None:
         if self._words.get("verdict") is None:

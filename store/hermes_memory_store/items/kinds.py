@@ -7,7 +7,7 @@ attribute of a fact is a column of the schema, a field of `FactRow` and of `mode
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
@@ -28,6 +28,8 @@ class Form(Enum):
     """UTC milliseconds, in files ISO 8601."""
     LINK = auto()
     """The uid of another item: stored as 16 bytes, elsewhere as text."""
+    TYPE = auto()
+    """Stored and journaled as the symbol of MEMORY_SPEC, in files by its word."""
     SCOPE = auto()
     """Stored as the key of a scope, elsewhere as its label, None where it has none."""
 
@@ -50,9 +52,11 @@ class Attribute:
     """What a new item has, and its words leave out."""
     is_fixed: bool = False
     """Whether no change gives it another value."""
-    is_shared: bool = False
-    """Whether it goes along wherever a fact goes (files, other machines, the command line, agents), left out where it has
-    its default. The attributes that every format spells out itself are not."""
+    is_optional: bool = False
+    """Whether it is left out of files, versions and answers where it has its default: what came after the formats were fixed.
+    It is a field of `model.Fact`, too."""
+    is_local: bool = False
+    """Whether neither teammates nor agents nor scripts are told of it."""
 
 
 class FactRow(NamedTuple):
@@ -119,9 +123,23 @@ class ItemKind:
     def _changing(self) -> frozenset[str]:
         return frozenset(attribute.name for attribute in self.attributes if not attribute.is_fixed)
 
+    def form(self, name: str) -> Form:
+        """Return the form of an attribute."""
+        return next(attribute.form for attribute in self.attributes if attribute.name == name)
+
     @cached_property
-    def shared(self) -> tuple[Attribute, ...]:
-        return tuple(attribute for attribute in self.attributes if attribute.is_shared)
+    def optional(self) -> tuple[str, ...]:
+        """Names of the attributes that came after the formats were fixed."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.is_optional)
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """Names of those that scripts and agents are told besides what an answer spells out."""
+        return tuple(one.name for one in self.attributes if one.is_optional and not one.is_local)
+
+    def optional_words(self, values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """Return optional attributes in portable words, without those that have their default."""
+        return {name: to_portable(values[name]) for name in names if values[name] != self._defaults.get(name)}
 
     @cached_property
     def index_terms(self) -> str:
@@ -194,7 +212,7 @@ FACT = ItemKind(
     "facts",
     (
         Attribute("scope", Form.SCOPE),
-        Attribute("type", is_fixed=True),
+        Attribute("type", Form.TYPE, is_fixed=True),
         Attribute("target", is_fixed=True),
         Attribute("content"),
         Attribute("tier"),
@@ -203,7 +221,7 @@ FACT = ItemKind(
         Attribute("updated_at", Form.TIME, Start.NOW),
         Attribute("superseded_by", Form.LINK, None),
         Attribute("cooled_by", default=None),
-        Attribute("verdict", default=None),
+        Attribute("verdict", default=None, is_optional=True, is_local=True),
     ),
     FACTS,
     ("target", "content"),

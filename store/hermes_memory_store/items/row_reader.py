@@ -6,12 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hermes_memory_store import uids
+from hermes_memory_store.items.kinds import FACT, FactRow
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, FactType, Millis, Tier
 
 FACT_TYPES = {kind.value: kind for kind in FactType}
 
 TIERS = {tier.value: tier for tier in Tier}
+
+
+LABEL = len(FactRow._fields)
+"""Place of the first of `READ_COLUMNS`."""
+
+OPTIONAL = tuple((name, FactRow._fields.index(name)) for name in FACT.optional)
 
 
 class RowReader:
@@ -38,7 +45,7 @@ class RowReader:
                 id=row[0],
                 uid=uid,
                 theme=self._theme_names.get(row[2]) or self._names.theme_name(row[2]),
-                scope=row[19] or None,
+                scope=row[LABEL] or None,
                 type=FACT_TYPES[row[4]],
                 target=row[5],
                 content=row[6],
@@ -50,10 +57,10 @@ class RowReader:
                 created_at=Millis(row[12]),
                 updated_at=Millis(row[13]),
                 superseded_by=None if row[14] is None else uids.format_uid(row[14]),
-                reads=row[20] or 0,
-                read_at=None if row[21] is None else Millis(row[21]),
+                reads=row[LABEL + 1] or 0,
+                read_at=None if row[LABEL + 2] is None else Millis(row[LABEL + 2]),
                 origin=self._origins.by_key(row[16], row[17]),
-                verdict=row[18],
+                **{name: row[place] for name, place in OPTIONAL},
             )
             for row, uid in zip(rows, named, strict=True)
         ]

@@ -22,7 +22,7 @@ from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import repeat_fact, repeat_text
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, STANDS, FactRow
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
@@ -102,11 +102,10 @@ class ThemeMoves:
         return [FactRow(*row) for row in conn.execute(STANDING_ROWS, (theme_id,))]
 
 
-STANDING_ROWS = """
-    SELECT id, uid, theme_id, scope_id, type, target, content, tier, pinned, chars, tokens, actor_id, created_at, updated_at,
-      superseded_by, cooled_by, origin_id, origin_detail, verdict
-    FROM facts WHERE theme_id = ? AND tier IN ('hot', 'cold', 'archived') ORDER BY id
-"""
+STANDING_ROWS = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND {STANDS} ORDER BY id"
+
+CARRIED = frozenset(FACT.names) - {"scope", "type", "target", "content", "superseded_by", "verdict"}
+"""What a fact keeps besides what it says, and the verdict on that."""
 
 COPY_READS = (
     "INSERT OR IGNORE INTO reads SELECT ?, times, last_at FROM reads WHERE fact_id = ?",
@@ -137,11 +136,7 @@ def move_row(change: Mutation, row: FactRow, theme_id: int, op: str, project: st
         uid=uid,
         by=names.actor_by_key(row.actor_id),
         origin=replace(origin, project=project) if project and origin.project else origin,
-        tier=row.tier,
-        pinned=row.pinned,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        cooled_by=row.cooled_by,
+        **{name: getattr(row, name) for name in CARRIED},
     )
     for copy in COPY_READS:
         change.conn.execute(copy, (moved.id, row.id))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.items.origin_rows import to_origin_words
 from hermes_memory_store.model import (
     Change,
@@ -83,12 +84,13 @@ def fact_json(fact: Fact) -> dict[str, Any]:
         "read_at": None if fact.read_at is None else format_iso_time(fact.read_at),
         "session_title": fact.actor.title or None,
         "origin": origin_json(fact.origin),
+        **{name: getattr(fact, name) for name in FACT.shown},
     }
 
 
 FACT_FIELDS = (
     "uid", "theme", "scope", "type", "target", "content", "tier", "pinned", "created_at", "updated_at", "notation",
-    "tokens", "actor", "superseded_by", "reads", "read_at", "session_title", "origin",
+    "tokens", "actor", "superseded_by", "reads", "read_at", "session_title", "origin", *FACT.shown,
 )  # fmt: skip
 """The keys of a fact."""
 
