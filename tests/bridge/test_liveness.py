@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.host_state import find_process_state
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.launcher.silence import find_process_state
 from hermes_memory_bridge.provider.bridge_line import BridgeLine
 from hermes_memory_bridge.runtime.lease_keeper import LeaseKeeper
 from hermes_memory_bridge.runtime.store_worker import StoreWorker

@@ -10,16 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.early_answers import META, to_result_json, to_stable_result
-from hermes_memory_bridge.launcher.known_handshakes import (
-    HANDSHAKE_VERSIONS,
-    LISTS,
-    MODERN_VERSION,
-    SHIPPED_FILE,
-    format_line,
-)
+from hermes_memory_bridge.launcher.early_answers import HANDSHAKE_VERSIONS, LISTS, META, MODERN_VERSION, SHIPPED_FILE
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.shim_messages import OWN_REQUEST
+from hermes_memory_bridge.version import __version__
 from tests.bridge.running import bridge, dial
 
 SELECTIONS = ("core", "all")
@@ -35,7 +29,8 @@ def render_handshakes(places: BridgePaths) -> str:
             for method, result in read_answers(places, version, tools).items():
                 versions.setdefault((tools, method, result), []).append(version)
     lines = [
-        format_line(",".join(alike), tools, "-", method, result) for (tools, method, result), alike in versions.items()
+        f"{__version__} {','.join(alike)} {tools} {method} {result}"
+        for (tools, method, result), alike in versions.items()
     ]
     return "\n".join(lines) + "\n"
 
@@ -58,8 +53,17 @@ def read_answers(places: BridgePaths, version: str, tools: str) -> dict[str, str
             request = {"jsonrpc": "2.0", "id": f"{OWN_REQUEST}{number}", "method": name, "params": said}
             wire.write(json.dumps(request).encode() + b"\n")
             wire.flush()
-            found[name] = to_result_json(to_stable_result(name, json.loads(wire.readline())["result"]))
+            stable = to_stable_result(name, json.loads(wire.readline())["result"])
+            found[name] = json.dumps(stable, ensure_ascii=False, separators=(",", ":"))
     return found
+
+
+def to_stable_result(method: str, result: dict[str, Any]) -> dict[str, Any]:
+    """What of an answer is the same for every place and at every time: no instructions, no scopes."""
+    stable = {name: value for name, value in result.items() if name not in ("instructions", "nextCursor")}
+    if method == "resources/list":
+        stable["resources"] = [resource for resource in result["resources"] if resource["uri"] == "memory://status"]
+    return stable
 
 
 def write_handshakes() -> None:

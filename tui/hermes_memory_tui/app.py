@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import logging
 import os
 import signal
@@ -15,8 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_memory_tui.system import garbage
-
 if TYPE_CHECKING:
     from hermes_memory_tui.inspector import Inspector
     from hermes_memory_tui.model.memory import Memory
@@ -26,6 +23,9 @@ if TYPE_CHECKING:
 
 FRAMES = "120"
 """Frames a second at most. Textual reads it when it is imported; at its own 60 every key waits up to 17 ms."""
+
+MAX_NEW_OBJECTS = 50_000
+"""New objects from which on garbage is collected: a frame makes a thousand, and no key should wait for it."""
 
 ESCAPE_MS = "25"
 """Milliseconds after which an escape is a key of its own. What a terminal sends for one key comes at once; a person takes
@@ -73,7 +73,6 @@ def run_inspector(
     os.environ.setdefault("ESCDELAY", SSH_ESCAPE_MS if "SSH_CONNECTION" in os.environ else ESCAPE_MS)
     # The collector would run a dozen times while everything is imported and made, and nothing is garbage yet.
     gc.disable()
-    import_asyncio_without_tls()
     from hermes_memory_store.errors import StoreError
     from hermes_memory_themes import ThemeError
     from hermes_memory_tui.system import inspector_settings, inspector_state, palettes
@@ -106,20 +105,6 @@ def run_inspector(
     except (StoreError, ThemeError) as error:
         print(f"hermes-memory-tui: {error}", file=sys.stderr)
         return 1
-
-
-def import_asyncio_without_tls() -> None:
-    """Import asyncio as on a Python that was built without OpenSSL, which takes a thirtieth of the start.
-
-    No event loop of the inspector opens a TLS connection. Everything else imports `ssl` as ever.
-    """
-    if "asyncio" in sys.modules or "ssl" in sys.modules:
-        return
-    sys.modules["ssl"] = None  # type: ignore[assignment]  # an import of it raises ImportError, which asyncio expects
-    try:
-        importlib.import_module("asyncio")
-    finally:
-        del sys.modules["ssl"]
 
 
 def make_app(
@@ -175,7 +160,7 @@ def run_app(app: Inspector, leave_at: float | None) -> AppFailure | None:
     app.on_failure = fail
     listener = ToastLogHandler(app)
     logging.getLogger().addHandler(listener)
-    app.call_after_refresh(garbage.freeze_startup_objects)
+    app.call_after_refresh(freeze_startup_objects)
     if leave_at is not None:
         app.call_after_refresh(lambda: app.set_timer(max(0.01, leave_at - time.monotonic()), lambda: app.exit(0)))
     try:
@@ -189,6 +174,14 @@ def run_app(app: Inspector, leave_at: float | None) -> AppFailure | None:
         over.set()
         logging.getLogger().removeHandler(listener)
     return failure
+
+
+def freeze_startup_objects() -> None:
+    """Begin to collect garbage, of what comes after the first paint."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(MAX_NEW_OBJECTS)
+    gc.enable()
 
 
 def exit_if_stuck(app: Inspector, over: threading.Event, failure: AppFailure) -> None:

@@ -36,7 +36,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
 from hermes_memory_tui.model.view_catalog import CATALOG, FACTS, NOW, START, VIEWS_BY_NAME, ViewEntry
 from hermes_memory_tui.screens.facts_screen import MainScreen
-from hermes_memory_tui.system import garbage, palettes
+from hermes_memory_tui.system import palettes
 from hermes_memory_tui.system.type_ahead import TypeAhead
 from hermes_memory_tui.text.display_formats import pluralise
 from hermes_memory_tui.widgets.view_strip import FollowingToggled, OpenConversation, OpenView, WaitingChanged
@@ -351,8 +351,6 @@ class Inspector(TypeAhead):
     def _look_for_changes(self) -> None:
         self._look_later()
         self._check_for_changes()
-        if self.is_at_rest:
-            garbage.collect_young_objects()
 
     def _check_for_changes(self) -> None:
         for screen in self.screen_stack:  # the facts first: they look after the file for all views

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _socket  # the half in C: `socket` brings `selectors` and `enum`, which take as long as the interpreter's start
+import socket
 import time
 
 from hermes_memory_bridge.launcher.paths import BridgePaths
@@ -52,7 +52,7 @@ def report_event(paths: BridgePaths, event: dict[str, Any], until: float) -> Exc
     :param until: when to stop waiting, by `time.monotonic`
     """
     line = to_json({"hermes-memory": 1, "command": "hook", "arguments": event}).encode("ascii") + b"\n"
-    bridge = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         bridge.settimeout(max(SEND_S, until - time.monotonic()))
         try:

@@ -44,59 +44,39 @@ PATH_FIELDS = ("folder", "transcript")
 class HookEvent:
     """One event of one session of a host."""
 
-    __slots__ = (*TEXT_FIELDS, "at", "capture", "given", "pids")
+    host: str
+    event: str
+    session = ""
+    """The host's own id of its session; empty when it tells none."""
+    source = ""
+    """Of a start: one of `START_SOURCES`, or empty."""
+    turn = ""
+    """The host's id of the turn or the prompt."""
+    folder = ""
+    """Where the host works, absolute."""
+    text = ""
+    """Of a prompt what the person wrote, of a turn the assistant's last message, of `compacted` the summary."""
+    transcript = ""
+    """The path of the host's record of the session."""
+    agent = ""
+    """The id of a subagent; empty for the main agent."""
+    trigger = ""
+    """Of a compaction: `manual`, `auto` or empty."""
+    reason = ""
+    version = ""
+    theme = ""
+    """The theme that the command names; empty when it names none."""
+    pids: tuple[int, ...] = ()
+    """Ids of the hook's ancestors, nearest first."""
+    at = 0
+    """When it happened, UTC milliseconds."""
+    capture = False
+    """Whether what this host's hooks bring might be kept when the hook ran."""
+    given: dict[str, Any] | None = None
+    """What the hook gave by itself, without a bridge: `uids`, `tokens` and `kind`."""
 
-    def __init__(
-        self,
-        host: str,
-        event: str,
-        *,
-        session: str = "",
-        source: str = "",
-        turn: str = "",
-        folder: str = "",
-        text: str = "",
-        transcript: str = "",
-        agent: str = "",
-        trigger: str = "",
-        reason: str = "",
-        version: str = "",
-        theme: str = "",
-        pids: tuple[int, ...] = (),
-        at: int = 0,
-        capture: bool = False,
-        given: dict[str, Any] | None = None,
-    ) -> None:
-        self.host = host
-        self.event = event
-        self.session = session
-        """The host's own id of its session; empty when it tells none."""
-        self.source = source
-        """Of a start: one of `START_SOURCES`, or empty."""
-        self.turn = turn
-        """The host's id of the turn or the prompt."""
-        self.folder = folder
-        """Where the host works, absolute."""
-        self.text = text
-        """Of a prompt what the person wrote, of a turn the assistant's last message, of `compacted` the summary."""
-        self.transcript = transcript
-        """The path of the host's record of the session."""
-        self.agent = agent
-        """The id of a subagent; empty for the main agent."""
-        self.trigger = trigger
-        """Of a compaction: `manual`, `auto` or empty."""
-        self.reason = reason
-        self.version = version
-        self.theme = theme
-        """The theme that the command names; empty when it names none."""
-        self.pids = pids
-        """Ids of the hook's ancestors, nearest first."""
-        self.at = at
-        """When it happened, UTC milliseconds."""
-        self.capture = capture
-        """Whether what this host's hooks bring might be kept when the hook ran."""
-        self.given = given
-        """What the hook gave by itself, without a bridge: `uids`, `tokens` and `kind`."""
+    def __init__(self, host: str, event: str, **fields: Any) -> None:
+        self.__dict__.update(host=host, event=event, **fields)
 
     def to_wire(self) -> dict[str, Any]:
         """Return the event as it is sent and as it waits on disk."""

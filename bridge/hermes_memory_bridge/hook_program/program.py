@@ -61,8 +61,7 @@ class StepLog:
 def report_host_event(arguments: list[str], log: StepLog) -> None:
     """Report the event that the arguments and standard input say, and print the answer."""
     from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS
-    from hermes_memory_bridge.hook_program.host_answer import format_host_answer
-    from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host
+    from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host, format_host_answer
 
     host, name, options = parse_hook_arguments(arguments)
     if host not in DIALECTS or name not in HOOK_EVENTS:
@@ -73,7 +72,6 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         return
     from hermes_memory_bridge.hook_program import host_payload, without_bridge
     from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, report_event
-    from hermes_memory_bridge.hook_program.hard_stop import HardStop
     from hermes_memory_bridge.launcher.paths import BridgePaths
     from hermes_memory_store.hosts.capture_switch import may_capture
 
@@ -92,7 +90,7 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         found.capture = may_capture(paths.store, found.host, found.folder).allowed
         return found
 
-    stop = HardStop(host, name, log.began, find_event)
+    stop = without_bridge.HardStop(host, name, log.began, find_event)
     stop.store = paths.store
     event = stop.found = find_event()
     stop.host = event.host

@@ -1,15 +1,24 @@
-"""What the hook program does where no bridge answers: it reads the store itself, leaves the event on disk, starts a bridge."""
+"""What the hook program does where no bridge answers, in time: it reads the store, leaves the event on disk, starts a bridge."""
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` brings `enum`, which takes longer than all else in this file
+import _thread
 import os
+import signal
+import time
 
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
+from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_store.hosts import waiting_records
 
 LAST_S = 10
 """How long a process that nobody waits for may take."""
+
+LIMITS_S = {"prompt": 0.15}
+"""From the program's beginning to its end; a person waits for a prompt."""
+
+LIMIT_S = 1.0
+"""For all other events."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +114,7 @@ def run_detached(job: Callable[[], object], *, keeps_input: bool = False) -> Non
         return
     try:
         # Nothing is imported here: another thread may have held an import's lock when this process was made.
-        _signal.alarm(LAST_S)  # it ends even where the disk hangs
+        signal.alarm(LAST_S)  # it ends even where the disk hangs
         nothing = os.open(os.devnull, os.O_RDWR)
         for handle in range(1 if keeps_input else 0, 3):
             os.dup2(nothing, handle)
@@ -113,3 +122,56 @@ def run_detached(job: Callable[[], object], *, keeps_input: bool = False) -> Non
         job()
     finally:
         os._exit(0)
+
+
+class HardStop:
+    """Answers the host once: in time with what there is, else with nothing.
+
+    After its time the host goes on, whatever hangs. What must not be lost is then left on disk by a process behind it.
+    """
+
+    def __init__(self, host: str, event: str, began: float, find_event: Callable[[], HookEvent]) -> None:
+        """:param began: when the program began, by `time.monotonic`
+        :param find_event: reads the event, or reads on
+        """
+        self.host = host
+        self.event = event
+        self.ends = began + LIMITS_S.get(event, LIMIT_S)
+        self.store = ""
+        self.found: HookEvent | None = None
+        """The event, once it was read."""
+        self.is_settled = False
+        """Whether it is known that a bridge has the event, or that it waits."""
+        self._find_event = find_event
+        self._answering = _thread.allocate_lock()
+        _thread.start_new_thread(self._end_in_time, ())
+
+    def answer(self, text: str, name: str = "") -> bool:
+        """Print the answer, unless it is too late. Returns whether it was printed.
+
+        :param text: what the model is to be given
+        :param name: the host's own name of its event
+        """
+        if not self._answering.acquire(False):
+            return False
+        said = format_host_answer(self.host, self.event, text, name).encode("utf-8", "replace")
+        try:
+            while said:
+                said = said[os.write(1, said) :]
+        except OSError:
+            return False  # the host no longer listens
+        return True
+
+    def _end_in_time(self) -> None:
+        time.sleep(max(0.0, self.ends - time.monotonic()))
+        try:
+            self.answer("")
+            if not self.is_settled:
+                run_detached(self._leave_event, keeps_input=self.found is None)
+        finally:
+            os._exit(0)
+
+    def _leave_event(self) -> None:
+        event = self.found or self._find_event()
+        if needs_record(event):
+            leave_record(self.store, event)

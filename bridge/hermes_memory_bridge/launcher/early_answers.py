@@ -1,16 +1,18 @@
 """The answers to a host's handshake and lists that a shim gives by itself, before a bridge runs.
 
-A host does not wait for a server without end: one that answers late is not in the model's first request. So the handshake and the
-lists are answered from what is known of them; when the bridge answers, its answers are compared, and the host hears of lists that
-differ.
+A host does not wait for a server without end: one that answers late is not in the model's first request. What every bridge of
+this version answers to a host without a token is shipped with the program. When a bridge runs, its lists are compared, and the
+host hears of those that differ.
 """
 
 from __future__ import annotations
 
-from hermes_memory_bridge.launcher import known_handshakes
+import os
+
 from hermes_memory_bridge.launcher.instructions import read_facts, to_instructions
 from hermes_memory_bridge.launcher.shim_messages import OWN_CLIENTS, OWN_REQUEST
-from hermes_memory_store.compact_json import parse_wire_message, quote_text, to_id_json
+from hermes_memory_bridge.version import __version__
+from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +23,17 @@ if TYPE_CHECKING:
 
 META = "io.modelcontextprotocol/"
 
-OPENINGS = {"initialize": known_handshakes.HANDSHAKE_VERSIONS, "server/discover": (known_handshakes.MODERN_VERSION,)}
+SHIPPED_FILE = os.path.join(os.path.dirname(__file__), "handshakes.txt")
+"""A line an answer, written by `python -m tests.tools.handshakes`: version of the program, revisions of the protocol, selection
+of tools, method, and the result as JSON. No facts stand here."""
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Revisions of the protocol that begin with `initialize`, which is answered with the revision that it asks for."""
+
+MODERN_VERSION = "2026-07-28"
+"""The revision without a handshake: each request says who asks."""
+
+OPENINGS = {"initialize": HANDSHAKE_VERSIONS, "server/discover": (MODERN_VERSION,)}
 
 NOTICES = {
     "tools/list": ("notifications/tools/list_changed", "toolsListChanged"),
@@ -30,6 +42,8 @@ NOTICES = {
     "resources/templates/list": ("notifications/resources/list_changed", "resourcesListChanged"),
 }
 """What tells a host that a list has changed, and the name under which it asks to be told (2026-07-28)."""
+
+LISTS = tuple(NOTICES)
 
 LISTENED = frozenset(name for _, name in NOTICES.values())
 
@@ -42,7 +56,6 @@ class EarlyAnswers:
         self.paths = paths
         self.hello = hello
         self.known: dict[str, str] = {}
-        self.key: known_handshakes.HandshakeKey = ("", "", "")
         self.opening: dict[str, Any] | None = None
         """The request that was answered as the host's first."""
         self.instructions: str | None = None
@@ -56,14 +69,14 @@ class EarlyAnswers:
     def find_answer(self, message: dict[str, Any]) -> str | None:
         """Return the answer to a request; None for what only a bridge can answer."""
         method, params = message.get("method"), message.get("params", {})
-        number = to_id_json(message.get("id"))
-        if number is None or not isinstance(params, dict) or message.get("jsonrpc") != "2.0":
+        number = message.get("id")
+        if not is_request_id(number) or not isinstance(params, dict) or message.get("jsonrpc") != "2.0":
             return None
         if method in OPENINGS:
             result = self.open(message, params)
         elif self.opening is None:
             return None
-        elif method in known_handshakes.LISTS and params.keys() <= {"_meta"} and self.is_of_this_era(params):
+        elif method in LISTS and params.keys() <= {"_meta"} and self.is_of_this_era(params):
             self.lists.add(str(method))
             result = self.known[str(method)]
         elif method == "ping" and self.opening["method"] == "initialize":
@@ -72,7 +85,7 @@ class EarlyAnswers:
             return self.acknowledge_stream(message, params)
         else:
             return None
-        return None if result is None else f'{{"jsonrpc":"2.0","id":{number},"result":{result}}}\n'
+        return None if result is None else f'{{"jsonrpc":"2.0","id":{to_json(number)},"result":{result}}}\n'
 
     def open(self, message: dict[str, Any], params: dict[str, Any]) -> str | None:
         """Return the result of a handshake, with the instructions for this host."""
@@ -91,22 +104,19 @@ class EarlyAnswers:
         if method == "initialize" and not isinstance(info.get("version"), str):
             return None
         if self.opening is None:
-            if name.startswith(OWN_CLIENTS):
-                return None  # its tools are not those of other hosts
-            self.key = known_handshakes.to_handshake_key(
-                version, self.hello.get("tools", ""), self.hello.get("token", "")
-            )
-            self.known = known_handshakes.load_known_answers(self.paths.handshakes, self.key)
+            if name.startswith(OWN_CLIENTS) or self.hello.get("token"):
+                return None  # their tools are not those of other hosts
+            self.known = load_shipped_answers(version, self.hello.get("tools") or "core")
             if method not in self.known:
                 return None
             self.opening = message
-            self.instructions = quote_text(self.read_instructions(name))
+            self.instructions = to_json(self.read_instructions(name))
         return f'{self.known[method][:-1]},"instructions":{self.instructions}}}'
 
     def read_instructions(self, client: str) -> str:
         """Return the instructions for a host, and remember which facts are in them."""
-        theme, token = self.hello.get("theme") or self.hello.get("profile") or "", self.hello.get("token", "")
-        facts = read_facts(self.paths.store, self.hello.get("folder", ""), theme=theme, client=client, token=token)
+        theme = self.hello.get("theme") or self.hello.get("profile") or ""
+        facts = read_facts(self.paths.store, self.hello.get("folder", ""), theme=theme, client=client)
         if facts is not None:
             self.given = {"uids": facts.uids, "tokens": facts.tokens}
         return to_instructions(facts)
@@ -119,7 +129,7 @@ class EarlyAnswers:
         version = meta.get(META + "protocolVersion")
         if self.opening["method"] == "initialize":
             return version is None
-        return version == known_handshakes.MODERN_VERSION and isinstance(meta.get(META + "clientCapabilities"), dict)
+        return version == MODERN_VERSION and isinstance(meta.get(META + "clientCapabilities"), dict)
 
     def acknowledge_stream(self, message: dict[str, Any], params: dict[str, Any]) -> str | None:
         """Return the acknowledgement of a request for notices; the bridge is asked for them later."""
@@ -134,7 +144,7 @@ class EarlyAnswers:
         names = ",".join(f'"{name}":true' for name in wanted)
         return (
             '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"'
-            f'{META}subscriptionId":{to_id_json(message["id"])}}},"notifications":{{{names}}}}}}}\n'
+            f'{META}subscriptionId":{to_json(message["id"])}}},"notifications":{{{names}}}}}}}\n'
         )
 
     def to_comparison(self) -> list[dict[str, Any]]:
@@ -142,8 +152,11 @@ class EarlyAnswers:
         assert self.opening is not None
         meta = self.opening.get("params", {}).get("_meta")
         params = {} if self.opening["method"] == "initialize" else {"params": {"_meta": meta}}
-        asked = [method for method in known_handshakes.LISTS if method != "resources/list" or method in self.lists]
-        lists = [{"jsonrpc": "2.0", "id": OWN_REQUEST + method, "method": method, **params} for method in asked]
+        lists = [
+            {"jsonrpc": "2.0", "id": OWN_REQUEST + method, "method": method, **params}
+            for method in LISTS
+            if method in self.lists
+        ]
         return [{**self.opening, "id": OWN_REQUEST + str(self.opening["method"])}, *lists]
 
 
@@ -153,35 +166,19 @@ class AnswerComparison:
     def __init__(self, early: EarlyAnswers) -> None:
         self.early = early
         self.open = {request["id"] for request in early.to_comparison()}
-        self.found: dict[str, str] = {}
         self.changed: set[str] = set()
 
     def take(self, message: dict[str, Any]) -> list[str]:
         """Take an answer of the bridge; return the notices that the host is to have, once all answers are there."""
-        number = message["id"]
-        self.open.discard(number)
-        method, result = number.removeprefix(OWN_REQUEST), message.get("result")
-        known = parse_wire_message(self.early.known[method].encode())
-        if isinstance(result, dict) and known is not None:
-            if method in self.early.lists and result != known:
-                self.changed.add(method)
-            stable = to_stable_result(method, result)
-            if stable != known:
-                self.found[method] = to_result_json(stable)
-        if self.open:
-            return []
-        if self.found:
-            self.save()
-        return self.to_notices()
-
-    def save(self) -> None:
-        """Keep what the bridge says for the next time."""
-        try:
-            known_handshakes.save_answers(
-                self.early.paths.handshakes, self.early.key, {**self.early.known, **self.found}
-            )
-        except OSError:
-            return  # a full disk, or a folder that cannot be written: the next shim compares again
+        self.open.discard(message["id"])
+        method, result = message["id"].removeprefix(OWN_REQUEST), message.get("result")
+        if (
+            method in self.early.lists
+            and isinstance(result, dict)
+            and result != parse_wire_message(self.early.known[method].encode())
+        ):
+            self.changed.add(method)
+        return [] if self.open else self.to_notices()
 
     def to_notices(self) -> list[str]:
         """Return a notice for each kind of list that the host was given otherwise than the bridge has it."""
@@ -193,26 +190,25 @@ class AnswerComparison:
                 continue
             for stream in self.early.streams:
                 if name in stream["params"]["notifications"]:
-                    mark = f'{{"_meta":{{"{META}subscriptionId":{to_id_json(stream["id"])}}}}}'
+                    mark = f'{{"_meta":{{"{META}subscriptionId":{to_json(stream["id"])}}}}}'
                     notices.append(f'{{"jsonrpc":"2.0","method":"{method}","params":{mark}}}\n')
         return notices
 
 
-def to_stable_result(method: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return what of an answer is the same for every place and at every time: no instructions, no scopes."""
-    stable = {name: value for name, value in result.items() if name not in ("instructions", "nextCursor")}
-    if method == "resources/list" and isinstance(result.get("resources"), list):
-        listed = [one for one in result["resources"] if isinstance(one, dict) and one.get("uri") == STATUS_URI]
-        stable["resources"] = listed
-    return stable
+def load_shipped_answers(version: str, tools: str) -> dict[str, str]:
+    """Return the results, as JSON, by their methods; empty for a revision or a selection of tools that is not shipped."""
+    try:
+        with open(SHIPPED_FILE, encoding="utf-8") as file:
+            lines = [line.rstrip("\n").split(" ", 4) for line in file]
+    except OSError:
+        return {}
+    return {
+        words[3]: words[4]
+        for words in lines
+        if words[0] == __version__ and words[2] == tools and version in words[1].split(",")
+    }
 
 
-STATUS_URI = "memory://status"
-"""The one resource that every theme has."""
-
-
-def to_result_json(value: object) -> str:
-    """Return a value as JSON on one line."""
-    import json  # here, not above: nobody waits for it when it is called
-
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def is_request_id(number: object) -> bool:
+    """Check whether a value can be the id of a request."""
+    return isinstance(number, str | int) and not isinstance(number, bool)

@@ -15,7 +15,7 @@ LONGEST_SOCKET = 100
 class BridgePaths:
     """The files of one store's bridge."""
 
-    __slots__ = ("folder", "handshakes", "http", "line", "lock", "log", "pid", "starting", "store")
+    __slots__ = ("folder", "http", "line", "lock", "log", "pid", "starting", "store")
 
     def __init__(self, store: str) -> None:
         """:param store: path of the store, absolute and with links resolved; see `of`"""
@@ -32,8 +32,6 @@ class BridgePaths:
         """Held by the bridge for as long as it lives."""
         self.starting = os.path.join(folder, "starting")
         """Held by whoever starts a bridge, until it listens."""
-        self.handshakes = os.path.join(folder, "handshakes")
-        """What bridges answered to handshakes and lists, where it is not what the program was shipped with."""
         self.pid = os.path.join(folder, "pid")
         self.log = os.path.join(folder, "bridge.log")
 

@@ -9,8 +9,8 @@ little of that: the shim imports it, and the provider gets a copy of this file w
 
 from __future__ import annotations
 
-import _socket as socket  # the half in C has all that is needed here, and loads in a tenth of the time
 import os
+import socket
 import stat
 import sys
 

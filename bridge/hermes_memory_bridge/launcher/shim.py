@@ -8,16 +8,17 @@ answered with an error, the handshake is repeated, and the host notices nothing 
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # not `signal`, which brings `enum`: 4 ms of a start that has 13
+import _thread
+import json
 import os
 import select
+import signal
 import time
 
-from hermes_memory_bridge.launcher.background_dial import BackgroundDial, report_to_host
 from hermes_memory_bridge.launcher.early_answers import AnswerComparison, EarlyAnswers
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.launcher.shim_messages import END, OWN_REQUEST, PING
-from hermes_memory_store.compact_json import parse_wire_message
+from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ class HostShim:
 
     def run(self) -> int:
         """Pump until the host disconnects."""
-        for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP):
-            _signal.signal(number, raise_termination_signal)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, raise_termination_signal)
         try:
             return self.pump()
         except (TerminationSignal, BrokenPipeError):
@@ -282,7 +283,7 @@ class HostShim:
 
     def answer_ping(self) -> None:
         """Tell the bridge that the agent is alive, if it asked. While the host is stopped it gets no answer."""
-        from hermes_memory_bridge.launcher.host_state import is_host_stopped
+        from hermes_memory_bridge.launcher.silence import is_host_stopped
 
         if self.is_asked and not is_host_stopped():
             self.is_asked = False
@@ -413,7 +414,7 @@ class HostShim:
         """End the session properly after the host closed the pipe, and forward what the bridge still sends."""
         if self.bridge is None:
             return
-        import socket
+        import socket  # here, not above: the host's first answers do not need it
 
         try:
             self.bridge.sendall(to_wire_line({"hermes-memory": "bye"}))
@@ -424,6 +425,43 @@ class HostShim:
             return
         finally:
             self.bridge.close()
+
+
+def report_to_host(message: str) -> None:
+    """Write a line to standard error, which hosts show or log."""
+    os.write(2, f"hermes-memory-bridge: {message}\n".encode("utf-8", "replace"))
+
+
+class BackgroundDial:
+    """One attempt to reach the bridge, starting one if needed, beside the pump: the host is heard and answered meanwhile."""
+
+    def __init__(self, paths: BridgePaths, hello: dict[str, Any]) -> None:
+        """:param hello: the greeting"""
+        self.bridge: socket.socket | None = None
+        self.answer: dict[str, Any] = {}
+        self.why = ""
+        """Why there is no bridge."""
+        self.done, self._tell = os.pipe()
+        """Can be read once the attempt is over."""
+        _thread.start_new_thread(self._dial, (paths, dict(hello)))
+
+    def _dial(self, paths: BridgePaths, hello: dict[str, Any]) -> None:
+        try:
+            # here, not above: the host's first answers do not need it
+            from hermes_memory_bridge.launcher.dialing import dial_bridge, to_daemon_command
+
+            try:
+                self.bridge, self.answer = dial_bridge(paths, hello, to_daemon_command(paths.store), report_to_host)
+            except OSError as error:
+                self.why = str(error) or type(error).__name__
+        except Exception as error:  # a thread's end tells nobody, and the host would wait for ever
+            self.why = f"{type(error).__name__}: {error}"
+        finally:
+            os.close(self._tell)
+
+    def close(self) -> None:
+        """Release what tells the end of the attempt, which is over."""
+        os.close(self.done)
 
 
 class LineBuffer:
@@ -444,18 +482,13 @@ class LineBuffer:
 
 
 def to_wire_line(message: dict[str, Any]) -> bytes:
-    """Encode a message as a line."""
-    from hermes_memory_bridge.launcher.dialing import encode_message  # here, not above: the first answers are ready
-
-    return encode_message(message)
+    return to_json(message).encode() + b"\n"
 
 
 def find_batch_ids(line: bytes) -> list[Any]:
     """Return the ids of the messages in a batch; none of any other line."""
     if not line.lstrip().startswith(b"["):
         return []
-    import json
-
     try:
         messages = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

@@ -1,10 +1,11 @@
-"""Waiting for the answer of a bridge whose process may be stopped: it accepts connections and says nothing, for ever.
+"""Processes that are stopped: a bridge accepts connections and says nothing, for ever, and its host asks nothing.
 
 Standard library only, and little of that: the shim imports it.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import sys
@@ -15,6 +16,13 @@ from hermes_memory_bridge.launcher.peers import find_peer
 
 LOOK_S = 2.0
 """Silence after which the listener's process is looked at. A bridge on a busy machine answers within a fraction of it."""
+
+
+STOPPED = (b"T", b"t")
+"""Stopped by a signal, or by a debugger (`man 5 proc_pid_stat`)."""
+
+MOST_ANCESTORS = 8
+"""Programs between a host and its shim, such as `sh`, `npx` or `uvx`."""
 
 
 class ListenerStopped(OSError):
@@ -76,16 +84,16 @@ def find_listener_process(bridge: socket.socket, paths: BridgePaths | None) -> i
 def is_process_stopped(process: int) -> bool:
     """Check whether a process is stopped by a signal or a debugger; False when the system does not tell."""
     if sys.platform == "linux":
-        state = read_system_file(f"/proc/{process}/stat").rpartition(")")[2].strip()
-    else:
-        import subprocess
+        found = find_process_state(process)
+        return found is not None and found[0] in STOPPED
+    import subprocess
 
-        command = ["/bin/ps", "-o", "state=", "-p", str(process)]
-        try:
-            state = subprocess.run(command, capture_output=True, check=False, text=True).stdout.strip()
-        except OSError:
-            return False
-    return state[:1] in ("T", "t")
+    command = ["/bin/ps", "-o", "state=", "-p", str(process)]
+    try:
+        state = subprocess.run(command, capture_output=True, check=False).stdout.strip()
+    except OSError:
+        return False
+    return state[:1] in STOPPED
 
 
 def is_process_frozen(process: int) -> bool:
@@ -103,3 +111,33 @@ def read_system_file(path: str) -> str:
             return file.read()
     except OSError:
         return ""
+
+
+def is_host_stopped() -> bool:
+    """Check whether the process that started this one, or one above it in the same session, is stopped."""
+    process = os.getppid()
+    session = os.getsid(0)
+    for _ in range(MOST_ANCESTORS):
+        found = find_process_state(process)
+        if found is None:
+            return False
+        state, parent, its_session = found
+        if its_session != session and process != os.getppid():
+            return False
+        if state in STOPPED:
+            return True
+        process = parent
+    return False
+
+
+def find_process_state(process: int) -> tuple[bytes, int, int] | None:
+    """Return state, parent and session of a process; None where the system does not tell."""
+    if process <= 1:
+        return None
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            told = file.read()
+    except OSError:
+        return None
+    state, parent, _group, session, *_ = told[told.rindex(b")") + 2 :].split(maxsplit=4)
+    return state, int(parent), int(session)

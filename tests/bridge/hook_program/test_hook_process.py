@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS, HOOK_HOSTS
-from hermes_memory_bridge.hook_program.host_answer import format_host_answer
+from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture

@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher import known_handshakes
-from hermes_memory_bridge.launcher.known_handshakes import (
+from hermes_memory_bridge.launcher.early_answers import (
+    HANDSHAKE_VERSIONS,
     LISTS,
+    MODERN_VERSION,
     SHIPPED_FILE,
-    load_answers,
-    load_known_answers,
-    save_answers,
-    to_handshake_key,
+    load_shipped_answers,
 )
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.tools import select_tools
@@ -31,18 +29,6 @@ from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, environm
 from tests.tools.handshakes import render_handshakes
 
 TOOLS = list(select_tools("core"))
-
-
-def change_known_tools(db: Path, version: str = "2025-06-18") -> BridgePaths:
-    """Let the file beside the sockets say that there is a single tool."""
-    places = BridgePaths.of(db)
-    places.make_folder()
-    key = to_handshake_key(version, "", "")
-    answers = load_known_answers(places.handshakes, key)
-    listed = json.loads(answers["tools/list"])
-    answers["tools/list"] = json.dumps({**listed, "tools": listed["tools"][:1]})
-    save_answers(places.handshakes, key, answers)
-    return places
 
 
 def is_served(places: BridgePaths) -> bool:
@@ -58,8 +44,8 @@ def test_what_is_shipped_is_what_a_bridge_answers(db: Path) -> None:
 
 
 def test_the_default_list_of_tools_stays_small() -> None:
-    for version in (*known_handshakes.HANDSHAKE_VERSIONS, known_handshakes.MODERN_VERSION):
-        answers = load_answers(SHIPPED_FILE, to_handshake_key(version, "", ""), private=False)
+    for version in (*HANDSHAKE_VERSIONS, MODERN_VERSION):
+        answers = load_shipped_answers(version, "core")
         tools = json.loads(answers["tools/list"])["tools"]
         assert len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()) <= 10_000
         assert [tool["name"] for tool in tools] == TOOLS
@@ -111,7 +97,6 @@ def test_a_later_answer_of_the_bridge_is_the_same_as_the_early_one(db: Path) -> 
         assert early["result"] == late["result"]
         assert before == []
         assert first["result"]["serverInfo"]["name"] == "hermes-memory"
-        assert not Path(BridgePaths.of(db).handshakes).exists()
 
 
 def test_a_warm_bridge_is_not_waited_for_either(db: Path) -> None:
@@ -126,56 +111,7 @@ def test_a_warm_bridge_is_not_waited_for_either(db: Path) -> None:
             os.kill(process, signal.SIGCONT)
 
 
-def test_a_list_that_differs_is_announced_once_and_known_the_next_time(db: Path) -> None:
-    places = change_known_tools(db)
-    with Shim(db) as shim:
-        shim.open()
-        assert list_tools(shim) == TOOLS[:1]
-        _, before = call_tool(shim, "memory_status")
-        notices = before or [shim.hear()]  # a call does not wait for the comparison of lists
-        assert [one["method"] for one in notices] == ["notifications/tools/list_changed"]
-        assert list_tools(shim) == TOOLS
-        os.kill(int(ask_bridge(places, "status")["pid"]), signal.SIGKILL)  # type: ignore[index]
-        until(lambda: not is_served(places), "the end of the bridge")
-        _, before = call_tool(shim, "memory_status")
-        assert [one for one in before if "method" in one] == []
-        shim.close()
-    with Shim(db) as shim:
-        shim.open()
-        assert list_tools(shim) == TOOLS
-
-
-def test_a_list_that_the_host_did_not_ask_for_is_not_announced(db: Path) -> None:
-    change_known_tools(db)
-    with Shim(db) as shim:
-        shim.open()
-        _, before = call_tool(shim, "memory_status")
-        assert before == []
-        assert list_tools(shim) == TOOLS
-        shim.close()
-
-
-def test_a_host_of_the_newest_revision_hears_of_a_list_on_its_stream(db: Path) -> None:
-    change_known_tools(db, "2026-07-28")
-    with Shim(db) as shim:
-        discover(shim)
-        shim.say(
-            {
-                "jsonrpc": "2.0",
-                "id": 77,
-                "method": "subscriptions/listen",
-                "params": {**modern(), "notifications": {"toolsListChanged": True}},
-            }
-        )
-        shim.hear()
-        assert list_tools(shim, modern()) == TOOLS[:1]
-        notice = shim.hear()
-        assert notice["method"] == "notifications/tools/list_changed"
-        assert notice["params"] == {"_meta": {"io.modelcontextprotocol/subscriptionId": 77}}
-        assert list_tools(shim, modern()) == TOOLS
-
-
-def test_resources_are_the_one_that_is_everywhere_until_the_bridge_says_more(db: Path) -> None:
+def test_resources_are_the_one_that_is_everywhere_until_the_bridge_says_more_once(db: Path) -> None:
     with Shim(db) as shim:
         shim.open()
         early, _ = hear_answer(shim, shim.request("resources/list"))
@@ -186,78 +122,42 @@ def test_resources_are_the_one_that_is_everywhere_until_the_bridge_says_more(db:
         notices = [*before, *between] or [shim.hear()]
         assert [one["method"] for one in notices] == ["notifications/resources/list_changed"]
         assert [one["uri"] for one in late["result"]["resources"]] == ["memory://status", "memory://theme/default"]
+        places = BridgePaths.of(db)
+        os.kill(int(ask_bridge(places, "status")["pid"]), signal.SIGKILL)  # type: ignore[index]
+        until(lambda: not is_served(places), "the end of the bridge")
+        _, before = call_tool(shim, "memory_status")
+        assert [one for one in before if "method" in one] == []
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\xff\xfe\x00",
-        b"0.2.0 2025-06-18 core - tools/list {\n",
-        b"0.2.0 2025-06-18 core - tools/list {}\n",
-        b"0.1.0 2025-06-18 core - tools/list {}\n" * 300,
-        b"x" * 5_000_000,
-    ],
-)
-def test_a_damaged_file_or_that_of_another_version_is_as_none(db: Path, content: bytes) -> None:
-    places = BridgePaths.of(db)
-    places.make_folder()
-    Path(places.handshakes).write_bytes(content)
+def test_a_list_that_the_host_did_not_ask_for_is_not_announced(db: Path) -> None:
     with Shim(db) as shim:
         shim.open()
+        _, before = call_tool(shim, "memory_status")
+        assert before == []
         assert list_tools(shim) == TOOLS
+        shim.close()
 
 
-def test_a_file_that_others_may_write_is_not_believed(db: Path) -> None:
-    places = change_known_tools(db)
-    os.chmod(places.handshakes, 0o666)
+def test_a_host_of_the_newest_revision_hears_of_a_list_on_its_stream(db: Path) -> None:
     with Shim(db) as shim:
-        shim.open()
-        assert list_tools(shim) == TOOLS
+        discover(shim)
+        wishes = {**modern(), "notifications": {"resourcesListChanged": True}}
+        shim.say({"jsonrpc": "2.0", "id": 77, "method": "subscriptions/listen", "params": wishes})
+        shim.hear()
+        early, _ = hear_answer(shim, shim.request("resources/list", modern()))
+        assert [one["uri"] for one in early["result"]["resources"]] == ["memory://status"]
+        notice = shim.hear()
+        assert notice["method"] == "notifications/resources/list_changed"
+        assert notice["params"] == {"_meta": {"io.modelcontextprotocol/subscriptionId": 77}}
 
 
-def test_a_file_that_is_a_link_or_a_pipe_is_not_read(db: Path) -> None:
-    places = change_known_tools(db)
-    key = to_handshake_key("2025-06-18", "", "")
-    os.rename(places.handshakes, places.handshakes + ".real")
-    os.symlink(places.handshakes + ".real", places.handshakes)
-    assert load_answers(places.handshakes, key, private=True) == {}
-    os.unlink(places.handshakes)
-    os.mkfifo(places.handshakes)
-    assert load_answers(places.handshakes, key, private=True) == {}
+@pytest.mark.parametrize("tools", ["memory_search", "none", ""])
+def test_a_selection_of_tools_that_is_not_shipped_is_left_to_the_bridge(tools: str) -> None:
+    assert load_shipped_answers("2025-06-18", tools) == {}
+    assert load_shipped_answers("2025-06-18", "core").keys() == {"initialize", *LISTS}
 
 
-def test_the_file_holds_the_newest_keys_and_no_token(tmp_path: Path) -> None:
-    path = str(tmp_path / "handshakes")
-    answers = load_answers(SHIPPED_FILE, to_handshake_key("2025-06-18", "", ""), private=False)
-    for number in range(60):
-        save_answers(path, to_handshake_key("2025-06-18", "", f"hmt_secret{number}"), answers)
-    text = Path(path).read_text(encoding="utf-8")
-    assert "hmt_secret" not in text
-    assert text.count("\n") == known_handshakes.MOST_LINES
-    assert os.stat(path).st_mode & 0o777 == 0o600
-    assert load_known_answers(path, to_handshake_key("2025-06-18", "", "hmt_secret59")) == answers
-    assert load_known_answers(path, to_handshake_key("2025-06-18", "", "hmt_secret0")) == {}
-    save_answers(path, to_handshake_key("2025-06-18", "", "hmt_secret59"), answers)
-    assert Path(path).read_text(encoding="utf-8") == text
-    assert len(answers) == len(LISTS) + 1
-
-
-def test_a_folder_that_cannot_be_written_keeps_nobody_from_being_served(db: Path) -> None:
-    places = change_known_tools(db)
-    with bridge(db):
-        os.chmod(places.folder, 0o500)
-        try:
-            with Shim(db) as shim:
-                shim.open()
-                assert list_tools(shim) == TOOLS[:1]
-                assert call_tool(shim, "memory_status")[0]["result"]["isError"] is False
-                shim.close()
-        finally:
-            os.chmod(places.folder, 0o700)
-
-
-def test_a_token_that_is_new_waits_for_the_bridge_and_is_known_after_that(db: Path) -> None:
+def test_a_token_waits_for_the_bridge(db: Path) -> None:
     with Store.open(db) as store:
         _, secret = store.credentials.add("ci", "marketing", Rights.parse("read,tool:memory_search"))
     with Shim(db, "--token", secret) as shim:

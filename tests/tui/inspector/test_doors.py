@@ -29,21 +29,6 @@ def test_the_inspector_imports_nothing_it_cannot_afford() -> None:
     assert loaded & set(FORBIDDEN) == set()
 
 
-def test_asyncio_is_imported_without_tls_and_nothing_else_is() -> None:
-    code = """if True:
-        import sys
-        from hermes_memory_tui.app import import_asyncio_without_tls
-        assert "asyncio" not in sys.modules
-        import_asyncio_without_tls()
-        import asyncio, ssl
-        assert asyncio.base_events.ssl is None
-        assert ssl.create_default_context() is not None
-        print(asyncio.run(asyncio.sleep(0, "ran")))
-    """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "ran"
-
-
 def test_without_a_terminal_it_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run_inspector(tmp_path / "m.db") == 1
     assert "needs a terminal" in capsys.readouterr().err
