@@ -85,15 +85,16 @@ def is_process_stopped(process: int) -> bool:
     """Check whether a process is stopped by a signal or a debugger; False when the system does not tell."""
     if sys.platform == "linux":
         found = find_process_state(process)
-        return found is not None and found[0] in STOPPED
-    import subprocess
+        state = found[0] if found is not None else b""
+    else:
+        import subprocess
 
-    command = ["/bin/ps", "-o", "state=", "-p", str(process)]
-    try:
-        state = subprocess.run(command, capture_output=True, check=False).stdout.strip()
-    except OSError:
-        return False
-    return state[:1] in STOPPED
+        command = ["/bin/ps", "-o", "state=", "-p", str(process)]
+        try:
+            state = subprocess.run(command, capture_output=True, check=False).stdout.strip()[:1]
+        except OSError:
+            return False
+    return state in STOPPED
 
 
 def is_process_frozen(process: int) -> bool:
