@@ -9,15 +9,15 @@ from typing import Protocol
 from hermes_memory_store.find.ranking import TurnRanking, text_terms
 from hermes_memory_store.find.search import Search
 from hermes_memory_store.model import Fact, FactSearchResult, Tier, Turn, Uid
-from hermes_memory_store.recall.given import Nearest
+from hermes_memory_store.projects.branch_labels import MarkedFact
+from hermes_memory_store.recall.given import Nearest, RankReason
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_BY_WORDS = 80
 """Facts of each theme that are looked at for their words where no turn answers."""
 
 MOST_OF_EACH = 50
-"""Facts and turns that are looked at where there are both, which help each other: 80 give .735 of the evidence of the first five
-conversations of LoCoMo at 180 tokens, 50 give .731 in three quarters of the time."""
+"""Facts and turns that are looked at where there are both, which help each other: 80 find hardly more in a third more time."""
 
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""
@@ -54,6 +54,11 @@ class RecallCandidate:
     """Whether it has every word of a look-up: such facts come first, in this order."""
     beside: list[RecallCandidate] = field(default_factory=list)
     """Of a fact the candidate turns that it was written from, of a turn the candidate facts written from it."""
+    score: float = 0.0
+    """From 0 to 1 for the best: see `score_candidates`."""
+    reasons: tuple[RankReason, ...] = ()
+    marked: MarkedFact | None = None
+    """The fact with the label of its branch, where branches count."""
 
     @property
     def kind(self) -> str:
@@ -69,7 +74,7 @@ class RecallCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundCandidates:
+class RecallCandidates:
     """Candidates, and what a search says of them."""
 
     facts: list[RecallCandidate]
@@ -101,47 +106,42 @@ class CandidateFinder:
         nearest: Nearest | None,
         limit: int,
         for_agents: bool,
-    ) -> FoundCandidates:
+    ) -> RecallCandidates:
         """Find the candidates of both kinds, best first by words. The parameters are those of `Recall.rank`.
 
         :param limit: of each kind and theme, 1 to 1,000
         """
-        found, facts, turns = FactSearchResult([], 0), [], []
+        result, facts, turns, total = FactSearchResult([], 0), [], [], 0
         if "turn" in kinds:
             turns = self._find_turns(themes, question, session, nearest, limit, for_agents=for_agents)
         if "fact" in kinds:
-            most = limit if turns else max(limit, MOST_BY_WORDS)
-            found = self._find_by_words(themes, question, scope, most, for_agents=for_agents)
+            most, also = limit if turns else max(limit, MOST_BY_WORDS), tuple(filter(None, themes[1:]))
+            result = self._search.find(
+                themes[0], question, scope=scope, limit=most, record=False, also=also, ranked=most
+            )
+            scores = result.scores or [0.0] * len(result.facts)
             facts = [
-                RecallCandidate(fact.id, fact=fact, words=score, is_exact=place < found.exact)
-                for place, (fact, score) in enumerate(
-                    zip(found.facts, found.scores or [0.0] * len(found.facts), strict=True)
-                )
+                RecallCandidate(fact.id, fact=fact, words=score, is_exact=place < result.exact)
+                for place, (fact, score) in enumerate(zip(result.facts, scores, strict=True))
+                if not (for_agents and fact.tier is Tier.QUARANTINED)
             ]
+            total = result.total if len(facts) == len(result.facts) else len(facts)
             if nearest is not None:
-                facts += self._find_facts_by_meaning(themes, question, scope, nearest, facts, for_agents=for_agents)
+                near = self._measure_meaning(themes, nearest, facts)
+                passing = self._search.filter_keys(themes[0], question, list(near), scope=scope, also=also)
+                facts += [
+                    RecallCandidate(key, fact=fact, meaning=near[key])
+                    for key, fact in passing.items()
+                    if not (for_agents and fact.tier is Tier.QUARANTINED)
+                ]
         link_sources(facts, turns)
-        return FoundCandidates(facts, turns, max(found.total, len(facts)), found.more, found.note)
+        return RecallCandidates(facts, turns, max(total, len(facts)), result.more, result.note)
 
-    def _find_by_words(
-        self, themes: Sequence[str | None], question: str, scope: str | None, limit: int, *, for_agents: bool
-    ) -> FactSearchResult:
-        also = tuple(theme for theme in themes[1:] if theme)
-        found = self._search.find(themes[0], question, scope=scope, limit=limit, record=False, also=also, ranked=limit)
-        return without_quarantined(found) if for_agents else found
-
-    def _find_facts_by_meaning(
-        self,
-        themes: Sequence[str | None],
-        question: str,
-        scope: str | None,
-        nearest: Nearest,
-        known: list[RecallCandidate],
-        *,
-        for_agents: bool,
-    ) -> list[RecallCandidate]:
-        """Tell the known ones how near they are, and return the nearest others that pass the line's filters."""
-        by_key = {one.key: one for one in known}
+    def _measure_meaning(
+        self, themes: Sequence[str | None], nearest: Nearest, facts: Sequence[RecallCandidate]
+    ) -> dict[int, float]:
+        """Note of these facts how near they are, and return the similarity of the nearest others by key."""
+        by_key = {candidate.key: candidate for candidate in facts}
         near = {
             key: similarity
             for theme in themes
@@ -150,13 +150,7 @@ class CandidateFinder:
         }
         for key in near.keys() & by_key.keys():
             by_key[key].meaning = near[key]
-        others, also = [key for key in near if key not in by_key], tuple(theme for theme in themes[1:] if theme)
-        passing = self._search.filter_keys(themes[0], question, others, scope=scope, also=also)
-        return [
-            RecallCandidate(key, fact=fact, meaning=near[key])
-            for key, fact in passing.items()
-            if not (for_agents and fact.tier is Tier.QUARANTINED)
-        ]
+        return {key: similarity for key, similarity in near.items() if key not in by_key}
 
     def _find_turns(
         self,
@@ -175,14 +169,13 @@ class CandidateFinder:
             found = {key: RecallCandidate(key, turn=ranking.turns[key], words=score) for key, score in ranking.scored}
             if nearest is not None and theme is not None:
                 near = dict(nearest("turn", theme, MOST_BY_MEANING, list(found)))
-                others = self._turns.by_keys(
-                    theme, [key for key in near if key not in found], session=session, for_agents=for_agents
-                )
-                found |= {key: RecallCandidate(key, turn=turn) for key, turn in others.items()}
+                others = [key for key in near if key not in found]
+                by_meaning = self._turns.by_keys(theme, others, session=session, for_agents=for_agents)
+                found |= {key: RecallCandidate(key, turn=turn) for key, turn in by_meaning.items()}
                 for key in near.keys() & found.keys():
                     found[key].meaning = near[key]
             is_foreign = theme == DEFAULT and theme != themes[0]
-            turns += [one for one in found.values() if not is_foreign or is_said_in(one.turn, project)]
+            turns += [turn for turn in found.values() if not is_foreign or is_said_in(turn.turn, project)]
         return turns
 
 
@@ -191,29 +184,19 @@ def is_said_in(turn: Turn | None, project: str | None) -> bool:
     return turn is not None and turn.origin.project in (None, project)
 
 
-def without_quarantined(found: FactSearchResult) -> FactSearchResult:
-    """Return what an agent may see of a search: quarantined facts are never shown, whatever tier is requested."""
-    kept = [at for at, fact in enumerate(found.facts) if fact.tier is not Tier.QUARANTINED]
-    if len(kept) == len(found.facts):
-        return found
-    scores = [found.scores[at] for at in kept] if found.scores else []
-    exact = sum(at < found.exact for at in kept)
-    return FactSearchResult([found.facts[at] for at in kept], len(kept), found.more, scores, exact, found.note)
-
-
 def link_sources(facts: Iterable[RecallCandidate], turns: Iterable[RecallCandidate]) -> None:
     """Link each fact with those of the candidate turns that it was written from.
 
     A fact names the turns just before it was written. Of several, those count that share most of its words.
     """
-    by_uid = {one.uid: one for one in turns}
-    for one in facts:
-        assert one.fact is not None
-        named = one.fact.origin.turns
-        known = [by_uid[uid] for uid in named if uid in by_uid]
-        for source in known if len(named) == 1 else find_likely_sources(one.fact, known):
-            one.beside.append(source)
-            source.beside.append(one)
+    by_uid = {turn.uid: turn for turn in turns}
+    for candidate in facts:
+        assert candidate.fact is not None
+        names = candidate.fact.origin.turns
+        sources = [by_uid[uid] for uid in names if uid in by_uid]
+        for source in sources if len(names) == 1 else find_likely_sources(candidate.fact, sources):
+            candidate.beside.append(source)
+            source.beside.append(candidate)
 
 
 def find_likely_sources(fact: Fact, turns: Sequence[RecallCandidate]) -> list[RecallCandidate]:
@@ -221,6 +204,6 @@ def find_likely_sources(fact: Fact, turns: Sequence[RecallCandidate]) -> list[Re
     if not turns:
         return []
     words = {*text_terms(fact.content), *text_terms(fact.target)}
-    shared = {one.key: len(words & {*text_terms(one.turn.content)}) for one in turns if one.turn is not None}
+    shared = {turn.key: len(words & {*text_terms(turn.turn.content)}) for turn in turns if turn.turn is not None}
     least = max(SAME_SOURCE * max(shared.values()), LEAST_SHARED * len(words), 1)
-    return [one for one in turns if shared[one.key] >= least]
+    return [turn for turn in turns if shared[turn.key] >= least]

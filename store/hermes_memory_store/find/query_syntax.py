@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.errors import ArgumentError, QueryError, closest_names, shorten_value
@@ -44,6 +45,18 @@ READS = {"never": False, "ever": True}
 
 COOLERS = ("scope", "pressure", "uncurated")
 """What may stand after `cooled:`: the scope was closed, room was needed, or no curator of the team made it hot."""
+
+VALUES: dict[str, Mapping[str, Any]] = {
+    "type": TYPES,
+    "tier": TIERS,
+    "from": {way.value: way for way in Way},
+    "read": READS,
+    "cooled": {cooler: cooler for cooler in COOLERS},
+}
+"""The filters that take one of some words, with what each word stands for."""
+
+LISTS = ("type", "scope", "tier", "from", "in", "branch")
+"""The filters that take several values, separated by commas."""
 
 _VALUE = r'"([^"]*)"|([^,"]+)'
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
@@ -77,11 +90,11 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
     words: list[str] = []
     phrases: list[str] = []
     excluded: list[str] = []
-    given: dict[str, list[str]] = {}
+    filters: dict[str, list[str]] = {}
     for piece in piece_pattern().finditer(clean_query(line)) if line else ():
         if piece["name"] and not piece["minus"]:
             name = piece["name"].lower()
-            given.setdefault(name, []).extend(split_filter_values(name, piece["values"]))
+            filters.setdefault(name, []).extend(split_filter_values(name, piece["values"]))
         elif piece["minus"]:
             excluded.append(piece[0][1:].replace('"', " ").strip())
         elif piece["phrase"] is not None:
@@ -92,7 +105,7 @@ def parse_query(line: str, *, theme: str | None = None, now: Millis) -> Query:
         words=tuple(words[:MAX_WORDS]),
         phrases=tuple([phrase for phrase in phrases if phrase][:MAX_WORDS]),
         excluded=tuple([text for text in excluded if text][:MAX_WORDS]),
-        filter=to_fact_filter(given, theme, now),
+        filter=to_fact_filter(filters, theme, now),
     )
 
 
@@ -104,69 +117,51 @@ def clean_query(line: str) -> str:
 
 def split_filter_values(name: str, text: str) -> list[str]:
     """Split the values after a filter's colon: separated by commas, quoted where they hold a comma or a space."""
-    if name in ("target", "before", "after", "by", "read", "cooled"):
+    if name not in LISTS:
         return [text.replace('"', "").strip()]
     return [(quoted if bare == "" else bare).strip() for quoted, bare in re.findall(_VALUE, text)]
 
 
-def to_fact_filter(given: dict[str, list[str]], theme: str | None, now: Millis) -> FactFilter:
-    """Convert the filters of a line to a fact filter."""
-    tiers = frozenset().union(*(parse_tier_filter(value) for value in given.get("tier", ())))
-    before = [parse_time_filter("before", value, now) for value in given.get("before", ())]
-    after = [parse_time_filter("after", value, now) for value in given.get("after", ())]
+def to_fact_filter(filters: dict[str, list[str]], theme: str | None, now: Millis) -> FactFilter:
+    """Convert the filters of a line, each with its values, to a fact filter."""
+
+    def words_of(name: str) -> list[Any]:
+        return [parse_filter_word(name, value) for value in filters.get(name, ())]
+
+    def word_of(name: str) -> Any:
+        value = single_filter_value(name, filters)
+        return None if value is None else parse_filter_word(name, value)
+
+    def times_of(name: str) -> list[Millis]:
+        return [parse_time_filter(name, value, now) for value in filters.get(name, ())]
+
+    tiers: frozenset[Tier] = frozenset().union(*words_of("tier"))
     return FactFilter(
         theme=theme,
-        scopes=frozenset(label or None for label in given.get("scope", ())),
-        types=frozenset(parse_type_filter(value) for value in given.get("type", ())),
+        scopes=frozenset(label or None for label in filters.get("scope", ())),
+        before=min(times_of("before"), default=None),
+        after=max(times_of("after"), default=None),
+        types=frozenset(words_of("type")),
         tiers=tiers or LIVE_TIERS,
-        target=single_filter_value("target", given),
-        before=min(before, default=None),
-        after=max(after, default=None),
-        by=single_filter_value("by", given),
-        ways=frozenset(parse_way_filter(value) for value in given.get("from", ())),
-        projects=frozenset(value for value in given.get("in", ()) if value),
-        read=parse_read_filter(single_filter_value("read", given)),
-        cooled_by=parse_cooled_filter(single_filter_value("cooled", given)),
-        branches=frozenset(value for value in given.get("branch", ()) if value),
+        target=single_filter_value("target", filters),
+        by=single_filter_value("by", filters),
+        ways=frozenset(words_of("from")),
+        projects=frozenset(filter(None, filters.get("in", ()))),
+        read=word_of("read"),
+        cooled_by=word_of("cooled"),
+        branches=frozenset(filter(None, filters.get("branch", ()))),
     )
 
 
-def parse_type_filter(text: str) -> FactType:
-    """Parse a fact type from its symbol, letter or word."""
-    kind = TYPES.get(text.lower())
-    if kind is None:
-        raise unknown_filter_value("type", text, [kind.word for kind in FactType])
-    return kind
-
-
-def parse_tier_filter(text: str) -> frozenset[Tier]:
-    """Parse a word into the tiers it stands for."""
-    tiers = TIERS.get(text.lower())
-    if tiers is None:
-        raise unknown_filter_value("tier", text, list(TIERS))
-    return tiers
-
-
-def parse_way_filter(text: str) -> Way:
-    """Parse the name of a way in."""
-    way = text.lower()
-    if way not in list(Way):
-        raise unknown_filter_value("from", text, [way.value for way in Way])
-    return Way(way)
-
-
-def parse_read_filter(text: str | None) -> bool | None:
-    """Parse whether a fact was ever given to a session."""
-    if text is not None and text.lower() not in READS:
-        raise unknown_filter_value("read", text, READS)
-    return None if text is None else READS[text.lower()]
-
-
-def parse_cooled_filter(text: str | None) -> str | None:
-    """Parse what made a fact cold."""
-    if text is not None and text.lower() not in COOLERS:
-        raise unknown_filter_value("cooled", text, COOLERS)
-    return None if text is None else text.lower()
+def parse_filter_word(name: str, text: str) -> Any:
+    """Return what the value of one of the filters `VALUES` stands for, in any case."""
+    values = VALUES[name]
+    if (word := text.lower()) in values:
+        return values[word]
+    names = [kind.word for kind in FactType] if name == "type" else list(values)
+    near = closest_names(word, names)
+    hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "write " + ", ".join(names)
+    raise QueryError(f"no {name} is called {shorten_value(text)!r}; {hint}", text)
 
 
 def parse_time_filter(name: str, text: str, now: Millis) -> Millis:
@@ -177,19 +172,10 @@ def parse_time_filter(name: str, text: str, now: Millis) -> Millis:
         raise QueryError(f"{name}: {error.message}", text) from None
 
 
-def single_filter_value(name: str, given: dict[str, list[str]]) -> str | None:
+def single_filter_value(name: str, filters: dict[str, list[str]]) -> str | None:
     """Return the value of a filter that takes exactly one."""
-    values = [value for value in dict.fromkeys(given.get(name, ())) if value]
+    values = [value for value in dict.fromkeys(filters.get(name, ())) if value]
     if len(values) > 1:
-        raise QueryError(
-            f"{name}: can be given once, not as {' and '.join(repr(shorten_value(v)) for v in values[:3])}", values[1]
-        )
+        names = " and ".join(repr(shorten_value(value)) for value in values[:3])
+        raise QueryError(f"{name}: can be given once, not as {names}", values[1])
     return values[0] if values else None
-
-
-def unknown_filter_value(name: str, text: str, known: Iterable[str]) -> QueryError:
-    """Return the error for a value that a filter does not accept."""
-    names = list(known)
-    near = closest_names(text.lower(), names)
-    hint = "did you mean " + " or ".join(map(repr, near)) + "?" if near else "write " + ", ".join(names)
-    return QueryError(f"no {name} is called {shorten_value(text)!r}; {hint}", text)

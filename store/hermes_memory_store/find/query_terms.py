@@ -108,29 +108,30 @@ class QueryTerm:
         """Check whether several terms in a row are another form of it."""
         return any(fit >= BEGINNING for fit in self.phrases.values())
 
+    def forms(self, *, near: bool) -> list[tuple[tuple[str, ...], float]]:
+        """Return the terms in a row that are the word or a form of it, or what may be meant by it or stand for it."""
+        forms = [((term,), fit) for term, fit in self.terms.items()] + list(self.phrases.items())
+        return [(terms, fit) for terms, fit in forms if (fit < BEGINNING) is near]
+
     def expression(self) -> str:
         """Return the word as an FTS5 expression, without its synonyms."""
-        terms = [f'"{term}"' for term, fit in self.terms.items() if fit >= BEGINNING]
-        phrases = [to_fts_phrase(phrase) for phrase, fit in self.phrases.items() if fit >= BEGINNING]
-        return "(" + " OR ".join(terms + phrases) + ")"
+        return f"({' OR '.join(to_fts_phrase(terms) for terms, _ in self.forms(near=False))})"
+
+    def near_expression(self) -> str | None:
+        """Return what may be meant by the word or stand for it as an FTS5 expression; None when there is nothing."""
+        phrases = [to_fts_phrase(terms) for terms, _ in self.forms(near=True)]
+        return f"({' OR '.join(phrases)})" if phrases else None
 
     @property
     def near_terms(self) -> tuple[str, ...]:
         """What may be meant by the word or stand for it, the closest first."""
-        near = [(fit, " ".join(terms)) for terms, fit in self.phrases.items() if fit < BEGINNING]
-        near += [(fit, term) for term, fit in self.terms.items() if fit < BEGINNING]
-        return tuple(text for _, text in sorted(near, key=lambda one: -one[0]))
-
-    def near_expression(self) -> str | None:
-        """Return what may be meant by the word or stand for it as an FTS5 expression; None when there is nothing."""
-        terms = [f'"{term}"' for term, fit in self.terms.items() if fit < BEGINNING]
-        phrases = [to_fts_phrase(phrase) for phrase, fit in self.phrases.items() if fit < BEGINNING]
-        return "(" + " OR ".join(terms + phrases) + ")" if terms or phrases else None
+        near = sorted(self.forms(near=True), key=lambda form: (-form[1], len(form[0]) == 1))
+        return tuple(" ".join(terms) for terms, _ in near)
 
     @property
     def near_fit(self) -> float:
         """How well the best of these fits, 0 where there is none."""
-        return max((fit for fit in (*self.terms.values(), *self.phrases.values()) if fit < BEGINNING), default=0.0)
+        return max((fit for _, fit in self.forms(near=True)), default=0.0)
 
     def add(self, terms: Sequence[str], fit: float) -> None:
         """Let one term, or several in a row, stand for the word, too."""
@@ -155,7 +156,7 @@ class QueryTerms:
     """Expressions of what must not be there."""
     question: bool
     """Whether it reads like a sentence: then the best of what shares its words is an answer too."""
-    said: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
     """All its words, folded, in order."""
     languages: frozenset[str] = frozenset()
     """Languages other than English in whose forms words are looked for; of a question, the one that it is asked in."""
@@ -175,23 +176,23 @@ class QueryTerms:
 def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> QueryTerms:
     """Convert the words and phrases of a query to terms."""
     line = fold_accents(_ELISION.sub(" ", " ".join(words)))
-    said = split_runs(line)
-    informative = find_informative_runs(line, said)
-    kept = list(dict.fromkeys(informative or said or split_runs(" ".join(words))))[:MAX_QUERY_TERMS]
-    question = bool(informative) and (informative != said or sum(map(estimate_word_count, kept)) > LEXICAL)
+    runs = split_runs(line)
+    informative = find_informative_runs(line, runs)
+    texts = list(dict.fromkeys(informative or runs or split_runs(" ".join(words))))[:MAX_QUERY_TERMS]
+    question = bool(informative) and (informative != runs or sum(map(estimate_word_count, texts)) > LEXICAL)
     if question:
-        kept = list(dict.fromkeys(map(without_particle, kept)))
-    found = terms_for_runs(kept)
-    plain = {fold_accents(text) for one in words if is_plain_word(text := one.strip(_AROUND))}
-    for word in found:
+        texts = list(dict.fromkeys(map(without_particle, texts)))
+    query_terms = terms_for_runs(texts)
+    plain = {fold_accents(text) for piece in words if is_plain_word(text := piece.strip(_AROUND))}
+    for word in query_terms:
         word.is_plain = word.text in plain
     return QueryTerms(
-        words=found,
+        words=query_terms,
         phrases=[terms for phrase in phrases if (terms := phrase_terms(phrase))][:MAX_QUERY_TERMS],
         excluded=[to_fts_phrase(terms) for text in excluded if (terms := phrase_terms(text))][:MAX_QUERY_TERMS],
         question=question,
-        said=said,
-        languages=detect_languages(said) if question else frozenset(),
+        runs=runs,
+        languages=detect_languages(runs) if question else frozenset(),
     )
 
 
@@ -214,16 +215,15 @@ def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
             continue
         splits = split_compound(word.text)
         parts = {part for split in splits for part in split}
-        stems = {part: stem_word(part) for part in parts}
-        known = set(vocabulary.among([*{*stems.values(), *(find_root(part, "de") or part for part in parts)}]))
-        has = {part: {stems[part], (find_root(part, "de") or part)} & known for part in parts}
-        best = max(splits, key=lambda split: sum(len(part) for part in split if has[part]), default=None)
-        for part in best or ():
-            for term in sorted(has[part]):
+        terms = {part: {stem_word(part), find_root(part, "de") or part} for part in parts}
+        indexed = set(vocabulary.among([*set().union(*terms.values())]))
+        best = max(splits, key=lambda split: sum(len(part) for part in split if terms[part] & indexed), default=())
+        for part in best:
+            for term in sorted(terms[part] & indexed):
                 word.add((term,), PART)
-            for member in [stems[part], *find_forms(part, ["de"], members_beginning_with)]:
-                for terms in find_synonyms((member,)):
-                    word.add(terms, PART * PART)
+            for member in [stem_word(part), *find_forms(part, ["de"], members_beginning_with)]:
+                for synonym in find_synonyms((member,)):
+                    word.add(synonym, PART * PART)
 
 
 def is_plain_word(text: str) -> bool:
@@ -236,9 +236,9 @@ def add_synonyms(look: QueryTerms) -> None:
     for word in look.words:
         add_word_synonyms(word, look.languages)
     known = {word.text for word in look.words}
-    for phrase in find_phrases([term for run in look.said if not is_unspaced(run) for term in index_terms(run)]):
+    for phrase in find_phrases([term for run in look.runs if not is_unspaced(run) for term in index_terms(run)]):
         add_concept(look, known, " ".join(phrase), phrase)
-    for run in filter(is_unspaced, look.said):
+    for run in filter(is_unspaced, look.runs):
         for text, pairs in find_unspaced(run):
             if len(pairs) == 1 and text in known:
                 add_word_synonyms(next(word for word in look.words if word.text == text), look.languages)
@@ -257,14 +257,12 @@ def add_concept(look: QueryTerms, known: set[str], text: str, terms: tuple[str, 
             word.add(other, fit)
 
 
-def add_word_synonyms(word: QueryTerm, languages: Collection[str] = ()) -> bool:
-    """Also match the synonyms of a word; return whether it has any. :param languages: whose forms of it count, too"""
-    before = len(word.terms) + len(word.phrases)
-    known = [term for term, fit in word.terms.items() if fit >= OTHER_FORM]
-    for term in dict.fromkeys([*known, *find_forms(word.text, languages, members_beginning_with)]):
-        for other, fit in find_synonyms((term,)).items():
-            word.add(other, fit)
-    return len(word.terms) + len(word.phrases) > before
+def add_word_synonyms(word: QueryTerm, languages: Collection[str] = ()) -> None:
+    """Also match the synonyms of a word. :param languages: whose forms of it count, too"""
+    forms = [term for term, fit in word.terms.items() if fit >= OTHER_FORM]
+    for term in dict.fromkeys([*forms, *find_forms(word.text, languages, members_beginning_with)]):
+        for synonym, fit in find_synonyms((term,)).items():
+            word.add(synonym, fit)
 
 
 def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary: Vocabulary) -> None:
@@ -274,9 +272,8 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
     """
     for word in sorted(unknown, key=lambda word: -len(word.text))[:MAX_CORRECTED]:
         allow_corrections(word, vocabulary)
-    for word in [word for word in unknown if len(word.text) == 2 and all(map(is_ideograph, word.text))][
-        :MAX_PAIRS_APART
-    ]:
+    pairs = [word for word in unknown if len(word.text) == 2 and all(map(is_ideograph, word.text))]
+    for word in pairs[:MAX_PAIRS_APART]:
         for character in word.text:
             for term in islice(vocabulary.walk(character), MAX_NEAR // 2):
                 word.add((term,), CHARACTER)
@@ -287,61 +284,53 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
                 word.add((form,), fit)
     absent = [span for span in OTHER_SCRIPTS if not vocabulary.has_between(*span)]
     for word in look.words:
-        near: list[tuple[float, tuple[str, ...]]] = [
-            (fit, (term,)) for term, fit in word.terms.items() if fit < BEGINNING
-        ]
-        near += [(fit, terms) for terms, fit in word.phrases.items() if fit < BEGINNING]
-        written = [one for one in near if not any(low <= one[1][0] < high for low, high in absent)]
-        kept = {terms for _, terms in sorted(written, key=lambda one: -one[0])[:MAX_NEAR]}
-        for _, terms in near:
-            if terms not in kept:
+        near = word.forms(near=True)
+        written = [form for form in near if not any(low <= form[0][0] < high for low, high in absent)]
+        closest = {terms for terms, _ in sorted(written, key=lambda form: -form[1])[:MAX_NEAR]}
+        for terms, _ in near:
+            if terms not in closest:
                 (word.terms.pop(terms[0]) if len(terms) == 1 else word.phrases.pop(terms))
 
 
-def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> bool:
-    """Also match what was probably meant by a word that nothing has; return whether there is any such word."""
+def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
+    """Also match what was probably meant by a word that nothing has."""
     if not word.is_plain or not is_correctable(word.text) or known_members(word.terms):
-        return False
-    found = find_corrections(word.text, vocabulary.walk, vocabulary.among)
-    for term in found:
+        return
+    for term in find_corrections(word.text, vocabulary.walk, vocabulary.among):
         word.add((term,), MEANT)
     for term in find_corrections(word.text, members_beginning_with, known_members):
-        for other, fit in find_synonyms((term,)).items():
-            word.add(other, fit * MEANT)
-    return word.near_expression() is not None
+        for synonym, fit in find_synonyms((term,)).items():
+            word.add(synonym, fit * MEANT)
 
 
-def find_informative_runs(line: str, said: Sequence[str]) -> list[str]:
-    """Return the runs of a folded line that an answer may contain. :param said: all its runs"""
+def find_informative_runs(line: str, runs: Sequence[str]) -> list[str]:
+    """Return the runs of a folded line that an answer may contain. :param runs: all its runs"""
     left = split_runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
-    unspaced = sum(map(is_unspaced, said))
-    # Amid Chinese or Japanese, `EU` is a name and not a word of French.
-    stop_runs = load_unspaced_words().stop_runs
-    stops = stop_forms() if 2 * unspaced < len(said) else stop_runs
+    unspaced = sum(map(is_unspaced, runs))
     if not unspaced:
-        stops = stops.union(*map(more_stop_forms, detect_languages(said)))
+        stops = stop_forms().union(*map(more_stop_forms, detect_languages(runs)))
         return [run for run in left if run not in stops]
-    whole = frozenset(said)  # a single character that only the removal of its neighbours set free is none
-    return [
-        run
-        for run in left
-        if run not in stops and run not in stop_runs and (len(run) > 1 or run in whole or not is_unspaced(run))
-    ]
+    # Amid Chinese or Japanese, `EU` is a name and not a word of French.
+    stops = load_unspaced_words().stop_runs
+    if 2 * unspaced < len(runs):
+        stops = stops | stop_forms()
+    whole = frozenset(runs)  # a single character that only the removal of its neighbours set free is none
+    return [run for run in left if run not in stops and (len(run) > 1 or run in whole or not is_unspaced(run))]
 
 
-def terms_for_runs(kept: Sequence[str]) -> list[QueryTerm]:
+def terms_for_runs(runs: Sequence[str]) -> list[QueryTerm]:
     """Return the terms for these runs: one for each word, and pairs for runs of a script without spaces."""
-    found: dict[str, QueryTerm] = {}
+    words: dict[str, QueryTerm] = {}
     room = MAX_PAIRS
-    for run in kept:
+    for run in runs:
         if not is_unspaced(run):
-            found.setdefault(run, term_for_run(run))
+            words.setdefault(run, term_for_run(run))
             continue
         for term in run_terms(run):
-            if term not in found and room:
-                found[term] = QueryTerm(term, {term: EXACT})
+            if term not in words and room:
+                words[term] = QueryTerm(term, {term: EXACT})
                 room -= 1
-    return list(found.values())
+    return list(words.values())
 
 
 def term_for_run(run: str) -> QueryTerm:
@@ -358,15 +347,14 @@ def allow_prefix_matches(word: QueryTerm, beginnings: Callable[[str], list[str]]
     :param beginnings: returns the index terms that begin with some characters
     :param is_known: the word itself has hits, so that it is none that stops inside an ending
     """
-    known = len(word.terms)
+    before = len(word.terms)
     word.opened = True
     if is_unspaced(word.text) and len(word.text) > 1:  # no term is longer than a pair
         return False
-    for longer in () if is_known else stem_completions(word.text):
-        word.terms.setdefault(stem_word(longer), BEGINNING)
-    for term in beginnings(word.text):
+    completions = [] if is_known else [stem_word(longer) for longer in stem_completions(word.text)]
+    for term in [*completions, *beginnings(word.text)]:
         word.terms.setdefault(term, BEGINNING)
-    return len(word.terms) > known
+    return len(word.terms) > before
 
 
 def allow_particle_variants(word: QueryTerm) -> bool:
@@ -376,19 +364,19 @@ def allow_particle_variants(word: QueryTerm) -> bool:
     """
     if word.opened or not is_unspaced(word.text):
         return False
-    forms = particle_variants(word.text)
-    word.opened = bool(forms)
-    word.terms |= dict.fromkeys(forms, OTHER_FORM)
+    variants = particle_variants(word.text)
+    word.opened = bool(variants)
+    word.terms |= dict.fromkeys(variants, OTHER_FORM)
     return word.opened
 
 
 def phrase_terms(text: str) -> tuple[str, ...]:
     """Return the consecutive terms of a phrase, without the single character that ends a run in the index."""
-    found = split_runs(text[:400])
-    if not found:
+    runs = split_runs(text[:400])
+    if not runs:
         return ()
     terms = index_terms(text[:400])
-    return tuple(terms[:-1] if is_unspaced(found[-1]) and len(found[-1]) > 1 else terms)
+    return tuple(terms[:-1] if is_unspaced(runs[-1]) and len(runs[-1]) > 1 else terms)
 
 
 def to_fts_phrase(terms: Sequence[str]) -> str:

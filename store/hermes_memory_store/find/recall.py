@@ -7,17 +7,22 @@ from collections.abc import Callable, Collection, Sequence
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.context.fence import HEAD, MARK
 from hermes_memory_store.errors import QueryError
-from hermes_memory_store.find.candidates import MOST_OF_EACH, CandidateFinder, FoundCandidates, TurnSource
-from hermes_memory_store.find.packing import pack_scored
+from hermes_memory_store.find.candidates import (
+    MOST_OF_EACH,
+    CandidateFinder,
+    RecallCandidate,
+    RecallCandidates,
+    TurnSource,
+)
 from hermes_memory_store.find.query_syntax import parse_query
-from hermes_memory_store.find.scoring import ScoredCandidate, lower_by_branch, score_candidates
+from hermes_memory_store.find.scoring import lower_by_branch, pack_recall, score_candidates
 from hermes_memory_store.find.search import MAX_LIMIT, Search
 from hermes_memory_store.find.turn_sentences import format_turn_line
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
-from hermes_memory_store.projects.branch_labels import MarkedFact, MarkedFacts
+from hermes_memory_store.projects.branch_labels import MarkedFacts
 from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 
 KINDS = ("fact", "turn")
@@ -30,24 +35,19 @@ QUESTION_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class RankedCandidates:
     """What answers a question, before it is cut or packed."""
 
-    found: FoundCandidates
-    scored: list[ScoredCandidate]
+    found: RecallCandidates
+    ranked: list[RecallCandidate]
     """Of the kinds that were asked for, best first."""
-    held: Sequence[MarkedFact]
-    """Facts that are held back for their branch."""
+    held: MarkedFacts
+    """With the facts that are held back for their branch."""
 
     @property
     def total(self) -> int:
         """Facts that match and may be given."""
-        return self.found.total - len(self.held)
-
-    @property
-    def held_note(self) -> str | None:
-        """Says how many facts are held back, and how to see them."""
-        return MarkedFacts((), self.held).held_note
+        return self.found.total - len(self.held.held)
 
 
 class Recall:
@@ -93,16 +93,16 @@ class Recall:
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """
-        asked = self._ask(themes, question, kinds, limit, nearest, mark, scope, session, for_agents=for_agents)
-        scored = asked.scored[:limit]
+        answer = self._ask(themes, question, kinds, limit, nearest, mark, scope, session, for_agents=for_agents)
+        ranked = answer.ranked[:limit]
         return Given(
-            tuple(map(self._make_items(question), scored)),
+            tuple(map(self._make_items(question), ranked)),
             ranked_by=name_ranking(nearest, ranked_by),
-            note=asked.found.note,
-            exact=sum(one.candidate.is_exact for one in scored),
-            total=asked.total,
-            more=asked.found.more,
-            held_note=asked.held_note,
+            note=answer.found.note,
+            exact=sum(candidate.is_exact for candidate in ranked),
+            total=answer.total,
+            more=answer.found.more,
+            held_note=answer.held.held_note,
         )
 
     def give(
@@ -122,17 +122,17 @@ class Recall:
 
         :raises StoreError: as `Search.find`
         """
-        asked = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
+        answer = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
         fence = self.count(f"{HEAD}\n")
-        chosen, left_out = pack_scored(asked.scored, budget - fence, self._make_items(question))
+        chosen, left_out = pack_recall(answer.ranked, budget - fence, self._make_items(question))
         return Given(
             tuple(chosen),
             tuple(left_out),
             fence + sum(item.tokens for item in chosen) if chosen else 0,
             name_ranking(nearest, ranked_by),
-            asked.found.note,
-            total=asked.total,
-            held_note=asked.held_note,
+            answer.found.note,
+            total=answer.total,
+            held_note=answer.held.held_note,
         )
 
     def _ask(
@@ -140,15 +140,15 @@ class Recall:
         themes: Sequence[str | None],
         question: str,
         kinds: Collection[str],
-        wanted: int,
+        limit: int,
         nearest: Nearest | None,
         mark: Mark | None,
         scope: str | None = None,
         session: str | None = None,
         *,
         for_agents: bool = True,
-    ) -> AskedQuestion:
-        """Find and score what answers a question, of the kinds that are asked for. :param wanted: items"""
+    ) -> RankedCandidates:
+        """Find and score what answers a question, of the kinds that are asked for. :param limit: items"""
         question = question[:QUESTION_CHARS]
         found = self._finder.find(
             themes,
@@ -157,48 +157,41 @@ class Recall:
             scope=scope,
             session=session,
             nearest=nearest,
-            limit=min(max(wanted, MOST_OF_EACH), MAX_LIMIT),
+            limit=min(max(limit, MOST_OF_EACH), MAX_LIMIT),
             for_agents=for_agents,
         )
-        scored, held = score_found(found, mark)
-        return AskedQuestion(found, [one for one in scored if one.candidate.kind in kinds], held)
+        ranked, held = score_candidates([*found.facts, *found.turns]), MarkedFacts((), ())
+        if mark is not None:
+            held = mark([candidate.fact for candidate in found.facts if candidate.fact is not None])
+            ranked = lower_by_branch(ranked, held)
+        return RankedCandidates(found, [candidate for candidate in ranked if candidate.kind in kinds], held)
 
-    def _make_items(self, question: str) -> Callable[[ScoredCandidate], GivenItem]:
+    def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""
         terms, now = frozenset(index_terms(question[:QUESTION_CHARS])), self._clock()
-        return lambda scored: self._to_item(scored, terms, now)
 
-    def _to_item(self, scored: ScoredCandidate, terms: Collection[str], now: Millis) -> GivenItem:
-        one = scored.candidate
-        if scored.marked is not None:
-            line = scored.marked.line
-        elif one.fact is not None:
-            line = format_notation(one.fact.type, one.fact.target, one.fact.content)
-        else:
-            assert one.turn is not None
-            line = format_turn_line(one.turn, terms, now, self.count)
-        sources = tuple(source.uid for source in one.beside) if one.fact is not None else ()
-        branch = None if scored.marked is None else scored.marked.mark
-        tokens = self.count(f"{MARK}{line}\n")
-        return GivenItem(line, tokens, scored.score, one.fact, one.turn, scored.reasons, sources, branch)
+        def to_item(candidate: RecallCandidate) -> GivenItem:
+            fact, turn, marked = candidate.fact, candidate.turn, candidate.marked
+            if fact is None:
+                assert turn is not None
+                line = format_turn_line(turn, terms, now, self.count)
+            else:
+                line = format_notation(fact.type, fact.target, fact.content) if marked is None else marked.line
+            sources = tuple(source.uid for source in candidate.beside) if fact is not None else ()
+            tokens = self.count(f"{MARK}{line}\n")
+            mark = None if marked is None else marked.mark
+            return GivenItem(line, tokens, candidate.score, fact, turn, candidate.reasons, sources, mark)
 
-
-def score_found(found: FoundCandidates, mark: Mark | None) -> tuple[list[ScoredCandidate], Sequence[MarkedFact]]:
-    """Return candidates best first, and the facts that are held back for their branch."""
-    scored = score_candidates([*found.facts, *found.turns])
-    if mark is None:
-        return scored, ()
-    marked = mark([one.fact for one in found.facts if one.fact is not None])
-    return lower_by_branch(scored, marked), marked.held
+        return to_item
 
 
 def is_plain_question(question: str) -> bool:
     """Check whether a line has words alone: no filter, no phrase, nothing excluded."""
     try:
-        taken = parse_query(question, now=Millis(0))
+        query = parse_query(question, now=Millis(0))
     except QueryError:
         return False  # of facts that is an error, and turns know no filters
-    return bool(taken.words) and not taken.phrases and not taken.excluded and taken.filter == FactFilter()
+    return bool(query.words) and not query.phrases and not query.excluded and query.filter == FactFilter()
 
 
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:

@@ -90,7 +90,7 @@ def find_months(text: str) -> frozenset[Month]:
     words, numbers = split_runs(text), load_answer_words().months
     months = {numbers[word] for word in words if word in numbers and (word != "may" or "May" in text)}
     years = {int(word) for word in words if len(word) == 4 and word.isdecimal() and "1970" <= word <= "2100"}
-    return frozenset((year, month) for year in years or {None} for month in months or {None} if year or month)
+    return frozenset((year, month) for year in years or [None] for month in months or [None] if year or month)
 
 
 def is_written_in(item: HasCreationTime, months: frozenset[Month]) -> bool:

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hermes_memory_store.clock import DAY_MS as DAY
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.candidates import RecallCandidate
-from hermes_memory_store.find.packing import MOST_MISFITS, pack_scored
 from hermes_memory_store.find.ranking import text_terms
-from hermes_memory_store.find.scoring import ScoredCandidate
+from hermes_memory_store.find.scoring import MOST_MISFITS, pack_recall
 from hermes_memory_store.find.turn_sentences import find_best_sentence, format_day, split_speaker
 from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, Turn, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
@@ -204,12 +203,14 @@ def test_packing_never_runs_over_and_loses_nothing(costs: list[tuple[int, bool, 
     turns = [RecallCandidate(at, turn=stand_in_turn(at)) for at, (_, is_fact, _) in enumerate(costs) if not is_fact]
     for fact in facts:
         fact.beside = turns[costs[fact.key][2] :][:1]
-    ranked = [ScoredCandidate(one, 1 - one.key / 100, ()) for one in sorted((*facts, *turns), key=lambda one: one.key)]
+    ranked = sorted((*facts, *turns), key=lambda one: one.key)
+    for one in ranked:
+        one.score = 1 - one.key / 100
 
-    def to_item(one: ScoredCandidate) -> GivenItem:
-        return GivenItem("x", costs[one.candidate.key][0], one.score, one.candidate.fact, one.candidate.turn)
+    def to_item(one: RecallCandidate) -> GivenItem:
+        return GivenItem("x", costs[one.key][0], one.score, one.fact, one.turn)
 
-    chosen, left_out = pack_scored(ranked, room, to_item)
+    chosen, left_out = pack_recall(ranked, room, to_item)
     assert sum(one.tokens for one in chosen) <= room
     seen = [one.uid for one in chosen + left_out]
     assert len(seen) == len(set(seen)) == min(len(ranked), len(chosen) + MOST_MISFITS)
