@@ -33,7 +33,7 @@ from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
 from hermes_memory_store.items import fulltext
-from hermes_memory_store.items.index_rebuild import rebuild_damaged_indexes
+from hermes_memory_store.items.fulltext import rebuild_damaged_indexes
 from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, STANDS, TURN, FactRow, ItemKind
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.language.tokenizer import index_terms

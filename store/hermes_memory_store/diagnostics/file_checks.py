@@ -14,7 +14,7 @@ from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.row_checks import keep_raw_copy
 from hermes_memory_store.diagnostics.salvage import format_lost, readable_copy, salvage_file
-from hermes_memory_store.items.index_rebuild import rebuild_damaged_indexes, vacuum_store
+from hermes_memory_store.items.fulltext import rebuild_damaged_indexes, vacuum_store
 from hermes_memory_store.model import Check
 from hermes_memory_store.store import Store, is_store_missing
 from hermes_memory_store.upkeep import backup

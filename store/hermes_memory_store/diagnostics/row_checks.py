@@ -15,7 +15,7 @@ from hermes_memory_store.database.index_health import INDEXES
 from hermes_memory_store.diagnostics.chain_anchors import AnchorReport, compare_anchors, read_backup_head
 from hermes_memory_store.diagnostics.journal_comparison import Difference, describe_differences, find_differences
 from hermes_memory_store.diagnostics.journal_restore import restore_rows
-from hermes_memory_store.items.index_rebuild import rebuild_damaged_indexes
+from hermes_memory_store.items.fulltext import rebuild_damaged_indexes
 from hermes_memory_store.items.journal_receipt import (
     Receipt,
     load_receipt,

@@ -32,9 +32,8 @@ from hermes_memory_store.items.kinds import FACT_COLUMNS, STANDS, FactRow
 from hermes_memory_store.items.mutation import count_notation_chars, find_standing_fact
 from hermes_memory_store.items.name_keys import ScopeKey, to_theme_name
 from hermes_memory_store.items.origin_rows import drop_foreign_turns
-from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
+from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE, QUARANTINE_PREFIX, superseded_columns
 from hermes_memory_store.memory.scopes import admit_label
-from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
 from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.store import Store
 
@@ -295,7 +294,7 @@ class Restorer:
             if standing is not None and standing.updated_at > fact.updated_at:
                 tier, link, pinned = Tier.SUPERSEDED, standing.uid, False
             elif standing is not None:
-                change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
+                change.update_fact(standing, "supersede", **superseded_columns(uid), pinned=0)
         elif tier is Tier.SUPERSEDED and fact.superseded_by is not None:
             successor = change.fact_row(self._now_called.get(fact.superseded_by, fact.superseded_by))
             if successor is not None and successor.theme_id == theme_id:

@@ -29,10 +29,14 @@ from hermes_memory_store.items.journal import JournalEntry
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey, to_theme_name
 from hermes_memory_store.items.project_rows import write_place_choice
-from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
-from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
+from hermes_memory_store.items.tier_columns import (
+    COOLED_BY_CLOSING,
+    COOLED_BY_PRESSURE,
+    cold_columns,
+    quarantined_columns,
+    superseded_columns,
+)
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
-from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
 from hermes_memory_store.model import (
     IMPORT,
     FactType,
@@ -311,9 +315,9 @@ class UpgradeBuilder:
             "updated_at": fact.updated_at * 1000,
         }
         if successor is not None and tier is Tier.SUPERSEDED:
-            given["superseded_by"] = hermes_030_uid(successor)
+            given |= superseded_columns(hermes_030_uid(successor))
         if tier is Tier.COLD:
-            given["cooled_by"] = COOLED_BY_CLOSING if fact.scope_id in self._over else COOLED_BY_PRESSURE
+            given |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in self._over else COOLED_BY_PRESSURE)
         if tier is Tier.HOT and fact.scope_id in self._over:
             self._report.revived += 1
         said = Notation(FactType(TYPES[fact.type]), to_column_text(fact.target), to_column_text(fact.content))
@@ -321,7 +325,7 @@ class UpgradeBuilder:
         self._report.masked += bool(admission.masked_names or admission.unkept)
         self._report.unkept += admission.unkept
         if admission.suspicion is not None and tier is not Tier.SUPERSEDED:
-            given |= {"tier": Tier.QUARANTINED.value, "cooled_by": f"{QUARANTINE_PREFIX}{admission.suspicion.rule}"}
+            given |= quarantined_columns(admission.suspicion.rule)
             self._report.waiting += 1
         row = change.insert_fact(theme_id, scope, admission.facts[0], uid=hermes_030_uid(fact.id), **given)
         if fact.access_count:

@@ -21,6 +21,7 @@ from hermes_memory_store.items.kinds import FACT, SCOPE, TURN, FactRow, ItemKind
 from hermes_memory_store.items.mutation import Mutation, count_notation_chars, insert_fact_rows
 from hermes_memory_store.items.project_rows import project_key, write_place_choice
 from hermes_memory_store.items.session_names import is_numbering
+from hermes_memory_store.items.tier_columns import UNLINK_FACT
 from hermes_memory_store.memory import sources
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.model import (
@@ -245,7 +246,7 @@ class Replayer:
             journal.redact_journal(self._conn, record.uid)
         if any(row.superseded_by == record.uid for row in self._facts.values()):
             self._write_facts()
-        self._conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (record.uid,))
+        self._conn.execute(UNLINK_FACT, (record.uid,))
         self._conn.execute(
             "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (record.uid, theme_id, record.at, actor_id)
         )

@@ -38,8 +38,14 @@ from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation, find_
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.items.origin_rows import require_turns_of_theme
 from hermes_memory_store.items.row_reader import RowReader
+from hermes_memory_store.items.tier_columns import (
+    cold_columns,
+    find_waiting_rule,
+    hot_columns,
+    superseded_columns,
+)
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
-from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX, hold_fact, load_quarantine
+from hermes_memory_store.memory.quarantine import hold_fact, load_quarantine
 from hermes_memory_store.memory.scopes import admit_label, record_change, validate_label
 from hermes_memory_store.memory.sessions import Sessions, WritingSession
 from hermes_memory_store.memory.sources import session_source
@@ -571,7 +577,7 @@ class Facts:
         def columns(_: Mutation, row: FactRow) -> dict[str, Any] | None:
             if bool(row.pinned) == pinned:
                 return None
-            return {"pinned": 1, "tier": Tier.HOT.value, "cooled_by": None} if pinned else {"pinned": 0}
+            return {"pinned": 1, **hot_columns()} if pinned else {"pinned": 0}
 
         op = "pin" if pinned else "unpin"
         return self._each(self._find_keys(names, theme), op, actor, columns, allowed=STANDING_TIERS)
@@ -590,7 +596,7 @@ class Facts:
 
         :raises UnknownFact: AmbiguousUid, FactConflict; nothing was changed then
         """
-        moved = {"tier": Tier.COLD.value, "cooled_by": str(actor), "pinned": 0}
+        moved = {**cold_columns(str(actor)), "pinned": 0}
         return self._each(self._find_keys(names, theme), "cool", actor, column_rule(moved), allowed=LIVE_TIERS)
 
     def warm(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
@@ -707,10 +713,11 @@ def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
         return None
     standing = find_standing_fact(change.conn, row.scope_id, row.type, row.target, besides=row.uid)
     if standing is not None:
-        change.update_fact(standing, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=row.uid, pinned=0)
+        change.update_fact(standing, "supersede", **superseded_columns(row.uid), pinned=0)
     columns = {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
-    if row.tier == Tier.QUARANTINED and row.cooled_by is not None:
-        columns["verdict"] = APPROVED + row.cooled_by.removeprefix(QUARANTINE_PREFIX)
+    rule = find_waiting_rule(row)
+    if rule is not None:
+        columns["verdict"] = APPROVED + rule
     return columns
 
 

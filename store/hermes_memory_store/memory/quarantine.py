@@ -11,14 +11,12 @@ from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS, Mutation
 from hermes_memory_store.items.name_keys import Names, ScopeKey
 from hermes_memory_store.items.row_reader import RowReader
+from hermes_memory_store.items.tier_columns import find_waiting_rule, quarantined_columns
 from hermes_memory_store.memory import sources
 from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier
 
 MAX_QUARANTINED_LISTED = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""
-
-QUARANTINE_PREFIX = "quarantine:"
-"""Begins what `cooled_by` says of a fact that waits; the rule it fell under follows."""
 
 # The index alone says which wait, so that the rest of a theme is not looked at. A fact that waits began by waiting, so its
 # first row of the journal says how it came.
@@ -61,8 +59,7 @@ def hold_fact(
         place = (scope.id, one.said.type.value, one.said.target, one.said.content)
         known = change.conn.execute(WAITING_ALREADY, place).fetchone()
         if known is None:
-            why = f"{QUARANTINE_PREFIX}{admission.suspicion.rule}"
-            given: dict[str, Any] = {"tier": Tier.QUARANTINED.value, "cooled_by": why, "source": source, "line": line}
+            given: dict[str, Any] = quarantined_columns(admission.suspicion.rule) | {"source": source, "line": line}
             row = change.insert_fact(theme_id, scope, one, **given)
             known = (row.uid,)
         held.append(known[0])
@@ -84,7 +81,5 @@ def to_quarantined_fact(row: tuple[Any, ...], fact: Fact) -> QuarantinedFact:
     if source is None and fact.actor.kind == "session":
         # Kept before sources were noted, or brought in from another store.
         source = sources.client_source(client, fact.actor.name)
-    why = FactRow(*columns[: len(FactRow._fields)]).cooled_by or ""
-    return QuarantinedFact(
-        fact, why.removeprefix(QUARANTINE_PREFIX), source, Millis(fact.created_at if at is None else at)
-    )
+    rule = find_waiting_rule(FactRow(*columns[: len(FactRow._fields)])) or ""
+    return QuarantinedFact(fact, rule, source, Millis(fact.created_at if at is None else at))

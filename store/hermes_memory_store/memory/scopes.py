@@ -16,13 +16,11 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
+from hermes_memory_store.items.tier_columns import COOLED_BY_CLOSING, cold_columns, hot_columns, superseded_columns
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
 
 MAX_LABEL = 128
 """Characters of a scope's label."""
-
-COOLED_BY_CLOSING = "scope"
-"""Mark on facts that went cold because their scope closed: what reopening warms."""
 
 SELECT_SCOPES = """
     SELECT s.id, s.uid, t.name, s.label, s.status, s.opened_at, s.closed_at, s.closed_by,
@@ -153,9 +151,7 @@ def move_fact_to_scope(change: Mutation, row: FactRow, target: ScopeKey) -> None
         there = find_standing_fact(change.conn, target.id, row.type, row.target)
         if there is not None:
             newer, older = (row, there) if row.updated_at > there.updated_at else (there, row)
-            change.update_fact(
-                older, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=newer.uid, pinned=0
-            )
+            change.update_fact(older, "supersede", keep_time=True, **superseded_columns(newer.uid), pinned=0)
     moved = change.fact_row(row.uid)
     assert moved is not None
     change.update_fact(moved, "move", keep_time=True, scope=target)
@@ -193,9 +189,7 @@ def close_scope(change: Mutation, scope: ScopeKey, *, why: str, by: Actor | None
         f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND tier = 'hot' AND pinned = 0", (scope.id,)
     ).fetchall()
     for row in hot:
-        change.update_fact(
-            FactRow(*row), "cool", by=by, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING
-        )
+        change.update_fact(FactRow(*row), "cool", by=by, keep_time=True, **cold_columns(COOLED_BY_CLOSING))
     change.update_scope(scope.id, "close", by=by, status=ScopeStatus.CLOSED, closed_at=change.now, closed_by=why)
     change.conn.execute("DELETE FROM attention WHERE scope_id = ?", (scope.id,))
     change.conn.execute("UPDATE sessions SET scope_id = NULL WHERE scope_id = ?", (scope.id,))
@@ -214,7 +208,7 @@ def reopen_scope(change: Mutation, scope: ScopeKey, *, by: Actor | None = None) 
         (scope.id, COOLED_BY_CLOSING),
     ).fetchall()
     for row in cooled:
-        change.update_fact(FactRow(*row), "warm", by=by, keep_time=True, tier=Tier.HOT.value, cooled_by=None)
+        change.update_fact(FactRow(*row), "warm", by=by, keep_time=True, **hot_columns())
     return True
 
 

@@ -18,7 +18,12 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import NOTATION_MARKS, Mutation
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
+from hermes_memory_store.items.tier_columns import (
+    COOLED_BY_CLOSING,
+    COOLED_BY_PRESSURE,
+    cold_columns,
+    superseded_columns,
+)
 from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
 from hermes_memory_store.notation import abbreviations
 from hermes_memory_themes import Policies, ThemePolicy
@@ -37,7 +42,6 @@ ARCHIVED_AT_ONCE = 200
 
 LEVELS = list(PressureLevel)
 
-COOLED_BY_PRESSURE = "pressure"
 
 GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
 
@@ -167,7 +171,7 @@ def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) 
         )
         kept = newest.setdefault(said, row)
         if kept is not row and row.uid not in spared and not row.pinned:
-            change.update_fact(row, "merge", by=RELIEF, tier=Tier.SUPERSEDED.value, superseded_by=kept.uid)
+            change.update_fact(row, "merge", by=RELIEF, **superseded_columns(kept.uid))
             merged += 1
     return merged
 
@@ -180,9 +184,7 @@ def cool_closed_scopes(change: Mutation, theme_id: int) -> int:
     """
     rows = change.conn.execute(sql, (theme_id,)).fetchall()
     for row in rows:
-        change.update_fact(
-            FactRow(*row), "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_CLOSING
-        )
+        change.update_fact(FactRow(*row), "cool", by=RELIEF, keep_time=True, **cold_columns(COOLED_BY_CLOSING))
     return len(rows)
 
 
@@ -215,7 +217,7 @@ def consolidate_hot_tier(change: Mutation, theme_id: int, gauge: Gauge, spared: 
     for row in movable:
         if 100.0 * used / gauge.budget <= CALM_AGAIN_PCT:
             break
-        change.update_fact(row, "cool", by=RELIEF, keep_time=True, tier=Tier.COLD.value, cooled_by=COOLED_BY_PRESSURE)
+        change.update_fact(row, "cool", by=RELIEF, keep_time=True, **cold_columns(COOLED_BY_PRESSURE))
         used -= row.chars
         cooled += 1
     return cooled

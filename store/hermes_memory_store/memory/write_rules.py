@@ -19,7 +19,8 @@ from hermes_memory_store.intake.intake import AdmittedFact
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import Mutation, standing_facts
 from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
-from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING, close_scope, reopen_scope
+from hermes_memory_store.items.tier_columns import COOLED_BY_CLOSING, cold_columns, hot_columns, superseded_columns
+from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
 
 
@@ -55,7 +56,7 @@ def write_fact(
     standing = stand.get(said.type.value)
     outdated = [(stand[kind], op) for kind, op in settles.items() if kind in stand]
     # A closed scope stays closed when it is said to be done again, and nothing of it is told.
-    cooled = {"tier": Tier.COLD.value, "cooled_by": COOLED_BY_CLOSING} if is_closed_to(scope, said) else None
+    cooled = cold_columns(COOLED_BY_CLOSING) if is_closed_to(scope, said) else None
     if standing is not None and standing.content == said.content:
         written = WriteOutcome(touch_fact(change, standing, cooled), created=False)
         supersede_facts(change, outdated, standing.uid)
@@ -77,7 +78,7 @@ def write_fact(
 def supersede_facts(change: Mutation, outdated: list[tuple[FactRow, str]], by: bytes) -> None:
     """Supersede replaced facts in the transaction in which their replacement comes to stand."""
     for row, op in outdated:
-        change.update_fact(row, op, tier=Tier.SUPERSEDED.value, superseded_by=by)
+        change.update_fact(row, op, **superseded_columns(by))
 
 
 def is_closed_to(scope: ScopeKey, said: Notation) -> bool:
@@ -91,4 +92,4 @@ def touch_fact(change: Mutation, standing: FactRow, cooled: dict[str, Any] | Non
         return change.update_fact(standing, "touch")
     if cooled is not None:
         return change.update_fact(standing, "touch", **cooled)
-    return change.update_fact(standing, "warm", tier=Tier.HOT.value, cooled_by=None)
+    return change.update_fact(standing, "warm", **hot_columns())

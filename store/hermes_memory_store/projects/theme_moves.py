@@ -25,6 +25,7 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, STANDS, FactRow
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.items.tier_columns import superseded_columns
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
 from hermes_memory_store.memory.scopes import record_change
 from hermes_memory_store.model import (
@@ -34,7 +35,6 @@ from hermes_memory_store.model import (
     ChangeResult,
     FactType,
     Notation,
-    Tier,
     Uid,
     format_notation,
 )
@@ -125,7 +125,7 @@ def move_row(change: Mutation, row: FactRow, theme_id: int, op: str, project: st
     scope = change.scope_for_writing(theme_id, repeat_text(label) if label else None)
     standing = find_standing_fact(change.conn, scope.id, row.type, row.target)
     uid = change.new_uid() if standing is None else standing.uid
-    change.update_fact(row, op, tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0, keep_time=True)
+    change.update_fact(row, op, keep_time=True, **superseded_columns(uid), pinned=0)
     if standing is not None:
         return
     origin = names.origins.by_key(row.origin_id, row.origin_detail)

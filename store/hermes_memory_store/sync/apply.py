@@ -27,7 +27,7 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
+from hermes_memory_store.items.tier_columns import QUARANTINE_PREFIX
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_known_uids
 from hermes_memory_store.sync.content_checks import SOURCE

@@ -26,6 +26,7 @@ from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.items import fulltext, journal, journal_receipt
 from hermes_memory_store.items.kinds import FACT, ItemKind
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
+from hermes_memory_store.items.tier_columns import UNLINK_FACT
 from hermes_memory_store.projects.branch_states import erase_unused_branches
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
@@ -336,7 +337,7 @@ def erase_facts_from_store_file(
         delete_items(conn, kind, [(key, *texts) for key, _, *texts in rows])
         for _, theme_id, *_ in rows:
             if kind is FACT:
-                conn.execute("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", (uid,))
+                conn.execute(UNLINK_FACT, (uid,))
                 conn.execute(BURY, (uid, theme_id))
             elif uid in everywhere and "sync_turns" in tables:
                 conn.execute(ERASED_EVERYWHERE, (theme_id, uid))

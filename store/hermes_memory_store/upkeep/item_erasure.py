@@ -12,7 +12,7 @@ from pathlib import Path
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
 from hermes_memory_store.items import fulltext
-from hermes_memory_store.items.index_rebuild import vacuum_store
+from hermes_memory_store.items.fulltext import vacuum_store
 from hermes_memory_store.items.kinds import ItemKind
 
 CopyEraser = Callable[[ItemKind, Collection[bytes], Collection[bytes]], list[Path]]

@@ -23,6 +23,7 @@ from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.items.row_reader import RowReader
+from hermes_memory_store.items.tier_columns import UNLINK_FACT
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS, find_facts_by_name
 from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, FactPurgePlan, PurgePlan, Tier, Turn
 from hermes_memory_store.projects.branch_states import erase_unused_branches
@@ -312,7 +313,7 @@ class Purge:
             journal.redact_journal(conn, uid)
             conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
             change.entries.append(JournalEntry("purge", "fact", uid, theme_id, None, {"tier": tier}))
-        conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", [(row[1],) for row in rows])
+        conn.executemany(UNLINK_FACT, [(row[1],) for row in rows])
         change.abandoned |= scopes
         change.record()
         erase_unused_origins(conn, origins)

@@ -11,8 +11,7 @@ from hermes_memory_bridge.team.database.team_members import list_members
 from hermes_memory_bridge.team.database.team_rights import open_themes, restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_store.find.query_syntax import COOLERS, parse_query
-from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
-from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.items.tier_columns import COOLED_BY_CLOSING, COOLED_BY_PRESSURE
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.sync.curation import UNCURATED
 from tests.bridge.team.conftest import Database

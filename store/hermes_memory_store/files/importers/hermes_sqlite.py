@@ -13,8 +13,12 @@ from hermes_memory_store import errors
 from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.files.importers.import_batch import ImportBatch, SourcePlace
 from hermes_memory_store.files.upgrade_hermes_030 import TIERS, decode_lossless, to_column_text
-from hermes_memory_store.memory.scopes import COOLED_BY_CLOSING
-from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.items.tier_columns import (
+    COOLED_BY_CLOSING,
+    COOLED_BY_PRESSURE,
+    cold_columns,
+    superseded_columns,
+)
 from hermes_memory_store.model import IMPORT, FactType, ScopeStatus, Tier
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.upkeep import hermes_030_file
@@ -83,9 +87,9 @@ def take_hermes_fact(
         return
     given: dict[str, Any] = {"uid": hermes_030_uid(to_column_text(fact.id)), "tier": tier}
     if tier is Tier.SUPERSEDED and fact.superseded_by is not None:
-        given["superseded_by"] = hermes_030_uid(to_column_text(fact.superseded_by))
+        given |= superseded_columns(hermes_030_uid(to_column_text(fact.superseded_by))) | {"tier": tier}
     if tier is Tier.COLD:
-        given["cooled_by"] = COOLED_BY_CLOSING if fact.scope_id in over else COOLED_BY_PRESSURE
+        given |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in over else COOLED_BY_PRESSURE) | {"tier": tier}
     if isinstance(fact.access_count, int) and 0 < fact.access_count < 1 << 53:
         given |= {"reads": fact.access_count, "read_at": int(fact.last_accessed or fact.updated_at) * 1000}
     taken.add_fact(

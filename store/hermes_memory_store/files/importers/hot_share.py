@@ -9,7 +9,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.files.importers.import_batch import ImportItem
 from hermes_memory_store.files.jsonl_format import PortableFact
 from hermes_memory_store.items.mutation import count_notation_chars
-from hermes_memory_store.memory.tiers import COOLED_BY_PRESSURE
+from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 

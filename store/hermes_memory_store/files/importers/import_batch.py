@@ -20,7 +20,7 @@ from hermes_memory_store import errors, safe_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN, PortableTurn, validate_turn
 from hermes_memory_store.files.jsonl_format import LATEST, PortableFact, PortableScope
 from hermes_memory_store.items.origin_rows import PortableOrigin
-from hermes_memory_store.memory.quarantine import QUARANTINE_PREFIX
+from hermes_memory_store.items.tier_columns import QUARANTINE_PREFIX
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
 from hermes_memory_store.notation import memory_spec
