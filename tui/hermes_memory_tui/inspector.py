@@ -294,7 +294,6 @@ class Inspector(TypeAhead):
             terminal.show(renderable, size, size.clamp_offset(self.cursor_position), colours)
 
     def action_redraw(self) -> None:
-        """Draw the screen anew."""
         if self._terminal is not None:
             self._terminal.redraw()
 
@@ -463,7 +462,6 @@ class Inspector(TypeAhead):
 
     @property
     def failure(self) -> Exception | None:
-        """The failure that ended the app."""
         return self._exception
 
     def exit(self, *args: Any, **more: Any) -> None:
@@ -507,7 +505,6 @@ class Inspector(TypeAhead):
 
     @property
     def is_gathering(self) -> bool:
-        """Whether changes go into the basket now."""
         return self._basket is not None and self._basket.is_gathering
 
     @property
@@ -522,7 +519,6 @@ class Inspector(TypeAhead):
         return 0 if self._basket is None else self._basket.version
 
     def action_basket(self) -> None:
-        """Show the gathered changes and what would come of them."""
         from hermes_memory_tui.views.gathered.basket_view import BasketView
 
         if self.memory is None or isinstance(self.screen, Modal | BasketView):
@@ -540,13 +536,11 @@ class Inspector(TypeAhead):
             ask_why(self, self.memory)
 
     def action_messages(self) -> None:
-        """Show past messages."""
         from hermes_memory_tui.dialogs.message_log import MessageLog
 
         self.push_screen(MessageLog(list(self.toasts)))
 
     def action_jump(self) -> None:
-        """Show letters on the panes of this screen to jump to."""
         from hermes_memory_tui.dialogs.jump import Jump
 
         panes = [node for node in self.screen.query("*") if node.can_focus and node.display and node.region]
@@ -561,7 +555,6 @@ class Inspector(TypeAhead):
 
     @property
     def time(self) -> TimeTravel:
-        """The moment that is shown."""
         if self._time is None:
             from hermes_memory_tui.screens.time_mode import TimeTravel
 
@@ -571,7 +564,6 @@ class Inspector(TypeAhead):
 
     @property
     def is_past(self) -> bool:
-        """Whether a moment of the past is shown."""
         return self._time is not None and self._time.past is not None
 
     def travel(self, way: Way, view: str | None = None) -> None:
@@ -594,7 +586,6 @@ class Inspector(TypeAhead):
             self.travel(pass_time(hours * HOUR_MS))
 
     def action_name_moment(self) -> None:
-        """Ask for a moment, and go there."""
         from hermes_memory_tui.dialogs.moment_question import MomentQuestion
 
         if self.memory is not None:
@@ -607,7 +598,6 @@ class Inspector(TypeAhead):
             self.travel(name_moment(text))
 
     def action_play(self) -> None:
-        """Play the changes that follow, or stop."""
         self.time.play()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -647,7 +637,6 @@ class Inspector(TypeAhead):
 
     @property
     def views(self) -> Mapping[str, BaseView[Any]]:
-        """The open views of the catalogue, by name."""
         return self._views
 
     def open_view(self, name: str) -> BaseView[Any] | None:
@@ -672,12 +661,10 @@ class Inspector(TypeAhead):
 
     @property
     def present_main(self) -> MainScreen:
-        """The facts screen of the present."""
         return next(screen for screen in self.screen_stack if isinstance(screen, MainScreen))
 
     @property
     def main(self) -> MainScreen:
-        """The facts screen of the moment that is shown."""
         past = self._time.screen if self._time is not None else None
         return past if past is not None and past in self.screen_stack else self.present_main
 
@@ -694,7 +681,6 @@ class Inspector(TypeAhead):
             self.push_screen(palette, self._run_command)
 
     def action_command_line(self, start: str = "") -> None:
-        """Take a command as text."""
         from hermes_memory_tui.commands.command_line import CommandLine
 
         registry = self._command_registry()

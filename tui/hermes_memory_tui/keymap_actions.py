@@ -29,7 +29,6 @@ def all_bindings() -> Iterator[tuple[type, Binding]]:
 
 
 def binding_ids() -> set[str]:
-    """Return the ids of all bindings."""
     return {one.id for _, one in all_bindings() if one.id}
 
 

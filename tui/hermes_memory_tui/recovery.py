@@ -76,7 +76,6 @@ class AppFailure:
 
     @classmethod
     def report_failure(cls, app: RecoverableApp, error: Exception) -> AppFailure:
-        """Write a crash report for an error, and return the failure."""
         screens = ", ".join(type(screen).__name__ for screen in app.screen_stack)
         details = [f"screens: {screens}", f"terminal: {app.size.width} x {app.size.height}"]
         return cls(type(unwrap_worker_error(error)).__name__, write_crash_report(error, details))
@@ -90,7 +89,6 @@ class AppFailure:
 
     @property
     def exit_message(self) -> str:
-        """The message printed when the inspector exits."""
         return (
             f"internal error ({self.name}); the inspector was closed. The memory is unchanged, and unsaved text is "
             f"offered at the next start. {self.report_location}"
@@ -136,7 +134,6 @@ def capture_work(app: RecoverableApp) -> OpenWork:
 
 
 def to_unsaved_text(editor: Editor) -> UnsavedText:
-    """Return the unsaved text of an editor."""
     from hermes_memory_tui.screens.fact_editor import NewFactEditor
 
     if isinstance(editor, NewFactEditor):
@@ -145,14 +142,12 @@ def to_unsaved_text(editor: Editor) -> UnsavedText:
 
 
 def dialog_texts(screens: Sequence[Screen[object]]) -> Iterator[tuple[str, str]]:
-    """Return the text typed into the open dialogs."""
     for screen in screens:
         if isinstance(screen, Modal) and screen.typed_text:
             yield screen.draft_name, screen.typed_text
 
 
 async def restore_work(app: RecoverableApp, work: OpenWork) -> None:
-    """Restore what the person had open."""
     main = app.main
     app.typed = dict(work.typed)
     if work.is_gathering:

@@ -71,7 +71,6 @@ class Gate:
         self.held = BodyMemory()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Admit one request or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -217,5 +216,4 @@ def check_request_origin(headers: dict[bytes, bytes]) -> None:
 
 
 def to_unauthorized_refusal(message: str) -> HttpRefused:
-    """Return the refusal for a missing or invalid token."""
     return HttpRefused(401, "token.invalid", message, ((b"www-authenticate", b"Bearer"),))

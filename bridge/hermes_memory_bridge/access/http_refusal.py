@@ -28,7 +28,6 @@ class HttpRefused(Exception):
         self.headers = headers
 
     def head(self) -> list[Header]:
-        """Return every header of the response."""
         return [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(self.body)).encode()),
@@ -37,12 +36,10 @@ class HttpRefused(Exception):
 
 
 def to_retry_after_header(seconds: float) -> Header:
-    """Return when the client may retry, in whole seconds, at least one."""
     return b"retry-after", str(max(1, math.ceil(seconds))).encode()
 
 
 def to_busy_refusal(message: str) -> HttpRefused:
-    """Return the refusal for a bridge that is at capacity."""
     return HttpRefused(503, "bridge.busy", message, (to_retry_after_header(1),))
 
 
@@ -53,7 +50,6 @@ async def send_http_answer(
     headers: tuple[Header, ...] = (),
     kind: bytes = b"application/json",
 ) -> None:
-    """Send one small response."""
     length = (b"content-length", str(len(body)).encode())
     await send(
         {"type": "http.response.start", "status": status, "headers": [(b"content-type", kind), length, *headers]}

@@ -53,12 +53,10 @@ class HttpSessions:
         self._opening: set[HttpSession] = set()
 
     def open_sessions(self) -> dict[str, HttpSession]:
-        """Return the open sessions by id."""
         self._by_id = {name: one for name, one in self._by_id.items() if self._is_open(name)}
         return self._by_id
 
     async def end(self, name: str) -> None:
-        """End a session and its streams."""
         self._by_id.pop(name, None)
         await self._end(name)
 

@@ -58,7 +58,6 @@ class PeerConnections:
         return True
 
     def remove(self, connection: HttpConnection) -> None:
-        """Remove a connection that has ended."""
         self._open.discard(connection)
         self._stop_waiting(connection)
 

@@ -55,7 +55,6 @@ class BodyMemory:
         self._held[client] += count
 
     def release(self, client: str, count: int) -> None:
-        """Release bytes that are no longer held."""
         self._held[client] -= count
         if not self._held[client]:
             del self._held[client]

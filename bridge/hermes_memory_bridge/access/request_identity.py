@@ -22,7 +22,6 @@ class Identity:
 
     @property
     def credential(self) -> str | None:
-        """Return the name of the token."""
         return None if self.credential_shown is None else self.credential_shown.name
 
     @property

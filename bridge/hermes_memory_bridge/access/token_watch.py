@@ -40,12 +40,10 @@ class TokenWatch:
             await self.end(ended)
 
     async def ended_tokens(self) -> set[Credential]:
-        """Return the tokens in use that are no longer valid."""
         shown = self.find_tokens_in_use()
         return shown - await self.worker.read(lambda store: store.credentials.current_among(shown)) if shown else set()
 
     def find_tokens_in_use(self) -> set[Credential]:
-        """Return every token that has an open connection or session."""
         of_connections = {one.credential_shown for one in self.agents.connections if one.credential_shown is not None}
         of_sessions = {one.identity.credential_shown for one in self.sessions.open_sessions().values()}
         return of_connections | {one for one in of_sessions if one is not None}

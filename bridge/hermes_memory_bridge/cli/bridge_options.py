@@ -97,7 +97,6 @@ def check_option_placement(ctx: click.Context) -> None:
 
 
 def parameter_names(command: click.Command) -> set[str]:
-    """Return the options of a command and of its subcommands."""
     below = command.commands.values() if isinstance(command, click.Group) else ()
     own = {parameter.name or "" for parameter in command.params if isinstance(parameter, click.Option)}
     return own.union(*map(parameter_names, below))
@@ -124,5 +123,4 @@ def theme_option(help_text: str) -> Callable[[F], F]:
 
 
 def print_answer(as_json: bool, document: dict[str, Any], text: str) -> None:
-    """Print the answer, for a program or for a person."""
     print(json.dumps(document) if as_json else text)

@@ -75,5 +75,4 @@ def format_usage_error(error: click.UsageError) -> str:
 
 
 def has_arguments(command: click.Command) -> bool:
-    """Check whether a command takes arguments besides its options."""
     return any(isinstance(parameter, click.Argument) for parameter in command.params)

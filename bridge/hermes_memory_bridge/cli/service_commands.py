@@ -121,7 +121,6 @@ def start_bridge(options: ServeOptions) -> int:
 
 
 def stop_bridge(db: str | None) -> int:
-    """Stop the bridge, and wait until it is gone."""
     from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
 
     paths = BridgePaths.of(db)

@@ -116,7 +116,6 @@ def level_options(command: F) -> F:
 def format_rights(
     themes: Sequence[str], reads: Sequence[str] = (), curates: Sequence[str] = (), until: object = None
 ) -> str:
-    """Return what a role may, in words."""
     from hermes_memory_bridge.team.database.team_rights import EVERY_THEME
 
     def to_words(named: Sequence[str]) -> str:
@@ -472,7 +471,6 @@ def sync_now_command(db: str | None, as_json: bool) -> int:
 
 
 def wait_for_sync(as_json: bool, status: Callable[[], dict[str, Any]], number: int) -> dict[str, Any]:
-    """Poll until that sync has ended."""
     deadline = time.monotonic() + LONG_S
     shown = ""
     while time.monotonic() < deadline:
@@ -492,7 +490,6 @@ def wait_for_sync(as_json: bool, status: Callable[[], dict[str, Any]], number: i
 
 
 def format_sync_progress(theme: dict[str, Any]) -> str:
-    """Format the progress of a theme."""
     turns = f", {pluralise(theme['turns'], 'turn')} to send" if theme.get("turns") else ""
     return f"{theme['theme']}: {theme['waiting']} to send{turns}, {theme['behind']} to fetch"
 
@@ -532,7 +529,6 @@ def sync_resume_command(db: str | None, as_json: bool) -> None:
 
 
 def steer_sync(db: str | None, as_json: bool, action: str) -> None:
-    """Pause or resume the sync."""
     paths = BridgePaths.of(db)
     reply = ask_bridge(paths, "sync", action=action)
     if reply is not None:
@@ -606,7 +602,6 @@ def verify_erasure(as_json: bool, dsn: str) -> int:
 
 
 def format_verification(theme: dict[str, Any]) -> str:
-    """Format the comparison of one theme."""
     if theme["same"]:
         return "the same"
     return "DIFFERS" if any(theme[name] for name in ("differ", "only_here", "only_there")) else "NOT ALL EXCHANGED"
@@ -685,7 +680,6 @@ def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> 
 
 
 def format_sync_status(status: dict[str, Any]) -> str:
-    """Format a status for a person."""
     lines = [status["words"]]
     if status.get("warning"):
         lines.append(status["warning"])
@@ -787,7 +781,6 @@ def open_own_syncers(paths: BridgePaths) -> list[SyncLoop[Any]]:
 
 
 def is_sync_named(paths: BridgePaths) -> bool:
-    """Check whether there is something to sync with."""
     return dsns.is_team_named(paths) or FolderSettings.load(paths) is not None
 
 

@@ -168,7 +168,6 @@ def to_vault_name(name: str) -> str:
 
 
 def to_token_document(one: Credential) -> dict[str, Any]:
-    """Return a token as JSON."""
     return {
         "name": one.name,
         "theme": one.theme,
@@ -181,7 +180,6 @@ def to_token_document(one: Credential) -> dict[str, Any]:
 
 
 def format_token(one: Credential) -> str:
-    """Format a token as one line."""
     until = f", until {format_iso_time(one.expires_at)}" if one.expires_at else ""
     gone = f", revoked {format_iso_time(one.revoked_at)}" if one.revoked_at else ""
     only = f", only {', '.join(sorted(one.rights.tools))}" if one.rights.tools is not None else ""

@@ -96,7 +96,6 @@ class FileEdits:
         self._texts[file] = text
 
     def copy(self) -> FileEdits:
-        """Return the edits so far, to go on from."""
         copied = FileEdits()
         copied._texts = dict(self._texts)
         return copied
@@ -264,7 +263,6 @@ def plan_hooks(edits: FileEdits, document: HookDocument, file: Path, hooks: list
 def to_wanted_hooks(
     host: Host, place: HostEnvironment, request: ConnectRequest, *, gives: bool, keeps: bool
 ) -> list[Hook]:
-    """Return the hooks that a host is to have."""
     document = HOOKS.get(host.name)
     if document is None or request.remove or not (gives or keeps):
         return []

@@ -21,7 +21,6 @@ class FileChange:
 
     @property
     def is_needed(self) -> bool:
-        """Whether the file differs from what it is to be."""
         return self.before != self.after
 
 
@@ -38,7 +37,6 @@ def to_file_change(path: Path, after: bytes | None) -> FileChange:
 
 
 def show_file_change(change: FileChange) -> None:
-    """Show the difference of one file."""
     before, after = ((content or b"").decode().splitlines(keepends=True) for content in (change.before, change.after))
     sys.stdout.writelines(difflib.unified_diff(before, after, str(change.path), str(change.path)))
 

@@ -63,7 +63,6 @@ def check_configured_command(command: list[str], env: dict[str, str]) -> HostChe
 
 
 def send_to_process(process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
-    """Send one line to the process."""
     assert process.stdin is not None
     process.stdin.write(json.dumps(message).encode() + b"\n")
     process.stdin.flush()

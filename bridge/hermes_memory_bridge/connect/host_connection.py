@@ -279,7 +279,6 @@ def offer_project_themes(path: Path, *, is_silent: bool) -> None:
 
 
 def show_hosts(place: HostEnvironment) -> int:
-    """Show for every host whether it is installed, and connected."""
     for host in HOSTS.values():
         file = host.file(place)
         entry = find_bridge_entry(host, file)
@@ -289,7 +288,6 @@ def show_hosts(place: HostEnvironment) -> int:
 
 
 def check_connected_hosts(place: HostEnvironment, request: ConnectRequest) -> int:
-    """Check every connected host."""
     found = [host for host in HOSTS.values() if find_bridge_entry(host, host.file(place))]
     if not found:
         print("no host is connected; `hermes-memory-bridge connect HOST` connects one")

@@ -90,7 +90,6 @@ class HookDocument:
         ]
 
     def to_element(self, line: HookLine, words: list[str], platform: str) -> dict[str, Any]:
-        """Return one element of an event's list."""
         handler: dict[str, Any] = {"type": "command"}
         # A host that overlooks `args`, as VS Code does, would start the bare interpreter, which runs its input.
         if self.separate_arguments and words[1:2] != [ISOLATED]:
@@ -107,7 +106,6 @@ class HookDocument:
 
 
 def to_shell_command(words: Sequence[str], platform: str) -> str:
-    """Return a command as the shell of a platform takes it."""
     return subprocess.list2cmdline(words) if platform == "win32" else shlex.join(words)
 
 

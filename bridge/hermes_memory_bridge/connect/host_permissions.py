@@ -84,7 +84,6 @@ def parse_codex_modes(document: Any, _: str) -> dict[str, str]:
 
 
 def parse_gemini_policy(document: Any, _: str) -> dict[str, str]:
-    """Read a policy of Gemini CLI."""
     rules = [rule for rule in read_at(document, list, "rule") if read_at(rule, str, "mcpName") == NAME]
     names = [(read_at(rule, list, "toolName") or [rule.get("toolName", "*")], rule.get("decision")) for rule in rules]
     return {str(tool): str(decision) for tools, decision in names for tool in tools}

@@ -59,7 +59,6 @@ class TextMarks:
     crlf: bool
 
     def put_back(self, text: str) -> str:
-        """Return the text as it stands in the file."""
         return "\ufeff" * self.bom + (text.replace("\n", "\r\n") if self.crlf else text)
 
 
@@ -74,12 +73,10 @@ def without_marks(text: str) -> tuple[str, TextMarks]:
 
 
 def to_plain_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in the common form."""
     return {"command": command, "args": args}
 
 
 def to_goose_entry(command: str, args: list[str]) -> Entry:
-    """Return an entry in Goose's form."""
     return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
 
 
@@ -180,7 +177,6 @@ def to_merged_entry(entry: Entry, present: Entry | None) -> Entry:
 
 
 def to_started_command(entry: Entry) -> list[str]:
-    """Return the command that a host starts for an entry, whatever the entry's form."""
     command = entry.get("command") or entry.get("cmd") or []
     words = command if isinstance(command, list) else [command]
     return [str(word) for word in [*words, *(entry.get("args") or [])]]

@@ -176,7 +176,6 @@ def find_jsonc_chain(root: JsoncNode, path: Sequence[str | int]) -> list[tuple[J
 
 
 def find_possible_originals(text: str, root: JsoncNode, chain: list[tuple[JsoncNode, JsoncMember]]) -> Iterator[str]:
-    """Find the texts that the last member of a chain may have been set in."""
     if all(len(holder.items) == 1 for holder, _ in chain):
         yield text[: root.start]
     for depth in range(len(chain)):
@@ -239,7 +238,6 @@ def find_texts_before_insertion(text: str, holder: JsoncNode, member: JsoncMembe
 
 
 def remove_member(text: str, holder: JsoncNode, member: JsoncMember) -> str:
-    """Remove one member of an object, whatever its layout."""
     place = holder.items.index(member)
     start, end = member.start, member.node.end if member.comma is None else member.comma + 1
     before = text.rfind("\n", 0, start)
@@ -262,12 +260,10 @@ def remove_member(text: str, holder: JsoncNode, member: JsoncMember) -> str:
 
 
 def format_json_value(value: Any, indent: str, unit: str, newline: str) -> str:
-    """Format a value as JSON text, indenting its further lines."""
     return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", newline + indent)
 
 
 def find_indent_unit(text: str) -> str:
-    """Return one indentation step as the file uses it."""
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else "  "
 
@@ -285,7 +281,6 @@ def find_line_indent(text: str, at: int) -> str:
 
 
 def parse_jsonc_value(text: str, at: int) -> JsoncNode:
-    """Parse the value that begins here."""
     if text[at : at + 1] == "{":
         return parse_jsonc_object(text, at)
     if text[at : at + 1] == "[":
@@ -300,7 +295,6 @@ def parse_jsonc_value(text: str, at: int) -> JsoncNode:
 
 
 def parse_jsonc_object(text: str, at: int) -> JsoncNode:
-    """Parse the object that begins here."""
     members: list[JsoncMember] = []
     place = skip_jsonc_space(text, at + 1)
     while text[place : place + 1] != "}":
@@ -320,7 +314,6 @@ def parse_jsonc_object(text: str, at: int) -> JsoncNode:
 
 
 def parse_jsonc_array(text: str, at: int) -> JsoncNode:
-    """Parse the array that begins here."""
     elements: list[JsoncMember] = []
     place = skip_jsonc_space(text, at + 1)
     while text[place : place + 1] != "]":
@@ -341,5 +334,4 @@ def skip_jsonc_space(text: str, at: int) -> int:
 
 
 def to_jsonc_error(text: str, at: int) -> JsoncSyntaxError:
-    """Return the error for a position."""
     return JsoncSyntaxError(f"line {text.count(chr(10), 0, at) + 1}: {text[at : at + 20]!r} is not expected here")

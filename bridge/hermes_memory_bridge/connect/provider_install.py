@@ -159,7 +159,6 @@ def uninstall_provider(home: Path, request: ConnectRequest) -> int:
 
 
 def check_provider_profile(home: Path) -> int:
-    """Check that a profile has this version of the provider, and that its bridge answers."""
     folder = find_plugin_folder(home)
     known = provider_settings.load_json_object(str(folder / provider_settings.INSTALLED_FILE))
     files, installed = load_provider_files(), load_installed_files(folder)
@@ -193,7 +192,6 @@ def find_plugin_folder(home: Path) -> Path:
 
 
 def load_provider_files() -> dict[str, bytes]:
-    """Load the files to copy."""
     own = sorted(path for path in PROVIDER_FOLDER.iterdir() if path.suffix in COPIED_SUFFIXES)
     return {path.name: path.read_bytes() for path in (*own, *SHARED)}
 

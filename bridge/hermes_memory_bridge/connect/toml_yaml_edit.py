@@ -89,7 +89,6 @@ def remove_toml_table(text: str, table: str, name: str) -> str:
 
 
 def toml_without_inline(text: str, span: tuple[int, int], table: str, name: str) -> str:
-    """Remove an entry from the inline table at a position."""
     import tomlkit
 
     entry = parse_toml(text)[table][name]
@@ -149,7 +148,6 @@ def toml_value_span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
 
 
 def toml_has(text: str, table: str, name: str) -> bool:
-    """Check whether the text is TOML with an entry of that name in the table."""
     try:
         held = parse_toml(text).get(table, {})
     except UneditableConfig:
@@ -175,7 +173,6 @@ def toml_key(name: str) -> str:
 
 
 def toml_inline(value: Any) -> str:
-    """Format a value as TOML on one line."""
     if isinstance(value, dict):
         inner = ", ".join(f"{toml_key(key)} = {toml_inline(one)}" for key, one in value.items())
         return f"{{ {inner} }}" if inner else "{}"
@@ -224,7 +221,6 @@ def parse_toml_header(line: str, before: str) -> list[str] | None:
 
 
 def find_trailing_lines(lines: list[str]) -> list[str]:
-    """Return the blank lines and comments at the end."""
     end = len(lines)
     while end and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1
@@ -243,7 +239,6 @@ def parse_toml(text: str) -> Document:
 
 
 def format_toml_table(path: Sequence[str], entry: Document) -> list[str]:
-    """Format a table and the tables in it, each below its header."""
     plain = [f"{toml_key(key)} = {toml_inline(value)}" for key, value in entry.items() if not isinstance(value, dict)]
     lines = [f"[{'.'.join(map(toml_key, path))}]", *plain] if plain or not entry else []
     inner = ((key, value) for key, value in entry.items() if isinstance(value, dict))
@@ -435,7 +430,6 @@ def yaml_flat(name: str, entry: Document, *, listed: bool) -> str:
 
 
 def yaml_reads_with(text: str, key: str, name: str) -> bool:
-    """Check whether the text is YAML with an entry of that name under the key."""
     try:
         return has_yaml_entry(parse_yaml(text), key, name)
     except UneditableConfig:
@@ -499,7 +493,6 @@ def parse_yaml(text: str) -> Document:
 
 
 def has_yaml_entry(document: Document, key: str, name: str) -> bool:
-    """Check whether an entry of that name exists under the key."""
     held = document.get(key) or {}
     return (
         name in held

@@ -62,7 +62,6 @@ def check_calls_answer(paths: BridgePaths, answer: dict[str, Any] | None) -> dic
 
 
 def format_agent_call(call: dict[str, Any]) -> str:
-    """Format a call as one line for a person."""
     hits = call["hits"]
     found = "" if hits is None else f" {hits} found"
     session = call.get("title") or call["session"]

@@ -93,7 +93,6 @@ def inherit_options(options: ServeOptions, older: ServeOptions | None) -> ServeO
 
 
 def run_daemon_process(options: ServeOptions) -> int:
-    """Run the bridge until it is stopped."""
     import gc
 
     gc.disable()  # until all is loaded: importing makes much and drops little, and collecting meanwhile costs a fifth

@@ -37,7 +37,6 @@ class JsonLogFormatter(logging.Formatter):
 
 
 def configure_bridge_log(path: Path, level: str) -> None:
-    """Log to the file, and to the terminal when there is one."""
     root = logging.getLogger()
     root.setLevel(level.upper())
     file = logging.handlers.RotatingFileHandler(

@@ -20,7 +20,6 @@ LABEL = "hermes-memory-bridge"
 
 
 def install_service(paths: BridgePaths, *, tcp: int | None, only_print: bool) -> int:
-    """Write the service file and start the service."""
     words = [*require_lasting_command(find_own_command()), "serve", "--db", paths.store]
     words += ["--tcp", str(tcp)] if tcp is not None else []
     file, text = to_service_file(words)
@@ -37,7 +36,6 @@ def install_service(paths: BridgePaths, *, tcp: int | None, only_print: bool) ->
 
 
 def uninstall_service() -> int:
-    """Stop the service and remove its file."""
     file, _text = to_service_file([])
     if not file.exists():
         print(f"there is no {file}")
@@ -66,7 +64,6 @@ def to_service_file(words: list[str]) -> tuple[Path, str]:
 
 
 def to_systemd_unit(words: list[str]) -> str:
-    """Return a systemd user unit."""
     command = " ".join(quote_systemd_word(word) for word in words)
     return (
         "[Unit]\nDescription=The memory of this user's agents, over MCP\n\n"
@@ -82,7 +79,6 @@ def quote_systemd_word(word: str) -> str:
 
 
 def to_launchd_plist(words: list[str]) -> str:
-    """Return a launchd agent."""
     agent = {"Label": LABEL, "ProgramArguments": words, "RunAtLoad": True, "KeepAlive": {"SuccessfulExit": False}}
     return plistlib.dumps(agent).decode()
 

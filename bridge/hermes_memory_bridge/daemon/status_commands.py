@@ -96,7 +96,6 @@ class StatusCommands:
         return {"sessions": list(rows.values())}
 
     async def end(self, arguments: Arguments) -> dict[str, Any]:
-        """End a session on behalf of a person."""
         why = await self.agents.end(parse_text_argument(arguments, "theme"), parse_text_argument(arguments, "session"))
         return {"ended": why is None, "why": why}
 

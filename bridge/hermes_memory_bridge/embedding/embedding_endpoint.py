@@ -83,7 +83,6 @@ class EmbeddingEndpoint:
         return found
 
     async def close(self) -> None:
-        """Release connections and memory."""
         await self._client.aclose()
 
     async def _answer(self, request: dict[str, Any], timeout_s: float, most: int) -> tuple[int, httpx.Headers, bytes]:
@@ -150,7 +149,6 @@ def parse_optional_vector(row: Any) -> Floats | None:
 
 
 def parse_vector(row: Any) -> list[float]:
-    """Parse a vector of finite numbers that are not all zero."""
     if not isinstance(row, list) or not 2 <= len(row) <= MOST_NUMBERS:
         raise ValueError("vector")
     if any(type(one) not in (int, float) for one in row):
@@ -174,7 +172,6 @@ def parse_retry_after(headers: httpx.Headers) -> float | None:
 
 
 def format_http_advice(status: int) -> str:
-    """Return advice for a person on an HTTP status."""
     match status:
         case 401 | 403:
             return ": the key is missing or wrong"

@@ -45,9 +45,7 @@ class Encoder(Protocol):
 
     dimensions: int
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, each of length one."""
-        ...
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
 class LocalModel:
@@ -92,11 +90,9 @@ class LocalModel:
             raise EmbeddingError(f"{self.name} needs longer than {timeout_s:g} s") from None
 
     async def close(self) -> None:
-        """Release connections and memory."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def embed_batch(self, texts: list[str]) -> list[Floats | None]:
-        """Embed each text in the caller's thread."""
         rows: list[Floats | None] = self._model.embed(texts).tolist()
         return rows
 
@@ -109,7 +105,6 @@ class JoinedEncoders:
         self.dimensions = sum(one.dimensions for one in encoders)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, each of length one."""
         import numpy as np
 
         rows: NDArray[np.float32] = np.concatenate([one.embed(texts) for one in self._encoders], axis=1)
@@ -157,7 +152,6 @@ def is_model_installed() -> bool:
 
 
 def is_numpy_installed() -> bool:
-    """Check whether numpy is installed."""
     return importlib.util.find_spec("numpy") is not None
 
 
@@ -177,7 +171,6 @@ def find_model_folders(chosen: str) -> list[Path]:
 
 
 def find_installed_models() -> tuple[Path, ...]:
-    """Return the folders of the models of the catalogue that are installed."""
     return tuple(place for name in CATALOGUE if (place := find_installed_folder(name)) is not None)
 
 

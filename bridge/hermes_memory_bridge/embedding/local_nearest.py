@@ -104,7 +104,6 @@ class LocalNearest:
         return made
 
     def close(self) -> None:
-        """Close the file."""
         self._vectors.close()
 
     def __enter__(self) -> Self:

@@ -56,7 +56,6 @@ class MiniLmEncoder:
         ]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return one row per text, each of length one."""
         numbered = [self._pieces.token_ids(text, LENGTH) for text in texts]
         found = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
@@ -106,7 +105,6 @@ class TransformerLayer:
         self._norm = find_layer_norm(weights, at + "output.LayerNorm")
 
     def apply(self, state: Matrix, unseen: Matrix | None) -> Matrix:
-        """Apply the layer to a state."""
         rows, length, size = state.shape
         each = size // self._heads
         flat = state.reshape(rows * length, size)
@@ -145,7 +143,6 @@ def is_cls_pooled(folder: Path) -> bool:
 
 
 def normalize_layer(state: Matrix, norm: tuple[Matrix, Matrix], small: float) -> Matrix:
-    """Apply layer normalization."""
     state = state - state.mean(-1, keepdims=True)
     state /= np.sqrt(np.square(state).mean(-1, keepdims=True) + small)
     found: Matrix = state * norm[0] + norm[1]
@@ -168,7 +165,6 @@ def compute_gelu(x: Matrix) -> Matrix:
 
 
 def find_layer_norm(weights: dict[str, Matrix], name: str) -> tuple[Matrix, Matrix]:
-    """Return weight and bias of one layer norm."""
     return weights[name + ".weight"], weights[name + ".bias"]
 
 

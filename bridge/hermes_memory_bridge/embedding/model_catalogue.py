@@ -44,7 +44,6 @@ class CatalogueModel:
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the installed model."""
         return models_folder() / self.name
 
     @property

@@ -40,7 +40,6 @@ class NumpyRows:
 
     @property
     def bytes_held(self) -> int:
-        """Return the bytes of the rows."""
         return self._count * self.width
 
     def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
@@ -117,7 +116,6 @@ def pack_signs(rows: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def extend_array(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a larger array that begins with this one."""
     larger = np.empty(shape, array.dtype)
     larger[: len(array)] = array
     return larger

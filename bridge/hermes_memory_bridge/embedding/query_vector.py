@@ -31,7 +31,6 @@ class QueryVector:
 
     @property
     def ranked_by(self) -> str:
-        """Describe the rankings that were used, in words."""
         return f"words and {self.model}"
 
 

@@ -65,7 +65,6 @@ class UseEncoder:
         self.embed(["a b"])  # what does not fit together fails here, not at a question
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return one row per text, each of length one."""
         numbered = [self._piece_ids(text) for text in texts]
         found = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
@@ -146,7 +145,6 @@ def gather_windows(state: Matrix, places: NDArray[np.int64]) -> Matrix:
 
 
 def normalize_rows(state: Matrix, gain: Matrix, shift: Matrix, small: float) -> Matrix:
-    """Apply layer normalization to each row."""
     state = state - state.mean(-1, keepdims=True)
     normal: Matrix = state / np.sqrt(np.square(state).mean(-1, keepdims=True) + small) * gain + shift
     return normal

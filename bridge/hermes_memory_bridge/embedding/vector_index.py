@@ -42,9 +42,7 @@ class VectorRows(Protocol):
     def __len__(self) -> int: ...
 
     @property
-    def bytes_held(self) -> int:
-        """Return the bytes of the rows."""
-        ...
+    def bytes_held(self) -> int: ...
 
     def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
         """Add vectors, one row after the other; each replaces the previous one of its id."""
@@ -73,7 +71,6 @@ class PlainRows:
 
     @property
     def bytes_held(self) -> int:
-        """Return the bytes of the rows."""
         return len(self._rows)
 
     def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
@@ -153,7 +150,6 @@ class VectorIndex:
             self._block(kind, model, span)
 
     def forget(self) -> None:
-        """Drop everything from memory."""
         with self._lock:
             self._blocks.clear()
 
@@ -194,7 +190,6 @@ class VectorIndex:
 
 
 def to_unit_vector(vector: Sequence[float]) -> list[float]:
-    """Return the vector scaled to length one."""
     length = math.sqrt(sum(map(mul, vector, vector)))
     return [one / length for one in vector]
 

@@ -73,9 +73,7 @@ T = TypeVar("T")
 class StoreReader(Protocol):
     """Runs a job that only reads on a handle of the store, without blocking the event loop."""
 
-    async def __call__(self, job: Callable[[Store], T]) -> T:
-        """Return the job's result, or raise its exception."""
-        ...
+    async def __call__(self, job: Callable[[Store], T]) -> T: ...
 
 
 EmbedderFactory = Callable[[EmbeddingSettings, "Vault | None"], Embedder | None]
@@ -294,7 +292,6 @@ class VectorService:
             self._is_damaged = True
 
     async def close(self) -> None:
-        """Release the model and close the file."""
         for asking in list(self._asking):
             asking.cancel()
         for loading in self._loading.values():
@@ -356,7 +353,6 @@ class VectorService:
             self._counted_at = time.monotonic()
 
     async def _fill(self, embedder: Embedder, sayings: Sequence[EmbeddingInput]) -> None:
-        """Compute the vectors missing for these embedding inputs."""
         vectors = self._vectors
         if vectors is None:
             return
@@ -451,7 +447,6 @@ class VectorService:
         self._swept_at = time.monotonic()
 
     async def _current(self) -> Embedder | None:
-        """Return the source of vectors that the settings select now."""
         settings = self._current_settings()
         installed = find_installed_models() if settings.speaks in ("local", "auto") else ()
         if installed != self._installed:
@@ -502,7 +497,6 @@ class VectorService:
             await embedder.close()
 
     def _note_success(self) -> None:
-        """Note a success."""
         self._trouble = None
         self._backoff.reset()
 
@@ -520,7 +514,6 @@ class VectorService:
 
 
 def to_page_reader(kind: str, after: int) -> Callable[[Store], list[EmbeddingInput]]:
-    """Return a job that reads the next page of a kind."""
     return lambda store: store.embedding_inputs.page(kind, after, PAGE)
 
 

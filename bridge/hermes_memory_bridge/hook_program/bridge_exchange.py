@@ -77,7 +77,6 @@ def report_event(paths: BridgePaths, event: dict[str, Any], until: float) -> Exc
 
 
 def parse_bridge_answer(said: bytes) -> Exchange:
-    """Parse the bridge's line."""
     answer = parse_whole_object(said.decode("utf-8", "replace"))
     if answer is None or "error" in answer:
         return Exchange(REFUSED, why=repr(said[:300]))

@@ -79,7 +79,6 @@ class HookEvent:
         self.__dict__.update(host=host, event=event, **fields)
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the event as it is sent and as it waits on disk."""
         said: dict[str, Any] = {name: getattr(self, name) for name in TEXT_FIELDS}
         said |= {"pids": list(self.pids), "at": self.at, "capture": self.capture}
         if self.given is not None:
@@ -130,7 +129,6 @@ def cut_message(text: str) -> str:
 
 
 def parse_given(said: dict[str, Any]) -> dict[str, Any]:
-    """Parse what a hook gave by itself."""
     uids, tokens, kind = said.get("uids"), said.get("tokens"), said.get("kind")
     return {
         "uids": [uid for uid in uids if isinstance(uid, str) and len(uid) <= 64][:1_000]

@@ -116,7 +116,6 @@ def find_text(payload: Mapping[str, Any], keys: tuple[str, ...]) -> str:
 
 
 def to_text(value: Any, between: str) -> str:
-    """Return a text, or the texts of a list of parts."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

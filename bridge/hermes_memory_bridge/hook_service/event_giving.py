@@ -38,7 +38,6 @@ def choose_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> 
 
 
 def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> list[Giving]:
-    """Return what an event is answered with, for the place from which the store is read now."""
     event = moment.event
     known = store.host_sessions.find(event.host, moment.name) if moment.name else None
     if event.event == "start":
@@ -58,7 +57,6 @@ def is_unheard_start(moment: HookMoment, known: HostSession | None) -> bool:
 
 
 def choose_start(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
-    """Return what a start is answered with."""
     if moment.event.source == "compact":
         return compaction_giving(store, sessions, moment, known)
     if known is not None and not begins_window(moment, known):
@@ -97,7 +95,6 @@ def choose_opening(
 
 
 def compaction_giving(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
-    """Return what comes back after a compaction."""
     since = moment.at if known is None else known.started_at
     names, situation = sessions.find_names(store, moment, known), moment.find_situation(store, known)
     return make_compaction_giving(store, moment.theme, situation, names, since)

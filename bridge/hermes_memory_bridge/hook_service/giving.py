@@ -41,7 +41,6 @@ class Giving:
 
     @property
     def tokens(self) -> int:
-        """What the fenced text costs."""
         return fence_tokens() + sum(map(count_fenced_line, self.all_lines)) if self.all_lines else 0
 
 
@@ -81,7 +80,6 @@ def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
 
 
 def to_giving(kind: str, told: Sequence[MarkedFact], reasons: GivenReasons | None = None, left_out: int = 0) -> Giving:
-    """Return facts as they are given."""
     facts, lines = tuple(one.fact for one in told), tuple(one.line for one in told)
     return Giving(kind, facts, lines, reasons=reasons, left_out=left_out)
 
@@ -92,7 +90,6 @@ def is_for_sessions(fact: Fact) -> bool:
 
 
 def is_clean_verdict(verdict: str | None) -> bool:
-    """Check whether a fact of this verdict may be given."""
     return verdict is None or is_admitted(verdict)
 
 

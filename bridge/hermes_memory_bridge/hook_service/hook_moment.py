@@ -75,7 +75,6 @@ def to_session_name(event: HookEvent, process: int | None) -> str:
 
 
 def to_event_time(event: HookEvent, now: int) -> int:
-    """Return when an event happened, as far as that can be true."""
     return event.at if now - OLDEST_MS <= event.at <= now + AHEAD_MS else now
 
 
@@ -85,7 +84,6 @@ def is_window_open(known: HostSession | None) -> bool:
 
 
 def is_compaction_unanswered(known: HostSession | None) -> bool:
-    """Check whether a session was compacted and no start has told so."""
     return known is not None and (known.compacted_at is not None or known.compacting_at is not None)
 
 

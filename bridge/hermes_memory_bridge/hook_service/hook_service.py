@@ -239,5 +239,4 @@ def parse_event(arguments: Any) -> HookEvent:
 
 
 def to_answer(text: str) -> dict[str, Any]:
-    """Return the line that a hook gets."""
     return {"hermes-memory": 1, "text": text, "tokens": estimate_tokens(text)}

@@ -122,7 +122,6 @@ class HookSessions:
 
 
 def point_connection(connection: Connection, session: Session) -> None:
-    """Have the calls of a connection that name no session belong to this one from now on."""
     connection.add_session(session)
     connection.name = session.name
 

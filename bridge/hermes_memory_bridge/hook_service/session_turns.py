@@ -29,7 +29,6 @@ class SessionTurn:
 
     @property
     def is_recording(self) -> bool:
-        """Check whether an event that was answered, or will be once it is recorded, is not recorded."""
         return self.record is not None and not self.record.done()
 
 

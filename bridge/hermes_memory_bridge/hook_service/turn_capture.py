@@ -90,5 +90,4 @@ def split_message(text: str) -> list[str]:
 
 
 def to_summary_origin(origin: Origin) -> Origin:
-    """Return the origin of a summary that the host made."""
     return replace(origin, title=SUMMARY_TITLE)

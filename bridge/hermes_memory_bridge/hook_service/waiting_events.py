@@ -37,7 +37,6 @@ class WaitingEvents:
         self._own.discard(name)
 
     def wake(self) -> None:
-        """Bring in what waits, in the background."""
         if self._draining is None or self._draining.done():
             self._draining = asyncio.get_running_loop().create_task(self.drain())
 

@@ -51,7 +51,6 @@ def choose_window_facts(store: Store, theme: str, situation: Situation, budget: 
 
 
 def list_marked_facts(store: Store, choice: StartChoice, candidates: list[StartCandidate]) -> list[MarkedFact]:
-    """Return facts of a choice with the labels of their branches."""
     places = choice.places
     by_key = {one.key: one for one in candidates}
     return [
@@ -95,7 +94,6 @@ def make_compaction_giving(
 
 
 def explain_compaction(choice: StartChoice, decided: list[MarkedFact]) -> GivenReasons:
-    """Return the reasons of a choice with those of what the session itself wrote."""
     reasons = to_given_reasons(choice)
     own = {one.fact.uid: count_fenced_line(one.line) for one in decided}
     written = [FactReasons(uid, DECIDED, tokens, (("session", DECIDED),)) for uid, tokens in own.items()]

@@ -41,7 +41,6 @@ class BridgeProcess:
         return not self.is_running() and self.told != GOOD_END
 
     def forget(self) -> None:
-        """Release what tells of its end."""
         if self.end is not None:
             os.close(self.end)
             self.end = None

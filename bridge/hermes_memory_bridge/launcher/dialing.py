@@ -115,7 +115,6 @@ def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.sock
 
 
 def leave_bridge(bridge: socket.socket) -> None:
-    """End a connection properly."""
     try:
         bridge.sendall(encode_message({"hermes-memory": "bye"}))
     except OSError:
@@ -166,5 +165,4 @@ def to_daemon_command(store: str) -> list[str]:
 
 
 def encode_message(message: dict[str, Any]) -> bytes:
-    """Encode a message as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"

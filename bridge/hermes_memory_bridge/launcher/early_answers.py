@@ -114,7 +114,6 @@ class EarlyAnswers:
         return f'{self.known[method][:-1]},"instructions":{self.instructions}}}'
 
     def read_instructions(self, client: str) -> str:
-        """Return the instructions for a host, and remember which facts are in them."""
         theme = self.hello.get("theme") or self.hello.get("profile") or ""
         facts = read_facts(self.paths.store, self.hello.get("folder", ""), theme=theme, client=client)
         if facts is not None:
@@ -210,5 +209,4 @@ def load_shipped_answers(version: str, tools: str) -> dict[str, str]:
 
 
 def is_request_id(number: object) -> bool:
-    """Check whether a value can be the id of a request."""
     return isinstance(number, str | int) and not isinstance(number, bool)

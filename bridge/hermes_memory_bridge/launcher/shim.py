@@ -110,7 +110,6 @@ class HostShim:
         """When to look at the bridge's process next."""
 
     def run(self) -> int:
-        """Pump until the host disconnects."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, raise_termination_signal)
         try:
@@ -471,7 +470,6 @@ class LineBuffer:
         self.rest = bytearray()
 
     def feed(self, said: bytes) -> list[bytes]:
-        """Return the lines that are now complete, each with its newline."""
         if b"\n" not in said:
             self.rest += said
             return []

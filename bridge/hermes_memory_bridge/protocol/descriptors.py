@@ -46,7 +46,6 @@ def raise_descriptor_limit() -> int:
 
 
 def descriptor_limits() -> tuple[int, int]:
-    """Return the soft and the hard limit."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)
 
 

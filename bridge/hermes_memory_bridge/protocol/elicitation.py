@@ -41,18 +41,15 @@ async def request_consent(
 
 
 def is_consent(said: Any) -> bool:
-    """Check whether an elicitation response is a yes."""
     content = getattr(said, "content", None)
     return getattr(said, "action", None) == "accept" and isinstance(content, dict) and content.get("confirm") is True
 
 
 def to_declined_result() -> ToolResult:
-    """Return the result for a user who declined."""
     said = "the user did not agree; nothing was changed"
     return ToolResult(f"error: {said}", {"error": {"code": "consent.declined", "message": said, "value": None}})
 
 
 def to_no_elicitation_result(message: str) -> ToolResult:
-    """Return the result for a client that cannot be asked."""
     said = f"{message} Nothing was changed: ask the user, and call again with confirm: true if they agree."
     return ToolResult(f"error: {said}", {"error": {"code": "consent.needed", "message": said, "value": None}})

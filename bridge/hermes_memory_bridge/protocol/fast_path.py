@@ -124,7 +124,6 @@ class FastPath:
 
 
 def has_modern_envelope(message: Message) -> bool:
-    """Check whether a request has the complete envelope of 2026-07-28."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     return (

@@ -158,7 +158,6 @@ class BatchAnswers:
         return []
 
     def write(self, line: bytes) -> None:
-        """Write a message, or keep it until its batch is answered."""
         message = json.loads(line) if self.open else {}
         for numbers, answers in self.open:
             if "method" not in message and message.get("id") in numbers:
@@ -173,5 +172,4 @@ class BatchAnswers:
 
 
 def encode_message_line(message: Any) -> bytes:
-    """Encode a message as a line."""
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"

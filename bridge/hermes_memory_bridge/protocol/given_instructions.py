@@ -35,8 +35,6 @@ MOST_FACTS = 1_000
 
 
 def to_instructions_middleware(worker: StoreWorker, whose: Callable[[Context], Connection]) -> Any:
-    """Return middleware that puts the connection's instructions into the answer to a handshake."""
-
     async def give_instructions(context: Context, call_next: Any) -> Any:
         answer = await call_next(context)
         if context.method not in HANDSHAKES or not isinstance(answer, dict) or "instructions" not in answer:

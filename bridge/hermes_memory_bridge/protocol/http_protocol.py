@@ -46,7 +46,6 @@ class PeerProtocol(H11Protocol):
         """When a client that does not read is given up."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Register a new connection, or close it when its peer is another user."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # every byte that the client does not take counts as a stall
         connected = transport.get_extra_info("socket")
@@ -67,7 +66,6 @@ class PeerProtocol(H11Protocol):
             self._refuse(to_busy_refusal("the bridge has no connection left; try again in a moment"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the ended connection."""
         self.peers.remove(self.counted)
         self._head_is_whole()
         if self.stalled is not None:

@@ -118,7 +118,6 @@ class HttpFront:
         return connection
 
     def forget_session(self, key: Key) -> None:
-        """Remove a session that has ended."""
         connection = self.known.pop(key, None)
         if connection is not None:
             connection.end_streams()
@@ -181,7 +180,6 @@ class HttpServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals alone."""
         yield
 
 

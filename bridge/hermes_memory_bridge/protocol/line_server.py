@@ -253,7 +253,6 @@ class ConnectionClose:
     is_closing = False
 
     def close(self, writer: asyncio.StreamWriter) -> None:
-        """Announce the end of the connection from this side."""
         self.is_closing = True
         writer.close()
         asyncio.get_running_loop().call_later(CLOSE_S, writer.transport.abort)

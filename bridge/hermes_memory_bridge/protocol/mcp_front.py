@@ -50,7 +50,6 @@ class McpFront:
         self.web = build_http_server(build_http_app(self.server, self.guard), self.peers, limits)
 
     def find_request_connection(self, context: Any) -> Connection:
-        """Return the connection a request belongs to."""
         state = context.lifespan_context
         return state if isinstance(state, Connection) else self.http.find_request_connection(context)
 
@@ -61,7 +60,6 @@ class McpFront:
     async def serve_lines(
         self, connection: Connection, lines: MemoryObjectReceiveStream[bytes], answers: framing.BatchAnswers
     ) -> None:
-        """Answer the lines of one connection until there are no more."""
         to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, from_server = anyio.create_memory_object_stream[SessionMessage](0)
 

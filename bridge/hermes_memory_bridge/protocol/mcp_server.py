@@ -103,7 +103,6 @@ def to_activity_middleware(whose: ConnectionFinder, notices: ChangeNotices) -> A
 
 
 def to_call_tool_result(answer: ToolResult, connection: Connection) -> types.CallToolResult:
-    """Return a tool result in MCP's form."""
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=to_client_text(answer, connection))],
         structured_content=answer.data,
@@ -112,7 +111,6 @@ def to_call_tool_result(answer: ToolResult, connection: Connection) -> types.Cal
 
 
 def to_mcp_tool(spec: ToolSpec) -> types.Tool:
-    """Return a tool in the form of tools/list."""
     return types.Tool(
         name=spec.name,
         title=spec.title,
@@ -129,6 +127,5 @@ def to_mcp_tool(spec: ToolSpec) -> types.Tool:
 
 
 def find_client_info(context: Context) -> dict[str, Any] | None:
-    """Return what the client calls itself, as far as it has said so."""
     params = context.session.client_params
     return params.client_info.model_dump() if params is not None else None

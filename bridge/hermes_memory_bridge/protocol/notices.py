@@ -146,7 +146,6 @@ class ChangeNotices:
             reader.close()
 
     async def tell(self, theme: str, changed: ThemeChanges) -> None:
-        """Notify everyone who may know what changed in a theme."""
         for (own, others), (bus, _) in list(self._listeners.items()):
             for uri in find_visible_uris(changed, theme, own, others):
                 await bus.publish(ResourceUpdated(uri=uri))

@@ -51,7 +51,6 @@ class BranchNotices:
             self.arrived.set()
 
     def watch(self, common: str) -> WatchedRepository:
-        """Return the watched repository with this common directory, watched from now on."""
         watched = self.repositories.setdefault(common, WatchedRepository())
         self.repositories.move_to_end(common)
         while len(self.repositories) > MOST_REPOSITORIES:

@@ -52,7 +52,6 @@ class BranchWatch:
         self._found: dict[str, tuple[str | None, list[BranchFindings]]] = {}
 
     async def run(self) -> None:
-        """Watch until cancelled."""
         try:
             for known in await self._worker.read(lambda store: store.branch_states.list_watched(MOST_KNOWN)):
                 self._notices.watch(known.common)

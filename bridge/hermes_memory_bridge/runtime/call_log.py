@@ -141,7 +141,6 @@ class SessionTally:
         """Seconds in which there were calls, and how many."""
 
     def count(self, *, reads: bool, second: int) -> None:
-        """Count one call."""
         if reads:
             self.reads += 1
         else:
@@ -152,7 +151,6 @@ class SessionTally:
             self.seconds.append([second, 1])
 
     def counts(self, second: int) -> SessionCallCounts:
-        """Return the counts so far."""
         lately = sum(calls for when, calls in self.seconds if second - MINUTE_S < when)
         return SessionCallCounts(self.reads + self.writes, lately, self.reads, self.writes)
 

@@ -177,7 +177,6 @@ class ConnectionRegistry:
 
 
 def end_sessions(store: Store, sessions: list[Session], *, properly: bool) -> None:
-    """End sessions, or mark them as lost."""
     for session in sessions:
         if properly:
             store.sessions.close(session)

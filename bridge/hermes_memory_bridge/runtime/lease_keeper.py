@@ -143,18 +143,14 @@ class LeaseKeeper:
 
 
 def to_lease_shift(by_ms: int) -> Callable[[Store], None]:
-    """Return the write that moves all leases with the clock."""
     return lambda store: store.sessions.shift_leases(by_ms)
 
 
 def to_lease_renewal(sessions: list[Session]) -> Callable[[Store], None]:
-    """Return the write that renews these leases."""
     return lambda store: store.sessions.renew(sessions)
 
 
 def to_loss_mark(sessions: list[Session]) -> Callable[[Store], None]:
-    """Return the write that marks these sessions as lost."""
-
     def mark(store: Store) -> None:
         for session in sessions:
             store.sessions.mark_lost(session)

@@ -49,7 +49,6 @@ class ThemeMetrics:
             self.pressure.labels(name).set(store.tiers.gauge(name).pct / 100)
 
     def text(self) -> str:
-        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry).decode()
 
 
@@ -68,7 +67,6 @@ class BridgeMetrics(ThemeMetrics):
         self._lock = threading.Lock()
 
     def of_theme(self, theme: str) -> ThemeMetrics:
-        """Return the metrics of one theme."""
         with self._lock:
             found = self._themes.pop(theme, None) or ThemeMetrics()
             self._themes[theme] = found  # at the end: it was used last
@@ -77,12 +75,10 @@ class BridgeMetrics(ThemeMetrics):
         return found
 
     def count_theme_call(self, theme: str, tool: str, outcome: str, seconds: float) -> None:
-        """Count a finished call for all themes together and for its own."""
         self.count_call(tool, outcome, seconds)
         self.of_theme(theme).count_call(tool, outcome, seconds)
 
     def count_commit(self, writes: int) -> None:
-        """Count a committed group of writes."""
         self._groups.observe(writes)
 
     def look(self, store: Store, theme: str | None = None) -> None:

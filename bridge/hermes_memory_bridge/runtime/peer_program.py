@@ -35,7 +35,6 @@ def find_program(pid: int | None) -> str | None:
 
 
 def find_executable(pid: int) -> str | None:
-    """Return the executable of a process."""
     if os.path.isdir("/proc/self"):
         try:
             return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
@@ -50,7 +49,6 @@ def find_executable(pid: int) -> str | None:
 
 
 def is_shim(pid: int) -> bool:
-    """Check whether a process is a shim of this program."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read(4_096).split(b"\0")[:SHIM_WORDS]

@@ -85,7 +85,6 @@ class ProjectReader:
         return None if seen is None else replace(seen, branch=None, commit=None)
 
     def _note(self, key: tuple[str, int | None], done: asyncio.Future[ProjectSighting | None]) -> None:
-        """Remember what a folder showed."""
         del self._reading[key]
         seen = None if done.exception() is not None else done.result()
         if done.exception() is None:

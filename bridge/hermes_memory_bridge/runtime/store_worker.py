@@ -170,7 +170,6 @@ class StoreWorker:
         self._wrote.clear()
 
     def write_in_background(self, job: Job) -> None:
-        """Run a write job in the background."""
         self._waiting.put(QueuedWrite(job, False, log_future_failure))
 
     def run_in_background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
@@ -183,18 +182,15 @@ class StoreWorker:
 
     @property
     def queue_length(self) -> int:
-        """Return the number of queued writes."""
         return self._waiting.qsize()
 
     def forget_projects(self) -> None:
-        """Let the readers forget the names of projects."""
         for reader in self._readers:
             with reader.lock:
                 if reader.store is not None:
                     reader.store.names.origins.forget()
 
     def close(self) -> None:
-        """Finish the queued writes and close the store."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._waiting.put(None)
         self._writer.join()
@@ -357,13 +353,11 @@ class StoreWorker:
 
 
 def log_future_failure(_: Any, error: BaseException | None) -> None:
-    """Log the error of a future that nobody awaits."""
     if error is not None:
         log.error("a write in the background failed: %s", error, exc_info=error)
 
 
 def log_task_failure(task: asyncio.Task[Any]) -> None:
-    """Log the error of a task that nobody awaits."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
         log.error("a task in the background failed: %s", error, exc_info=error)

@@ -71,5 +71,4 @@ class ChangeWatch:
 
 
 def to_full_theme_change(theme: str) -> ThemeChanges:
-    """Return a change that covers everything in a theme."""
     return ThemeChanges({resources.STATUS.uri, resources.to_theme_uri(theme)}, listed=True)

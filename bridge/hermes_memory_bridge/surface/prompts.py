@@ -31,13 +31,11 @@ class PromptTemplate:
 
 
 def render_memory_prompt(connection: Connection, _: Arguments) -> str:
-    """Return the system block."""
     told = connection.context_block()
     return f"You have a persistent memory.\n\n{format_fenced_text(told.text)}"
 
 
 def render_scope_review(connection: Connection, arguments: Arguments) -> str:
-    """Return a scope's facts with instructions for reviewing them."""
     label = parse_text_argument(arguments, "scope")
     shown = resources.read_scope_resource(connection, connection.theme, label)
     return (
@@ -48,7 +46,6 @@ def render_scope_review(connection: Connection, arguments: Arguments) -> str:
 
 
 def render_topic_prompt(connection: Connection, arguments: Arguments) -> str:
-    """Return what is known about a topic."""
     topic = parse_text_argument(arguments, "topic")
     found = recall_facts(connection, [connection.theme], topic, MOST)
     facts = [item.fact for item in found.items if item.fact is not None]

@@ -69,17 +69,14 @@ TEMPLATES = (THEME, SCOPE, FACT)
 
 
 def to_theme_uri(theme: str) -> str:
-    """Return the URI of a theme."""
     return f"memory://theme/{quote(theme, safe='')}"
 
 
 def to_scope_uri(theme: str, label: str) -> str:
-    """Return the URI of a scope."""
     return f"memory://scope/{quote(theme, safe='')}/{quote(label, safe='')}"
 
 
 def to_fact_uri(uid: str) -> str:
-    """Return the URI of a fact."""
     return f"memory://fact/{uid}"
 
 
@@ -157,7 +154,6 @@ def read_theme_resource(connection: Connection, name: str) -> str:
 
 
 def read_scope_resource(connection: Connection, name: str, label: str) -> str:
-    """Return a scope's state and facts."""
     check_theme_access(connection, name)
     found = connection.store.scopes.get(name, label)
     wanted = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
@@ -166,7 +162,6 @@ def read_scope_resource(connection: Connection, name: str, label: str) -> str:
 
 
 def read_fact_resource(connection: Connection, uid: str) -> str:
-    """Return a fact and its version chain."""
     within = None if connection.rights.other_themes else connection.theme
     found = connection.store.facts.get(uid) if within is None else connection.find_fact(uid)
     within = None if within is None else found.theme
@@ -214,6 +209,5 @@ def format_fact_lines(connection: Connection, wanted: FactFilter) -> list[str]:
 
 
 def format_scope_summary(one: Scope) -> str:
-    """Format a short summary of a scope."""
     held = ", ".join(f"{count} {tier}" for tier, count in sorted(one.facts.items()) if count)
     return f"{one.status}, {held or 'no facts'}"

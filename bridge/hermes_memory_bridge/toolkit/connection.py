@@ -170,13 +170,11 @@ class Connection:
         self.end_streams()
 
     def end_streams(self) -> None:
-        """End its notification streams."""
         for stream in list(self.stream_enders):
             stream()
 
     @property
     def credential(self) -> str | None:
-        """Return the name of the token it presented."""
         return None if self.credential_shown is None else self.credential_shown.name
 
     @property
@@ -191,11 +189,9 @@ class Connection:
 
     @property
     def reads_personal(self) -> bool:
-        """Check whether it may be given the person's own facts."""
         return not self.is_sealed or self.rights.personal
 
     def readable_themes(self) -> tuple[str, ...]:
-        """Return the themes it reads besides its own, each as seen from it."""
         found = self.store.place_themes.readable(self.theme, personal=self.reads_personal, sealed=self.is_sealed)
         return tuple(one.name for one in found[1:])
 
@@ -293,7 +289,6 @@ class Connection:
 
     @property
     def client_version(self) -> str | None:
-        """Return the version of the connected program, as it declares it."""
         return self.declared_version or (None if self.client is None else split_client_version(self.client)[1])
 
     @property
@@ -316,7 +311,6 @@ class Connection:
         return self._names.get(name, name)
 
     def has_session(self, name: str) -> bool:
-        """Check whether that session is already open."""
         return name in self._known
 
     def session_title(self, name: str) -> str | None:
@@ -386,7 +380,6 @@ class Connection:
                 self._names[called] = session.name
 
     def remove_session(self, name: str) -> None:
-        """Remove a session that has ended."""
         with self._lock:
             self._known.pop(name, None)
             self._heard.pop(name, None)
@@ -418,12 +411,10 @@ class Connection:
             return [session for name, session in self._known.items() if heard.get(name, 0.0) > since]
 
     def sessions(self) -> list[Session]:
-        """Return the sessions this connection holds."""
         with self._lock:
             return list(self._known.values())
 
     def close(self) -> None:
-        """End the sessions of this connection and close its own store."""
         try:
             for session in self.sessions():
                 self.store.sessions.close(session)

@@ -44,6 +44,5 @@ def choose_folder(declared: str | None, roots: Iterable[str]) -> str | None:
 
 
 def is_within(folder: str, root: str) -> bool:
-    """Check by their names alone whether a folder is another one or lies in it."""
     root = os.path.normpath(root)
     return os.path.normpath(folder) == root or os.path.normpath(folder).startswith(root.rstrip("/") + "/")

@@ -37,11 +37,9 @@ class TeamFallback:
     """Requested themes, whether it answered or not."""
 
     def close(self) -> None:
-        """Drop what was found."""
         for held in self.themes.values():
             held.store.db.close()
 
     @property
     def has_answered(self) -> bool:
-        """Check whether the team database answered."""
         return self.answer_state == ANSWERED

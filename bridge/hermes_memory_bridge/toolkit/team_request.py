@@ -63,7 +63,6 @@ def may_need_team(arguments: Arguments) -> bool:
 
 
 def is_team_explicit(arguments: Arguments) -> bool:
-    """Check whether a call explicitly requests the team."""
     return parse_flag(arguments, "team")
 
 

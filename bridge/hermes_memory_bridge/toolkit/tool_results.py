@@ -78,7 +78,6 @@ def to_origin_data(origin: Origin) -> dict[str, Any]:
 
 
 def to_given_scope(record: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a record with the label of its scope as agents may be given it."""
     return {**record, "scope": to_given_name(record["scope"])} if record and record.get("scope") else record
 
 
@@ -101,15 +100,12 @@ def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
 
 
 def to_reason_data(items: Iterable[GivenItem]) -> dict[str, dict[str, float]]:
-    """Return by uid what raised or lowered each item."""
     return {item.uid: {one.name: round(one.value, 3) for one in item.reasons} for item in items if item.reasons}
 
 
 def to_mark_data(mark: BranchMark) -> dict[str, Any]:
-    """Return the mark of a fact's branch as structured content."""
     return {"name": mark.branch, "state": mark.state}
 
 
 def to_gauge_data(gauge: Gauge) -> dict[str, Any]:
-    """Return a gauge as structured content."""
     return {"used": gauge.used, "budget": gauge.budget, "pct": round(gauge.pct, 1), "level": gauge.level.value}

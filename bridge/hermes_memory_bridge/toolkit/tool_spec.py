@@ -79,10 +79,8 @@ class ToolSpec:
 
     @property
     def input_schema(self) -> Schema:
-        """Return the JSON Schema of the arguments."""
         return {"type": "object", "properties": self.arguments, "required": list(self.required)}
 
     @property
     def output_schema(self) -> Schema:
-        """Return the JSON Schema of the structured result."""
         return {"type": "object", "properties": {**self.gives, "error": {"type": "object"}}}

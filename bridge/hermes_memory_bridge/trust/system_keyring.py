@@ -171,7 +171,6 @@ def delete_from_keyring(key: str) -> None:
 
 
 def describe_keyring_error(error: Exception) -> str:
-    """Describe why the keyring cannot be asked."""
     import keyring.errors
 
     if isinstance(error, keyring.errors.KeyringLocked):

@@ -264,7 +264,6 @@ class Vault:
             replace_private_file(self._allowed, "")
 
     def is_file_allowed(self) -> bool:
-        """Check whether secrets may stand in the file."""
         return self.where == "file" or (not self.where and self._allowed.exists())
 
     def move_to_keyring(self) -> int:

@@ -88,7 +88,6 @@ class BasketOutcome:
 
     @property
     def changed_contexts(self) -> list[tuple[ThemeContext, ThemeContext]]:
-        """The contexts that would not be as before."""
         return [(before, after) for before, after in self.contexts if before != after]
 
     @property
@@ -207,7 +206,6 @@ def load_present(store: Store, changes: Sequence[PendingChange]) -> dict[str, Su
 
 
 def is_current(gathered: Subject, present: Subject | None) -> bool:
-    """Check whether a fact or a scope is as it was when its change was gathered."""
     return present is not None and (present.theme, present.state) == (gathered.theme, gathered.state)
 
 
@@ -230,7 +228,6 @@ def is_done(
 
 
 def find_last_author(store: Store, one: Subject) -> str:
-    """Return who changed a fact or a scope last."""
     rows = store.journal.changes(uid=one.uid, limit=1, newest_first=True)
     return display_formats.actor_name(rows[0].actor) if rows else "somebody"
 

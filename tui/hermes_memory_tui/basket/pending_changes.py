@@ -38,13 +38,11 @@ class Subject:
 
 
 def to_fact_subject(fact: Fact) -> Subject:
-    """Return a fact as it is."""
     state = {"content": fact.content, "tier": fact.tier.value, "pinned": fact.pinned, "scope": fact.scope}
     return Subject("fact", fact.uid, fact.theme, display_formats.fact_name(fact), state)
 
 
 def to_scope_subject(scope: Scope) -> Subject:
-    """Return a scope as it is."""
     state = {"label": scope.label, "status": scope.status.value}
     return Subject("scope", scope.uid, scope.theme, to_printable(scope.label), state)
 
@@ -59,7 +57,6 @@ class PendingAction:
 
 
 def run_bulk(action: BulkAction) -> PendingAction:
-    """Return an action on the tier of facts."""
     return PendingAction("tier", lambda store, subjects, _: action.run(store, [one.uid for one in subjects]))
 
 
@@ -124,7 +121,6 @@ class PendingChange:
 
     @property
     def name(self) -> str:
-        """What it is done to."""
         if len(self.subjects) == 1:
             one = self.subjects[0]
             return one.name if one.entity == "fact" else f"scope {one.name}"
@@ -204,7 +200,6 @@ class Basket:
         return f"{last.words} of {last.name} taken out of the basket"
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Take changes out."""
         gone = set(numbers)
         with self._lock:
             self._set([one for one in self.changes if one.number not in gone])
@@ -306,7 +301,6 @@ def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
 
 
 def is_sound(change: PendingChange) -> bool:
-    """Check whether a saved change is one that could have been gathered."""
     texts = (change.action, *(text for one in change.subjects for text in (one.uid, one.theme, one.name)))
     if not isinstance(change.number, int) or not all(isinstance(text, str) for text in texts):
         return False

@@ -42,7 +42,6 @@ def run_command_line(args: list[str]) -> int:
 
 
 def run_mapped_to_exit_code(args: list[str], as_json: bool) -> int:
-    """Run the command and map its exceptions to an exit code."""
     try:
         code = invoke_command(args)
         sys.stdout.flush()
@@ -97,7 +96,6 @@ def invoke_command(args: list[str], obj: object = None) -> int:
 
 
 def print_error(error: dict[str, Any], as_json: bool) -> int:
-    """Print an error on standard error, and return exit code 1."""
     try:
         if as_json:
             print(json.dumps({"error": error}, ensure_ascii=False), file=sys.stderr)

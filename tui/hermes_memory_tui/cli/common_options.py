@@ -76,7 +76,6 @@ class CommandSettings:
         return self.output is not None or self.fields is not None
 
     def path(self) -> Path:
-        """Return the path of the store file."""
         return Path(self.db).expanduser() if self.db else filesystem.default_store_path()
 
     def named_theme(self) -> str | None:
@@ -115,7 +114,6 @@ class CommandSettings:
         return theme
 
     def other_themes(self, store: Store, theme: str | None) -> tuple[str, ...]:
-        """Return the themes that agents of a theme read besides it."""
         return () if theme is None else tuple(one.name for one in store.place_themes.readable(theme)[1:])
 
     def reading_theme(self, store: Store) -> str:
@@ -274,12 +272,10 @@ def scope_option(help_text: str) -> Callable[[F], F]:
 
 
 def complete_themes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete theme names in the shell."""
     return complete_from_store(ctx, incomplete, lambda store: store.names.all_themes())
 
 
 def complete_scopes(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete scope labels in the shell."""
     settings = ctx.ensure_object(CommandSettings)
     settings.as_json = True  # a prompt is no place for what is said beside the answer
     return complete_from_store(ctx, incomplete, lambda store: store.names.labels(settings.resolved_theme(store)))

@@ -36,7 +36,6 @@ def import_checked(
     dry_run: bool,
     progress: Progress | None,
 ) -> ForeignImportReport:
-    """Import another program's memory."""
     from hermes_memory_store.files.importers import import_foreign_memory
 
     return import_foreign_memory(
@@ -46,7 +45,6 @@ def import_checked(
 
 
 def print_foreign_report(settings: CommandSettings, report: ForeignImportReport, dry_run: bool) -> None:
-    """Print the import report in the requested output format."""
     if settings.as_json:
         print_document(foreign_report_json(report, dry_run))
         return

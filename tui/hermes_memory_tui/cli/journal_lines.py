@@ -62,11 +62,9 @@ class JournalPrinter:
         print_journal_line(change.seq, change, change.op, told)
 
     def print_fold(self, fold: ChangeFold) -> None:
-        """Print the time, the author and the sum of a change."""
         print_journal_line(fold.first, fold.lead, format_fold_verb(fold), self.fold_subject(fold))
 
     def fold_subject(self, fold: ChangeFold) -> str:
-        """Return what a change was about, and how much."""
         is_scope = fold.lead.entity == "scope" and fold.size > 1
         return format_fold_subject(fold, self._name(fold.lead) if is_scope else self.describe(fold.lead))
 
@@ -84,7 +82,6 @@ class JournalPrinter:
         return said | {"themes": ChangeFolds(self._store).themes(fold), "own": fold.lead.is_own}
 
     def describe(self, change: Change) -> str:
-        """Return what a change did, in words."""
         before, after = change.before or {}, change.after or {}
         if "content" in after and "target" in after:
             name = f"{after.get('type', '')}[{after['target']}]"
@@ -158,7 +155,6 @@ def print_journal_line(number: int, change: Change, verb: str, told: str) -> Non
 
 
 def format_actor(actor: Actor) -> str:
-    """Format an actor, a session by its name for a person."""
     return to_printable(actor.title or str(actor))
 
 
@@ -169,7 +165,6 @@ def format_origin_note(origin: Origin) -> str:
 
 
 def format_column_change(name: str, before: Any, after: Any) -> str:
-    """Format a column with its values before and after."""
     if name == "pinned":
         return "pinned" if after else "not pinned"
     if before is None or after is None:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 def print_document(content: dict[str, Any]) -> None:
-    """Print one JSON document."""
     # A terminal that is not UTF-8 gets escapes that every JSON reader understands.
     escaped = "utf" not in (sys.stdout.encoding or "").lower()
     click.echo(json.dumps(content, ensure_ascii=escaped, indent=2 if sys.stdout.isatty() else None))
@@ -64,7 +63,6 @@ def origin_json(origin: Origin) -> dict[str, Any]:
 
 
 def fact_json(fact: Fact) -> dict[str, Any]:
-    """Return a fact with the keys of the JSON contract."""
     return {
         "uid": fact.uid,
         "theme": fact.theme,
@@ -96,7 +94,6 @@ FACT_FIELDS = (
 
 
 def gauge_json(gauge: Gauge) -> dict[str, Any]:
-    """Return a gauge with the keys of the JSON contract."""
     return {
         "used": gauge.used,
         "budget": gauge.budget,
@@ -109,7 +106,6 @@ def gauge_json(gauge: Gauge) -> dict[str, Any]:
 
 
 def scope_json(scope: Scope) -> dict[str, Any]:
-    """Return a scope with the keys of the JSON contract."""
     return {
         "uid": scope.uid,
         "theme": scope.theme,
@@ -124,7 +120,6 @@ def scope_json(scope: Scope) -> dict[str, Any]:
 
 
 def session_json(session: Session) -> dict[str, Any]:
-    """Return a session with the keys of the JSON contract."""
     return {
         "uid": session.uid,
         "theme": session.theme,
@@ -147,7 +142,6 @@ def session_json(session: Session) -> dict[str, Any]:
 
 
 def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
-    """Return a quarantined fact with the keys of the JSON contract."""
     from hermes_memory_store.intake.scoring.score_check import explain_rule
 
     return {
@@ -160,7 +154,6 @@ def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
 
 
 def rule_json(rule: SourceRule) -> dict[str, Any]:
-    """Return a source rule with the keys of the JSON contract."""
     return {"theme": rule.theme, "source": rule.source, "rule": rule.rule, "at": format_iso_time(rule.at)}
 
 

@@ -14,12 +14,10 @@ class QueryCommand(click.Command):
         return super().parse_args(ctx, move_exclusions_last(args, self.short_options(ctx), self.valued_options(ctx)))
 
     def short_options(self, ctx: click.Context) -> set[str]:
-        """Return the options with a single dash that this command defines."""
         options = {name for option in self.get_params(ctx) for name in option.opts if not name.startswith("--")}
         return options | set(self.get_help_option_names(ctx))
 
     def valued_options(self, ctx: click.Context) -> set[str]:
-        """Return the options that take the next argument as their value."""
         return {
             name
             for option in self.get_params(ctx)

@@ -162,7 +162,6 @@ class RowPrinter:
         self._is_headed = False
 
     def print(self, rows: Iterable[Row]) -> None:
-        """Print more rows."""
         if self._format == "table":
             self._print_table(iter(rows))
         elif self._format == "jsonl":

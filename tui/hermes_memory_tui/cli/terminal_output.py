@@ -73,12 +73,10 @@ def style_text(text: str, **style: Any) -> str:
 
 
 def style_type(kind: FactType, text: str) -> str:
-    """Style a text that names a type of fact."""
     return style_text(text, **TYPE_STYLES[kind])
 
 
 def style_tier(tier: Tier, text: str) -> str:
-    """Style a text that names a tier."""
     return style_text(text, **TIER_STYLES.get(tier, {}))
 
 

@@ -127,7 +127,6 @@ class CommandLine(Modal[PreparedLine | None]):
             self._put(self.list.choice.key)
 
     def action_complete(self, step: int) -> None:
-        """Complete the line with the line of the list, or with the next one when it is complete already."""
         if not self.list.choices:
             return
         if self._completed is not None:

@@ -56,7 +56,6 @@ class CommandRegistry:
 
     @property
     def words(self) -> list[str]:
-        """Every word that a line may begin with."""
         return sorted(self._words)
 
     def find_command(self, line: str) -> tuple[Command, str]:
@@ -279,12 +278,10 @@ DAYS = {"yesterday": "1d", "now": "0m"}
 
 
 def run_prepared(prepare: Callable[[str], Callable[[], object]], text: str) -> object:
-    """Prepare a command and run it."""
     return prepare(text)()
 
 
 def take_no_text(act: Callable[[], object], _text: str) -> Callable[[], object]:
-    """Prepare a command that takes no argument."""
     return act
 
 

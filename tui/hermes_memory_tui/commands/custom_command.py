@@ -68,17 +68,14 @@ class CustomCommand:
 
     @property
     def word(self) -> str:
-        """What the command line calls it."""
         return to_word(self.name)
 
     @property
     def tooltip(self) -> str:
-        """What it does, in a few words."""
         return f"Run {shorten_value(' '.join(self.run))} on the {self.on}"
 
     @property
     def binding(self) -> Binding:
-        """The binding of the app, for help and the palette."""
         tooltip = self.tooltip
         return Binding(
             self.key, f"custom('{self.word}')", self.name, id=f"own.{self.word}", tooltip=tooltip, show=False

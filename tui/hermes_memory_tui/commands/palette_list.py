@@ -37,11 +37,9 @@ class PaletteList(LineList):
 
     @property
     def choice(self) -> CommandChoice | None:
-        """The command under the cursor."""
         return self.choices[self.cursor] if self.choices else None
 
     def show(self, choices: Sequence[CommandChoice], wanted: str) -> None:
-        """Show other commands, found by these words."""
         self.choices, self.wanted = choices, wanted
         self.rows_changed()
         self.cursor = 0
@@ -63,7 +61,6 @@ class PaletteList(LineList):
         ]
 
     def _draw_title(self, text: str) -> list[Segment]:
-        """Return a title, with the words that were typed underlined."""
         parts, at = [], 0
         for start, end in find_word_spans(text, self.wanted):
             parts += [

@@ -121,7 +121,6 @@ class ProgramPanel(Modal[None]):
 
 
 def run_question(command: CustomCommand, calls: Sequence[ProgramCall]) -> Question:
-    """Return the question that shows everything that will run."""
     how = "by /bin/sh, with what is selected in its environment" if command.shell else "as it stands, without a shell"
     head = f"{pluralise(len(calls), 'program')}, {how}; stopped after {command.limit_s:g} s each"
     lines: list[Line] = [Content.styled(head, "$dim"), Content("")]

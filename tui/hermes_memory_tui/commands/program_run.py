@@ -55,7 +55,6 @@ class ProgramRun:
         self.lines: deque[OutputLine] = deque(maxlen=MOST_LINES)
 
     def stop(self) -> None:
-        """Ask the run to end now."""
         self._stopped.set()
 
     def run(self) -> str:

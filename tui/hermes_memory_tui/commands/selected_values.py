@@ -34,7 +34,6 @@ def selected_values(screen: Any, kind: str) -> list[dict[str, str]]:
 
 
 def find_facts(screen: Any) -> Iterable[Fact]:
-    """Return the selected facts."""
     table = getattr(screen, "table", None)
     if table is not None:
         keys = table.selected_keys[: MOST_CALLS + 1]
@@ -59,7 +58,6 @@ def find_scopes(screen: Any) -> Iterator[Scope]:
 
 
 def find_sessions(screen: Any) -> Iterator[Session]:
-    """Yield the selected sessions, or the one that the screen is about."""
     data = getattr(screen, "data", None)
     sessions = getattr(data, "sessions", ())
     if sessions:

@@ -125,12 +125,10 @@ def make_demo_day(
 
 
 def write_demo_policies(path: Path) -> None:
-    """Write the policies file next to a store."""
     path.with_name(FILE_NAME).write_text(POLICIES, encoding="utf-8")
 
 
 def open_demo_store(path: Path, clock: DemoClock) -> Store:
-    """Open the demo store with its own policies and its own clock."""
     store = Store.open(path, clock=clock, policies=Policies.load(path.with_name(FILE_NAME)))
     store.origin = Origin(way=Way.TOOL)
     return store

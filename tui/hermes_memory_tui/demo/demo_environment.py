@@ -179,7 +179,6 @@ class DemoEnvironment:
         }
 
     def _start_agent(self, theme: str, name: str) -> None:
-        """Start one agent, in a process group of its own with the shim that it starts."""
         told = [theme, name, str(self.seed), self.places.store, self.places.line]
         with self._deferred_signals():
             self.crew.append(
@@ -195,7 +194,6 @@ class DemoEnvironment:
             lower_priority(self.crew[-1])
 
     def _start_second_machine(self) -> None:
-        """Start the second machine, which waits for the bridge as the agents do."""
         with self._deferred_signals(), (self.home / "machine.log").open("wb") as log:
             self.crew.append(
                 subprocess.Popen(

@@ -235,7 +235,6 @@ def earlier_facts() -> Iterator[tuple[int, str, str | None, str | None, str]]:
 
 
 def add_conversations(store: Store, now: int) -> None:
-    """Add the captured turns of the day."""
     for minutes, theme, role, text in CONVERSATIONS:
         who = demo_day.open_demo_session(store, theme)
         store.turns.add(theme, role, text, session=who, at=now - minutes * MINUTE)

@@ -32,7 +32,6 @@ class DemoHost(NamedTuple):
 
     @property
     def remote(self) -> str:
-        """The URL of the repository."""
         return f"https://git.example.org/acme/{self.project}.git"
 
 
@@ -231,7 +230,6 @@ def demo_calls(theme: str, name: str, seed: int) -> Iterator[Call]:
 
 
 def job_calls(job: Job, scope: str, turn: int, chance: random.Random) -> Iterator[Call]:
-    """Yield the calls of one job."""
     yield from user_message_calls(turn + 1, job.message)
     yield "memory_search", {"query": job.query}
     for line in job.facts:
@@ -252,7 +250,6 @@ def job_calls(job: Job, scope: str, turn: int, chance: random.Random) -> Iterato
 
 
 def user_message_calls(turn: int, message: str) -> Iterator[Call]:
-    """Yield the calls that follow a user message."""
     yield "memory_tick", {"turn": turn, "message": message}
     yield "memory_turn", {"role": "user", "content": message}
 

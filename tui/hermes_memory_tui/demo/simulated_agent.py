@@ -53,7 +53,6 @@ class ShimProcess:
         self.say({"method": "notifications/initialized"})
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
-        """Call a tool, and return whether it succeeded and its answer."""
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         if "error" in answer:
             return False, str(answer["error"].get("message"))
@@ -88,7 +87,6 @@ class ShimProcess:
             raise ShimExited from error
 
     def close(self) -> None:
-        """Close the pipe, as a host does."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
@@ -133,7 +131,6 @@ def is_stdin_closed(wait_s: float) -> bool:
 def print_call_report(
     theme: str, name: str, tool: str, arguments: dict[str, Any], done: bool, answer: str, took_s: float
 ) -> None:
-    """Print a report of one call."""
     said = next((arguments[key] for key in ("content", "query", "message", "scope") if key in arguments), "")
     told = {
         "theme": theme,

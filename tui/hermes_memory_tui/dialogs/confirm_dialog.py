@@ -79,7 +79,6 @@ class Confirmation(Modal[bool]):
 
     @property
     def is_armed(self) -> bool:
-        """Whether the action can run now."""
         typed = self.line.value.strip().replace(",", "") if self.preview.scope is None else self.line.value.strip()
         return self.preview.refused is None and (not self.required_text or typed == self.required_text)
 
@@ -126,7 +125,6 @@ class Confirmation(Modal[bool]):
 
 
 def preview_text(preview: Preview) -> Content:
-    """Return everything that an action would change, as text."""
     tiers = ", ".join(
         f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(number)} {tier.value}"
         for tier, number in sorted(preview.tiers.items(), key=lambda one: list(Tier).index(one[0]))
@@ -201,7 +199,6 @@ def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
 
 
 def erased_amounts(plan: FactPurgePlan) -> list[str]:
-    """Return what a purge of single facts erases besides them, each as a number with what it is."""
     amounts = (
         (plan.versions, "present or former wording", "present and former wordings"),
         (len(plan.turns), "captured message", "captured messages"),
@@ -239,7 +236,6 @@ def side_effect_line(change: Change, names: Mapping[str, str]) -> Content:
 
 
 def preview_gauge_line(word: str, gauge: Gauge) -> Content:
-    """Format a gauge and its theme as one line."""
     return Content.assemble(gauge_line(word, gauge), (f"  {to_printable(gauge.theme)}", "$dim"))
 
 

@@ -34,18 +34,15 @@ class GatherMixin(WriteMixin):
 
     @property
     def basket(self) -> Basket:
-        """The gathered changes."""
         app: Any = self.app
         return app.basket  # type: ignore[no-any-return]
 
     @property
     def is_gathering(self) -> bool:
-        """Whether changes go into the basket now."""
         app: Any = self.app
         return not self.memory.is_past and bool(app.is_gathering)
 
     def action_gather(self) -> None:
-        """Gather changes from now on, or do them at once again."""
         if self.refuse_in_past():
             return
         if self.memory.read_only:

@@ -46,7 +46,6 @@ class CaseDraft:
 
     @property
     def name(self) -> str:
-        """The name of the test that it becomes."""
         return format_case_name(self.ask, self.start)
 
 
@@ -154,5 +153,4 @@ def case_file_problem(name: str) -> str | None:
 
 
 def to_printable_lines(text: str) -> Sequence[str]:
-    """Return the lines of a text as a screen can show them."""
     return [to_printable(line) for line in text.strip().splitlines()]

@@ -91,7 +91,6 @@ class Question(Modal[str | None]):
 
     @property
     def is_armed(self) -> bool:
-        """Whether enter confirms."""
         if self.line is None:
             return True
         if self._armed_by is not None:
@@ -148,5 +147,4 @@ class Question(Modal[str | None]):
 
 
 def to_content(line: Line) -> Content:
-    """Return a line as the question displays it."""
     return Content.assemble(line.label, line.value) if isinstance(line, LabelledText) else line

@@ -41,7 +41,6 @@ class SayingPicker(Picker):
 
     @property
     def text(self) -> str:
-        """What was typed or pasted."""
         return " ".join(self.line.value.split())
 
     def _show(self) -> None:

@@ -42,7 +42,6 @@ class ScreenGuard(Base):
 
 
 def is_selection_attached(state: SelectState) -> bool:
-    """Check whether every widget of a selection is still on its screen."""
     widgets = [state.start.container, state.start.content_widget]
     if state.end is not None:
         widgets += [state.end.container, state.end.content_widget]

@@ -143,7 +143,6 @@ def dry_run(store: Store, counted: Preview, facts: Sequence[Fact]) -> Preview:
 
 
 def names_by_uid(store: Store, changes: Sequence[Change]) -> dict[str, str]:
-    """Return the names of facts and scopes by uid."""
     labels = {scope.uid: f"scope {scope.label}" for scope in store.scopes.list()} if changes else {}
     facts = {change.uid for change in changes if change.entity == "fact"}
     return {uid: display_formats.fact_name(fact) for uid, fact in store.facts.by_uids(facts).items()} | {
@@ -152,7 +151,6 @@ def names_by_uid(store: Store, changes: Sequence[Change]) -> dict[str, str]:
 
 
 def gauges_after_purge(store: Store, facts: Sequence[Fact]) -> list[tuple[Gauge, Gauge]]:
-    """Return the gauges of the facts' themes, now and after these facts are gone."""
     found = []
     for theme in dict.fromkeys(fact.theme for fact in facts):
         now = store.tiers.gauge(theme)

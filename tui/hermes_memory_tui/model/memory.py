@@ -157,7 +157,6 @@ class ActionResult:
 
     @property
     def message(self) -> str:
-        """The message shown to the person."""
         return f"{self.said}. {self.back}" if self.back else f"{self.said}."
 
 
@@ -283,7 +282,6 @@ class Memory:
         return self._closed
 
     def close(self) -> None:
-        """Close all connections permanently."""
         self.interrupt()
         self._closed = True
         self._close(self._stores())
@@ -432,7 +430,6 @@ class Memory:
         )
 
     def facts(self, keys: Sequence[int]) -> list[Fact]:
-        """Return facts by key, for drawing rows."""
         return self._screen.facts.by_ids(keys)
 
     def export(
@@ -453,11 +450,9 @@ class Memory:
         return fact_export.export_facts(self._store, keys, file, columns=columns, replace=replace, progress=progress)
 
     def fact(self, uid: str) -> Fact:
-        """Return the current state of a fact."""
         return self._screen.facts.get(uid)
 
     def detail(self, uid: str) -> FactDetails:
-        """Return a fact with its history and the facts it replaced."""
         facts = self._screen.facts
         fact = facts.get(uid)
         # The reading connection knows the notes that were written, not those this process still gathers.
@@ -604,7 +599,6 @@ class Memory:
         return look(self._store)
 
     def preview_scope(self, theme: str, label: str) -> Preview:
-        """Return what purging a whole scope would erase."""
         plan = self._store.purge.preview(theme, scope=label)
         facts = self._store.facts
         all_of_it = FactFilter(theme=theme, scopes=frozenset({label}), tiers=frozenset(Tier) - {Tier.WITHDRAWN})
@@ -621,7 +615,6 @@ class Memory:
         )
 
     def find_folder_theme(self) -> str:
-        """Return the theme to which the command line writes here."""
         with self._person_store() as store:
             return find_working_theme(store)
 
@@ -643,7 +636,6 @@ class Memory:
         return ActionResult(said)
 
     def purge_scope(self, theme: str, label: str) -> ActionResult:
-        """Erase everything in a scope permanently."""
         with self._person_store() as store:
             plan = store.purge.execute(theme, scope=label)
         said = f"{display_formats.pluralise(plan.total, 'fact')} of scope {label} purged"
@@ -900,7 +892,6 @@ class Memory:
 
 
 def left_note(reasons: Iterable[str]) -> str:
-    """Return a note on what an undo left as it is."""
     left = list(dict.fromkeys(reasons))
     if not left:
         return ""

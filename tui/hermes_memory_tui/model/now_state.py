@@ -272,7 +272,6 @@ def read_events(store: Store) -> tuple[list[NowEvent], dict[tuple[str, str], str
 
 
 def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
-    """Say what a change was."""
     lead = fold.lead
     verb = format_fold_verb(fold).replace("undo of", "undid")
     return NowEvent(
@@ -288,12 +287,10 @@ def written_event(fold: ChangeFold, named: dict[int, str]) -> NowEvent:
 
 
 def find_fact_uid(change: Change) -> str | None:
-    """Return the fact that a change is about."""
     return change.uid if change.entity == "fact" and change.op != "purge" else None
 
 
 def given_event(record: ContextRecord) -> NowEvent:
-    """Say what an agent was given."""
     asked = f" for “{to_printable(record.why)}”" if record.why else ""
     text = f"{pluralise(len(record.facts), 'fact')} in {pluralise(record.tokens, 'token')}{asked}"
     who = record.title or record.session or "an agent"
@@ -301,7 +298,6 @@ def given_event(record: ContextRecord) -> NowEvent:
 
 
 def format_last_word(event: NowEvent | None) -> str:
-    """Say what an agent did last."""
     return "" if event is None else f"{event.verb} {event.text}"
 
 
@@ -327,7 +323,6 @@ def count_traces(calls: Iterable[Call], now: int) -> dict[tuple[str, str], tuple
 
 
 def find_waiting(store: Store, themes: Iterable[ThemeSummary]) -> Iterable[NowNote]:
-    """Yield what waits for a person."""
     held = display_formats.quarantined_count(themes)
     if held:
         yield NowNote(f"{pluralise(held, 'fact')} to review", "review")
@@ -343,7 +338,6 @@ def find_wrong(
     sync: dict[str, Any] | None,
     capture: str,
 ) -> Iterable[NowNote]:
-    """Yield what goes wrong."""
     for theme in themes:
         if theme.gauge.level is PressureLevel.CONSOLIDATE:
             yield NowNote(f"{to_printable(theme.name)} is {theme.gauge.pct:.0f} % full", "pressure", is_wrong=True)

@@ -61,7 +61,6 @@ class PastMemory(Memory):
         self.on_close = cursor.close
 
     def poll_commits(self) -> bool:
-        """Return that nobody else writes here."""
         return False
 
     def interrupt(self) -> None:
@@ -72,7 +71,6 @@ class PastMemory(Memory):
         self._is_paused.set()
 
     def resume_listings(self) -> None:
-        """Let listings be read again."""
         self._is_paused.clear()
 
     def close(self) -> None:
@@ -170,5 +168,4 @@ def parse_moment_name(text: str, now: Millis) -> tuple[int | None, Millis]:
 
 
 def before_change(change: int) -> Way:
-    """Return the way to the moment before a change."""
     return lambda _present, _here: Destination(change - 1)

@@ -84,7 +84,6 @@ class Editor(Modal[str | None]):
 
     @property
     def draft_key(self) -> str:
-        """The key under which an unsaved text is saved."""
         raise NotImplementedError
 
     @property
@@ -93,7 +92,6 @@ class Editor(Modal[str | None]):
         return None
 
     def line(self) -> str:
-        """Return the line of notation that the text stands for."""
         raise NotImplementedError
 
     def head(self) -> ComposeResult:
@@ -120,11 +118,9 @@ class Editor(Modal[str | None]):
 
     @property
     def unsaved_text(self) -> str | None:
-        """The text when it differs from the initial one."""
         return self.area.text if self.area.text.strip() != self.start.strip() else None
 
     def keep_text(self) -> None:
-        """Save the unsaved text as a draft."""
         self.keep(self.draft_key, self.unsaved_text)
 
     def check(self) -> bool:
@@ -163,7 +159,6 @@ class Editor(Modal[str | None]):
         return chars - self._counted.chars if self._counted.tier is Tier.HOT else 0
 
     def _pressure(self, chars: int) -> list[Content]:
-        """Return the gauge as it would be after saving."""
         gauge = self._gauge
         if gauge is None:
             return []
@@ -181,7 +176,6 @@ class Editor(Modal[str | None]):
         return [Content.assemble(*parts)]
 
     def remarks(self, content: str) -> list[Content]:
-        """Return further remarks on the text."""
         return []
 
     def _update_remarks(self, content: Content) -> None:

@@ -126,7 +126,6 @@ class ListingScreen(MainPanes):
             self.show_listing(self._current_request())
 
     def filter_values(self, name: str, begun: str) -> Sequence[str]:
-        """Return the possible values of a filter, for completion."""
         from hermes_memory_tui.text import query_completion
 
         theme = self._view.theme
@@ -146,7 +145,6 @@ class ListingScreen(MainPanes):
         return query_completion.fixed_filter_values(name)
 
     def action_sort(self) -> None:
-        """Choose a sort order and its direction."""
         from hermes_memory_tui.dialogs.picker import Picker
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 
@@ -177,7 +175,6 @@ class ListingScreen(MainPanes):
         return {}
 
     def action_columns(self) -> None:
-        """Choose the columns of the table."""
         from hermes_memory_tui.dialogs.picker import MultiPicker
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 
@@ -339,7 +336,6 @@ class ListingScreen(MainPanes):
         return self._worker is not None and not self._worker.is_finished
 
     def try_follow_changes(self) -> None:
-        """Follow new changes, or show that they cannot be read."""
         try:
             self.follow_changes()
         except StoreError as error:

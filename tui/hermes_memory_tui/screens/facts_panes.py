@@ -110,7 +110,6 @@ class MainPanes(GatherMixin, ScreenGuard, SizedPanes):
 
     @property
     def line(self) -> str:
-        """The text of the search line."""
         return "" if self.filter_line is None else self.filter_line.input.value.strip()
 
     async def action_search(self) -> None:
@@ -124,7 +123,6 @@ class MainPanes(GatherMixin, ScreenGuard, SizedPanes):
         self.set_focus(self.filter_line.input)
 
     async def show_line(self, line: str) -> None:
-        """Search for a line, and return to the facts."""
         await self.action_search()
         if self.filter_line is not None:
             self.filter_line.input.value = line

@@ -145,7 +145,6 @@ class MainScreen(ListingScreen):
         self.app.push_screen(Question("save this search", says, type_in="as", check=check), save)
 
     def action_views(self) -> None:
-        """Choose a saved view."""
         from hermes_memory_tui.dialogs.picker import Picker
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 
@@ -264,7 +263,6 @@ class MainScreen(ListingScreen):
         self.preview_then_write(preview, lambda: self.memory.run_action(looked[0][1], looked[0][0]), self._after_action)
 
     def _gather_chosen(self, load: Callable[[], tuple[list[Fact], BulkAction]]) -> None:
-        """Put an action into the basket."""
         from hermes_memory_tui.basket.pending_changes import to_fact_subject
 
         def gather() -> str:
@@ -398,7 +396,6 @@ class MainScreen(ListingScreen):
         return None
 
     def go_to_scope(self, theme: str, scope: str | None) -> None:
-        """Show the facts of a theme, or of one of its scopes."""
         if scope is not None and all((one.theme, one.label) != (theme, scope) for one in self.overview.scopes):
             self.try_follow_changes()  # not read yet: the first frame shows few scopes, and this one may be new
         self.tree_pane.choose(theme, scope)

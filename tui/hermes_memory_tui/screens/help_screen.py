@@ -118,7 +118,6 @@ class HelpEntry:
     keys: list[str] = field(default_factory=list)
 
     def add(self, key: str) -> None:
-        """Add another key of the action."""
         if key not in self.keys:
             self.keys.append(key)
 

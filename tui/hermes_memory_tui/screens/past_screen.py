@@ -163,7 +163,6 @@ class PastScreen(MainScreen):
             super().action_back()
 
     def action_to_present(self) -> None:
-        """Return to the present."""
         app: Any = self.app
         app.time.leave()
 

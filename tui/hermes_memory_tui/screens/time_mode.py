@@ -49,7 +49,6 @@ class TimeTravel:
 
     @property
     def is_playing(self) -> bool:
-        """Whether one change after the other is shown by itself."""
         return self._playing is not None
 
     def go(self, way: Way, view: str | None = None) -> None:
@@ -113,7 +112,6 @@ class TimeTravel:
         return PastMemory(cursor, self.present)
 
     def _close_unseen(self, past: PastMemory | None) -> None:
-        """Close a memory of the past that was made on the way, and is not shown."""
         if past is not None and past is not self.past:
             past.close()
 
@@ -217,7 +215,6 @@ class TimeTravel:
             self._app.notify("Playing; p stops.", timeout=2)
 
     def stop(self) -> None:
-        """Stop playing."""
         if self._playing is not None:
             self._playing.stop()
             self._playing = None

@@ -52,7 +52,6 @@ def unwrap_worker_error(error: BaseException) -> BaseException:
 
 
 def version_lines() -> list[str]:
-    """Return the versions of the program and its environment, one per line."""
     from importlib.metadata import version
 
     ours = [f"{name} {version(name)}" for name in ("hermes-memory-tui", "textual")]

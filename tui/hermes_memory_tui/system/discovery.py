@@ -91,7 +91,6 @@ def find_host_files(home: Path) -> Iterator[DiscoveredSource]:
 
 
 def find_hosts() -> Iterator[DiscoveredSource]:
-    """Find installed hosts, and whether each has the bridge configured."""
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
     for host in HOSTS.values():
         file = host.file(place)

@@ -93,7 +93,6 @@ def terminate_editor(program: subprocess.Popen[bytes]) -> int:
 
 
 def is_terminal_lost() -> bool:
-    """Check whether there was a terminal for input and it is lost."""
     try:
         termios.tcgetattr(0)
     except termios.error as error:

@@ -151,7 +151,6 @@ def reject_unknown_actions(settings: InspectorSettings, ids: Iterable[str]) -> N
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known name, as the end of a sentence."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=2)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {', '.join(names[:12])}"

@@ -97,7 +97,6 @@ class InspectorState:
         return said if isinstance(said, str) else None
 
     def grid_layout(self, view: str) -> GridLayout:
-        """Return how the list of a view was left."""
         grids = self._said.get("grids")
         said = grids.get(view) if isinstance(grids, dict) else None
         if not isinstance(said, dict):
@@ -119,15 +118,12 @@ class InspectorState:
             self._change(lambda said: said.update(hues=hues))
 
     def pane_widths(self, view: str) -> dict[str, int]:
-        """Return the widths that a person gave to panes of a view, in cells."""
         panes = self._said.get("panes")
         said = panes.get(view) if isinstance(panes, dict) else None
         entries = said.items() if isinstance(said, dict) else ()
         return {name: cells for name, cells in entries if isinstance(cells, int) and 0 < cells < MAX_CELLS}
 
     def set_pane_width(self, view: str, pane: str, cells: int) -> None:
-        """Save the width of a pane, in cells."""
-
         def put(said: dict[str, Any]) -> None:
             panes = said["panes"] if isinstance(said.get("panes"), dict) else {}
             widths = panes[view] if isinstance(panes.get(view), dict) else {}
@@ -172,12 +168,9 @@ class InspectorState:
             self._change(lambda said: said.update({history: append_line(said.get(history), line)}))
 
     def set_look(self, name: str) -> None:
-        """Save the look."""
         self._change(lambda said: said.update(look=name))
 
     def save_view(self, name: str, line: str) -> None:
-        """Save a search line under a name, replacing any of that name."""
-
         def add(said: dict[str, Any]) -> None:
             views = text_entries(said.get("views")) | {name: line[:LONGEST]}
             said["views"] = dict(list(views.items())[-MAX_VIEWS:])
@@ -185,17 +178,14 @@ class InspectorState:
         self._change(add)
 
     def remove_view(self, name: str) -> None:
-        """Delete a saved view."""
         self._change(
             lambda said: said.update(views={k: v for k, v in text_entries(said.get("views")).items() if k != name})
         )
 
     def set_columns(self, names: list[str]) -> None:
-        """Save the table's columns."""
         self._change(lambda said: said.update(columns=names))
 
     def set_order(self, order: str, descending: bool) -> None:
-        """Save the order of the facts."""
         self._change(lambda said: said.update(order=[order, descending]))
 
     def set_home(self, view: str) -> None:
@@ -261,7 +251,6 @@ def append_line(lines: object, line: str) -> list[str]:
 
 
 def list_or_empty(said: object) -> list[Any]:
-    """Return a list from the state file, or an empty one when the value is not a list."""
     return said if isinstance(said, list) else []
 
 

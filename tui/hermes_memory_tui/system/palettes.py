@@ -214,5 +214,4 @@ def dim_colour(generated: dict[str, str]) -> str:
 
 
 def track_colour(generated: dict[str, str]) -> str:
-    """Return the colour of the unfilled part of a bar."""
     return "ansi_bright_black" if Color.parse(generated["panel"]).ansi is not None else generated["panel"]

@@ -184,13 +184,11 @@ def make_pen(style: Style, colours: ColorSystem) -> Pen:
 
 
 def is_same_blank(pen: Pen, other: Pen) -> bool:
-    """Check whether blanks look the same in both."""
     return pen.background == other.background and not (pen.shows_on_blanks or other.shows_on_blanks)
 
 
 @lru_cache(2048)
 def change_pen(old: Pen, new: Pen) -> str:
-    """Return the sequence from one pen to another."""
     codes = [OFF[code] for code in old.attributes - new.attributes]
     codes += [code for code in new.attributes if code not in old.attributes or OFF[code] in codes]
     if old.foreground != new.foreground:

@@ -61,7 +61,6 @@ class TerminalWriter:
         self._thread.start()
 
     def write(self, text: str) -> None:
-        """Queue a piece of output."""
         with self._changed:
             self._pieces.append(text)
             self._changed.notify_all()

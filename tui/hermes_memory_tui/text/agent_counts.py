@@ -38,7 +38,6 @@ def is_at_work(session: Session, now: int) -> bool:
 
 
 def count_agents(sessions: Iterable[Session], now: int) -> AgentCounts:
-    """Count the sessions that are at work, and those that are stale."""
     found = [present_status(session, now) for session in sessions]
     return AgentCounts(sum(status in AT_WORK for status in found), found.count(SessionStatus.STALE))
 

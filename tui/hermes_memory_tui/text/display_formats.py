@@ -154,7 +154,6 @@ def fit_middle(text: str, width: int) -> str:
 
 
 def quarantined_count(themes: Iterable[ThemeSummary]) -> int:
-    """Return the number of quarantined facts."""
     return sum(theme.facts.get(Tier.QUARANTINED, 0) for theme in themes)
 
 

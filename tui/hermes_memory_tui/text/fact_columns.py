@@ -37,7 +37,6 @@ class FactColumn:
     """The order that a click on its head chooses."""
 
     def fit_cell(self, text: str, cells: int) -> str:
-        """Fit a text of this column to the given number of cells."""
         return f"{text:>{cells}}" if self.right else display_formats.fit_middle(text, cells)
 
 

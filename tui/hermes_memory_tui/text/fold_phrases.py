@@ -18,7 +18,6 @@ NOUNS = {"turn": "message", "branch": "branch mark"}
 
 
 def format_fold_verb(fold: ChangeFold) -> str:
-    """Return what a change was, in a word or three."""
     lead = fold.lead
     if lead.op == "undo":
         return f"undo of #{lead.undoes}" if len(fold.changes) == 1 else f"undo of {len(fold.changes):,}"
@@ -69,7 +68,6 @@ def format_size(fold: ChangeFold) -> str:
 
 
 def noun_of(part: FoldPart) -> str:
-    """Return what a person calls the things of a part."""
     return NOUNS.get(part.entity, part.entity)
 
 

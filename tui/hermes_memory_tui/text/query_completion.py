@@ -37,7 +37,6 @@ class Completion:
 
     @property
     def common_prefix(self) -> str:
-        """The longest common prefix of the completions."""
         first, last = min(self.texts), max(self.texts)
         same = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
         return first[: next(same, min(len(first), len(last)))]
@@ -89,12 +88,10 @@ def matching_values(begun: str, values: Iterable[str]) -> list[str]:
 
 
 def quote_value(value: str) -> str:
-    """Quote a value as the search line writes it."""
     return value if _PLAIN.fullmatch(value) else '"' + value.replace('"', "") + '"'
 
 
 def fixed_filter_values(name: str) -> Sequence[str]:
-    """Return the values of a filter that are the same in every store."""
     match name:
         case "type":
             return [kind.word for kind in FactType]

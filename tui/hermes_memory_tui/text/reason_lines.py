@@ -31,11 +31,9 @@ def format_reason_names(parts: Parts, most: int = 3) -> str:
 
 
 def format_reason_lines(parts: Parts, value: float, tokens: int) -> list[str]:
-    """Return what a fact's value is the sum of, a line a part, and what it is per token."""
     lines = [f"{part:+.2f}  {name:<9}  {REASONS.get(name, '')}".rstrip() for name, part in parts]
     return [*lines, f"{value:5.2f}  for {tokens} tokens: {value / max(1, tokens):.3f} a token"]
 
 
 def format_worth(value: float, tokens: int) -> str:
-    """Return a fact's value and its tokens in few characters."""
     return f"{value:.1f}/{tokens}"

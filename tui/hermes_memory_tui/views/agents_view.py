@@ -76,12 +76,10 @@ class HeartbeatStrip:
     beats: deque[int] = field(default_factory=lambda: deque(maxlen=4 * BEATS))
 
     def record_beat(self, at: int) -> None:
-        """Record the time of a session's last heartbeat."""
         if not self.beats or self.beats[-1] != at:
             self.beats.append(at)
 
     def format_strip(self, now: int, every: int) -> str:
-        """Format the last intervals, with a tick in each that had a heartbeat."""
         slots = [" "] * BEATS
         for at in self.beats:
             slot = BEATS - 1 - (now - at) // max(1, every)
@@ -218,8 +216,6 @@ class AgentsView(BaseView[AgentsData]):
         )
 
     def _cell_makers(self, data: AgentsData) -> Sequence[Callable[[Session], GridCell]]:
-        """Return what makes the cells of a session, one for each column."""
-
         def ink(one: Session) -> str:
             return "dim" if one.status in ENDED else ""
 
@@ -259,7 +255,6 @@ class AgentsView(BaseView[AgentsData]):
 
     @property
     def session(self) -> Session | None:
-        """The session under the cursor."""
         if self.data is None:
             return None
         return next((one for one in self.data.sessions if one.uid == self.grid.key), None)
@@ -314,7 +309,6 @@ class AgentsView(BaseView[AgentsData]):
         ]
 
     def open(self, key: object) -> None:
-        """Open the session view."""
         from hermes_memory_tui.views.session_view import SessionView
 
         session = self.session
@@ -371,7 +365,6 @@ def host_row(state: HostState, now: int) -> GridRow:
 
 
 def filter_text(session: Session) -> str:
-    """Return what a filter looks for in a session, one text a line."""
     said = (session.title, session.theme, session.scope, session.client, session.status.value)
     ended = "ended" if session.status in ENDED else None
     return "\n".join([to_printable(text) for text in (*said, ended) if text])

@@ -140,7 +140,6 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
 
     @property
     def inspector(self) -> InspectorApp:
-        """The app."""
         app: Any = self.app
         return app  # type: ignore[no-any-return]
 
@@ -156,11 +155,9 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         yield KeyLine(id="keys")
 
     def above_list(self) -> ComposeResult:
-        """Yield the widgets above the list."""
         yield from ()
 
     def below_list(self) -> ComposeResult:
-        """Yield the widgets below the list."""
         yield from ()
 
     def on_mount(self) -> None:
@@ -264,7 +261,6 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         self._ages_again_at = began + (time.monotonic() - began) / TICKS_PART
 
     def redraw(self) -> None:
-        """Draw what was loaded again."""
         if self.is_current and self.data is not None:
             self.draw(self.data)
             self.show_text()  # in the same frame
@@ -282,7 +278,6 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         raise NotImplementedError
 
     def draw(self, data: T) -> None:
-        """Show the loaded data in the list."""
         raise NotImplementedError
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
@@ -290,12 +285,10 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
         raise NotImplementedError
 
     def show_overview(self, overview: Overview) -> None:
-        """Update title and strip."""
         update_title_bar(self.title_bar, self.memory, overview, self.title_place())
         self.strip.waiting = display_formats.quarantined_count(overview.themes)
 
     def title_place(self) -> str:
-        """Return the location shown in the title."""
         return ""
 
     # The text beside the list
@@ -344,7 +337,6 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
             self.inspector.go_back()
 
     def action_copy_text(self) -> None:
-        """Copy the detail text."""
         self.app.copy_to_clipboard(self.pages.plain)
         self.notify("Copied.", timeout=2)
 

@@ -150,7 +150,6 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         return "context block", lines
 
     def _why(self, uid: str) -> list[Line]:
-        """Return why the selected fact is given, or why it is not."""
         one = self.data.candidates.get(uid) if self.data is not None else None
         if self.data is None or one is None:
             return []
@@ -190,7 +189,6 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
             self.draw(self.data)
 
     def _selected_facts(self) -> list[Fact]:
-        """Return the marked facts, else the one under the cursor."""
         wanted = set(self.grid.selected_keys)
         return [one for one in self.data.ranked if one.uid in wanted] if self.data is not None else []
 

@@ -129,7 +129,6 @@ class ConversationsView(PagedView[ConversationsData]):
 
     @property
     def turn(self) -> Turn | None:
-        """The turn under the cursor."""
         return None if self.data is None else next((one for one in self.data.turns if one.uid == self.grid.key), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
@@ -224,7 +223,6 @@ class ConversationsView(PagedView[ConversationsData]):
 
 
 def turn_row(turn: Turn, hue: int, now: int) -> GridRow:
-    """Return a turn as a row of the list."""
     said = to_printable(" ".join(turn.content[:400].split()))
     return GridRow(
         turn.uid,

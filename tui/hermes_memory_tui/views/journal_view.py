@@ -228,7 +228,6 @@ def to_fold_rows(fold: ChangeFold, page: JournalPage, hue: int, now: int) -> lis
 
 
 def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> GridRow:
-    """Return a row of the journal as a row of the list."""
     person = change.actor.kind == "person"
     return GridRow(
         change.seq,
@@ -250,7 +249,6 @@ def journal_row(change: Change, verb: str, subject: str, hue: int, now: int) -> 
 
 
 def fold_detail(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str], now: int) -> list[Line]:
-    """Return the details of a change of several rows."""
     lead = fold.lead
     more = f" to #{fold.last}" if fold.last > fold.first else ""
     return [

@@ -45,7 +45,6 @@ class ListTools(Screen[None]):
 
     @property
     def kept(self) -> InspectorState:
-        """What the inspector saves between runs."""
         app: Any = self.app
         return app.main.kept  # type: ignore[no-any-return]
 
@@ -104,7 +103,6 @@ class ListTools(Screen[None]):
     # Order and columns
 
     def action_sort(self) -> None:
-        """Choose a column and a direction to sort by."""
         from hermes_memory_tui.dialogs.picker import Picker
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 
@@ -133,7 +131,6 @@ class ListTools(Screen[None]):
             self._keep_layout()
 
     def action_columns(self) -> None:
-        """Choose the columns of the list."""
         from hermes_memory_tui.dialogs.picker import MultiPicker
         from hermes_memory_tui.widgets.lists.pick_list import Choice
 

@@ -15,7 +15,6 @@ SHOWN_FACTS = 6
 
 
 def adoption_lines(plan: AdoptionPlan) -> list[Line]:
-    """Return what is so once each project has a theme of its own."""
     lines: list[Line] = [
         Content("Where nobody names a theme, an agent has that of the project it works in. No fact is moved:"),
         Content("what default says is still given where it was written, the rest in every project."),

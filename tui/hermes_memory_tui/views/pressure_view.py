@@ -408,13 +408,11 @@ class PressureView(BaseView[PressureData]):
 
 
 def gauge_bar_cell(pct: float, ink: str) -> GridCell:
-    """Return a bar as a cell."""
     full, part, rest = bar_segments(pct, BAR)
     return GridCell("", parts=((full, "", ink), (part, ink, "track"), (rest, "", "track")))
 
 
 def host_file_row(file: FilePressure) -> GridRow:
-    """Return a host file as a row of the list."""
     ink = "consolidate" if file.pct >= 95 else "archive" if file.pct >= 85 else "merge" if file.pct >= 70 else "calm"
     return GridRow(
         file.file.path.name,
@@ -437,7 +435,6 @@ def next_effective_level(theme: ThemeSummary, plan: dict[PressureLevel, list[Rel
 
 
 def relief_move_line(move: ReliefMove) -> Content:
-    """Format a fact that relief would move as one line."""
     return Content.assemble(
         (f"  {PAST.get(move.op, move.op):<11}", "$dim"),
         (f"{move.fact.type.value}[{to_printable(move.fact.target)}]", "bold"),
@@ -466,7 +463,6 @@ def format_names(names: Sequence[str]) -> str:
 
 
 def style_diff_line(line: str) -> Content:
-    """Style one line of a unified diff."""
     style = "$success" if line.startswith("+") else "$error" if line.startswith("-") else "$dim"
     return Content.styled(to_printable(line), style)
 
@@ -492,13 +488,11 @@ def rescue_entries(theme: str, found: Sequence[EvictedEntry], store: Store) -> t
 
 
 def rescue_summary(counts: tuple[int, int]) -> str:
-    """Return a summary of an import of evicted entries."""
     made, known = counts
     return f"{pluralise(made, 'fact')} imported" + (f", {known} already present" if known else "")
 
 
 def files_relief_summary(report: OptimizeReport) -> str:
-    """Return a summary of a relief of the files."""
     both = ", ".join(
         f"{one.path.name} {one.before_pct:.0f}% → {one.after_pct:.0f}%" for one in (report.memory, report.user)
     )

@@ -151,7 +151,6 @@ class ReviewView(BaseView[ReviewQueue]):
 
     @property
     def selected_entry(self) -> QuarantinedFact | None:
-        """The entry under the cursor."""
         if self.data is None:
             return None
         return next((one for one in self.data.waiting if one.fact.uid == self.grid.key), None)
@@ -286,6 +285,5 @@ class ReviewView(BaseView[ReviewQueue]):
 
 
 def secret_fact(store: Store, theme: str, name: str) -> Fact | None:
-    """Return a live fact that contains the placeholder of a secret."""
     found = store.search.find(theme, f'"{name}"', limit=5).facts
     return next((fact for fact in found if f"‹secret:{name}›" in fact.content), None)

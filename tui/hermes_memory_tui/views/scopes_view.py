@@ -52,7 +52,6 @@ class ScopesData:
     """A row for each scope, made where it delays no key: there may be thousands."""
 
     def find_scope(self, key: object) -> Scope | None:
-        """Return the scope of a row."""
         return next((scope for scope in self.scopes if scope.uid == key), None)
 
 
@@ -127,7 +126,6 @@ class ScopesView(BaseView[ScopesData]):
 
     @property
     def scope(self) -> Scope | None:
-        """The scope under the cursor."""
         return None if self.data is None else self.data.find_scope(self.grid.key)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
@@ -165,7 +163,6 @@ class ScopesView(BaseView[ScopesData]):
         ]
 
     def open(self, key: object) -> None:
-        """Show the facts of the scope."""
         scope = self.scope
         if scope is not None:
             main = self.inspector.main
@@ -174,7 +171,6 @@ class ScopesView(BaseView[ScopesData]):
 
     @property
     def selected_scopes(self) -> list[Scope]:
-        """The marked scopes, else the one under the cursor."""
         wanted = set(self.grid.selected_keys)
         return [scope for scope in self.data.scopes if scope.uid in wanted] if self.data is not None else []
 
@@ -288,7 +284,6 @@ class ScopesView(BaseView[ScopesData]):
 
 
 def scope_row(scope: Scope, hue: int, now: int) -> GridRow:
-    """Return a scope as a row of the list."""
     closed = scope.status is ScopeStatus.CLOSED
     ink = "dim" if closed else ""
 
@@ -326,14 +321,12 @@ def row_at(row: GridRow, scope: Scope, now: int) -> GridRow:
 
 
 def scopes_name(scopes: Sequence[Scope]) -> str:
-    """Return what some scopes are called in a sentence."""
     if len(scopes) == 1:
         return f"scope {to_printable(scopes[0].label)}"
     return display_formats.pluralise(len(scopes), "scope")
 
 
 def scope_line(scope: Scope) -> Content:
-    """Return a scope and its number of facts as a line of a dialog."""
     return Content.assemble(
         (to_printable(scope.label), "bold"),
         f" has {display_formats.pluralise(sum(scope.facts.values()), 'fact')}",
@@ -342,7 +335,6 @@ def scope_line(scope: Scope) -> Content:
 
 
 def scope_state_text(scope: Scope) -> str:
-    """Format the state of a scope in a few words."""
     if scope.status is ScopeStatus.CLOSED:
         return "closed"
     if scope.silence:
@@ -351,7 +343,6 @@ def scope_state_text(scope: Scope) -> str:
 
 
 def lifecycle_line(status: ScopeStatus) -> Content:
-    """Format the stage of a scope in its lifecycle."""
     parts: list[str | tuple[str, str]] = []
     for one in (ScopeStatus.OPEN, ScopeStatus.COOLING, ScopeStatus.CLOSED):
         here = one is status
@@ -384,7 +375,6 @@ WHY = {
 
 
 def closing_reason(closed_by: str | None) -> str:
-    """Return why a scope was closed, as a sentence."""
     if closed_by is None:
         return "no reason recorded"
     kind, _, more = closed_by.partition(":")
@@ -395,7 +385,6 @@ def closing_reason(closed_by: str | None) -> str:
 
 
 def tier_count_lines(scope: Scope) -> Sequence[Line]:
-    """Return the number of facts in each tier."""
     said = [
         f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(scope.facts[tier])} {tier.value}"
         for tier in Tier
@@ -429,7 +418,6 @@ def normalise_label(label: str) -> tuple[str, str]:
 
 
 def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]:
-    """Return the lines that name similar scopes, which may be the same one."""
     found = similar_scopes(scope, scopes)
     if not found:
         return []

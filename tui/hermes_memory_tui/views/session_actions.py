@@ -73,13 +73,11 @@ def confirm_undo_fold(view: BaseView[Any], fold: ChangeFold) -> None:
 
 
 def load_named_rows(store: Store, fold: ChangeFold, limit: int) -> tuple[list[Change], dict[int, str]]:
-    """Load the newest rows of a change, and what their facts said then."""
     rows = load_fold_rows(store, fold, limit)
     return rows, change_names(store, [fold.lead, *rows])
 
 
 def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str]) -> list[Line]:
-    """Return a line for each row of a change, and how many more there are."""
     left = fold.size - len(rows)
     return [
         *(
@@ -94,8 +92,6 @@ def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str]
 
 
 def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
-    """Show what an undo of all a session wrote would undo and leave, and do it when the person confirms."""
-
     def read(store: Store) -> tuple[list[Change], dict[int, str]]:
         wrote = [
             one for one in changes_by_session(store, session, 200) if one.undoes is None and one.entity in UNDOABLE
@@ -135,7 +131,6 @@ def confirm_undo_session(view: BaseView[Any], session: Session) -> None:
 
 
 def left_lines(left: Sequence[str]) -> list[Line]:
-    """Return lines on what an undo leaves as it is, and why."""
     if not left:
         return []
     more = len(left) - LEFT_SHOWN
@@ -148,7 +143,6 @@ def left_lines(left: Sequence[str]) -> list[Line]:
 
 
 def confirm_end_session(view: BaseView[Any], session: Session) -> None:
-    """End a session when the person confirms."""
     if session.status in ENDED:
         view.notify("Session already ended.", timeout=4)
         return
@@ -171,7 +165,6 @@ def end_session(memory: Memory, session: Session) -> Any:
 
 
 def session_origin_lines(session: Session) -> Sequence[Line]:
-    """Return lines on a session's client, as it calls itself, and its project."""
     client, version = split_client_version(session.client) if session.client else ("unknown", None)
     said = " ".join(filter(None, (client, session.client_version or version)))
     lines = [labelled_value("client", to_printable(said))]
@@ -179,7 +172,6 @@ def session_origin_lines(session: Session) -> Sequence[Line]:
 
 
 def changes_by_session(store: Store, session: Session, limit: int) -> list[Change]:
-    """Return the newest changes of a session in its theme."""
     try:
         found = store.journal.changes(
             actor=f"session:{session.name}", theme=session.theme, limit=2 * limit, newest_first=True
@@ -190,7 +182,6 @@ def changes_by_session(store: Store, session: Session, limit: int) -> list[Chang
 
 
 def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
-    """Return the lines of the checkpoint that a session left when it ended."""
     kept = session.checkpoint
     if not kept:
         return []
@@ -210,7 +201,6 @@ def checkpoint_lines(session: Session, now: int) -> Sequence[Line]:
 
 
 def context_record_line(one: ContextRecord, now: int) -> Content:
-    """Format a context record as one line."""
     return Content.assemble(
         (f"{display_formats.format_age(one.at, now):>4}  ", "$dim"),
         (f"{to_printable(one.kind):<8}", "bold"),

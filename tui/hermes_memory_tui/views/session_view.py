@@ -282,7 +282,6 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
 
 
 def call_list_row(call: dict[str, Any], now: int) -> GridRow:
-    """Return a call as a row of the list."""
     hits = call.get("hits")
     outcome = (
         call["outcome"]
@@ -304,7 +303,6 @@ def call_list_row(call: dict[str, Any], now: int) -> GridRow:
 
 
 def context_record_row(told: ContextRecord, now: int) -> GridRow:
-    """Return a context record as a row of the list."""
     return GridRow(
         ("context", told.id),
         (
@@ -318,7 +316,6 @@ def context_record_row(told: ContextRecord, now: int) -> GridRow:
 
 
 def change_row(change: Change, names: dict[int, str], now: int) -> GridRow:
-    """Return a change as a row of the list."""
     return GridRow(
         ("write", change.seq),
         (
@@ -332,7 +329,6 @@ def change_row(change: Change, names: dict[int, str], now: int) -> GridRow:
 
 
 def call_detail(call: dict[str, Any], now: int) -> Sequence[Line]:
-    """Return the details of a call."""
     lines: list[Line] = [
         Content.styled(to_printable(call["tool"]), "bold"),
         Content(to_printable(call.get("about") or "")),
@@ -371,7 +367,6 @@ def reason_line(told: ContextRecord, fact: RecordedFact) -> list[Line]:
 
 
 def change_note(fact: RecordedFact) -> str:
-    """Return a note on a fact whose content is different now."""
     return "  (changed)" if fact.changed and fact.notation is not None else ""
 
 

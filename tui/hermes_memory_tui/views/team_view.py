@@ -47,11 +47,9 @@ class TeamData:
 
     @property
     def is_configured(self) -> bool:
-        """Whether a team database is configured."""
         return bool(self.sync and self.sync.get("configured"))
 
     def theme_status(self, theme: str) -> dict[str, Any]:
-        """Return the bridge's report on one theme."""
         return next((one for one in (self.sync or {}).get("themes", ()) if one.get("theme") == theme), {})
 
 
@@ -137,7 +135,6 @@ class TeamView(BaseView[TeamData]):
 
     @property
     def conflict(self) -> SyncConflict | None:
-        """The conflict under the cursor of the lower list."""
         found = self.data.conflicts if self.data is not None else []
         return next((one for one in found if one.uid == self.conflicts.key), None)
 
@@ -235,7 +232,6 @@ class TeamView(BaseView[TeamData]):
 
 
 def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
-    """Return a theme as a row of the list."""
     allowed = data.shared[theme.name]
     told = data.theme_status(theme.name)
     waits, behind = told.get("waiting", data.waiting.get(theme.name, 0)), told.get("behind")
@@ -259,7 +255,6 @@ def team_theme_row(theme: ThemeSummary, hue: int, data: TeamData) -> GridRow:
 
 
 def sync_conflict_row(one: SyncConflict, now: int) -> GridRow:
-    """Return a conflict as a row of the lower list."""
     return GridRow(
         one.uid,
         (
@@ -272,7 +267,6 @@ def sync_conflict_row(one: SyncConflict, now: int) -> GridRow:
 
 
 def format_sync_row(row: SyncRow) -> str:
-    """Format a version as one line."""
     if row.content is None:
         return "purged"
     kind, target = row.attrs.get("type"), row.attrs.get("target")
@@ -305,7 +299,6 @@ def conflict_detail(one: SyncConflict, now: int) -> Sequence[Line]:
 
 
 def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
-    """Return the sync status of a theme."""
     sync, told = data.sync or {}, data.theme_status(theme)
     last = sync.get("last_exchange")
     lines: list[Line] = [
@@ -356,7 +349,6 @@ def conversation_sync_text(waiting: object) -> str:
 
 
 def setup_lines(data: TeamData) -> Sequence[Line]:
-    """Return what to configure, and how."""
     why = (
         to_printable(str((data.sync or {}).get("words") or ""))
         if data.sync
@@ -383,7 +375,6 @@ def setup_lines(data: TeamData) -> Sequence[Line]:
 
 
 def allow_theme_lines(data: TeamData) -> Sequence[Line]:
-    """Return how to allow a theme to be shared."""
     return [
         labelled_value("", Content.styled(to_printable(data.policies), "bold"), 3),
         labelled_value("", Content.styled("[themes.marketing]", "$accent"), 3),

@@ -20,27 +20,22 @@ HIDDEN = frozenset({"content", "updated_at", "cooled_by"})
 
 
 def change_verb(change: Change) -> str:
-    """Return the operation in a word or two."""
     return "quarantine" if is_quarantine_change(change) else change_phrase(change)
 
 
 def change_ink(change: Change) -> str:
-    """Return the colour of an operation."""
     return find_operation("quarantine" if is_quarantine_change(change) else change.op).ink
 
 
 def change_style(change: Change) -> str:
-    """Return the style of an operation in a text."""
     return f"bold ${change_ink(change)}" if change_ink(change) else "bold"
 
 
 def is_quarantine_change(change: Change) -> bool:
-    """Check whether a fact was quarantined when it was written."""
     return change.op == "create" and (change.after or {}).get("tier") == Tier.QUARANTINED
 
 
 def change_detail(change: Change, named: dict[int, str], now: int) -> list[Line]:
-    """Return the details of one change."""
     different = content_difference(change)  # at the top: the panel may be low, and this is what the change did
     lines: list[Line] = [
         Content.assemble((change_verb(change), "bold"), "  ", change_subject(change, named)),
@@ -70,6 +65,5 @@ def change_detail(change: Change, named: dict[int, str], now: int) -> list[Line]
 
 
 def format_changed_value(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str:
-    """Format a column with its values before and after."""
     now = to_printable(str((after or {}).get(name, "–")))
     return now if before is None else f"{to_printable(str(before.get(name, '–')))} → {now}"

@@ -62,7 +62,6 @@ class FactDetail(VerticalScroll):
         self._again(None)
 
     def redraw_ages(self, now: int) -> None:
-        """Show the same fact as of another moment."""
         self._again(now)
 
     def show(
@@ -178,7 +177,6 @@ class FactDetail(VerticalScroll):
 
 
 def fact_content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
-    """Return what the fact says."""
     return [
         Content.assemble(
             (f"{fact.type.value}[", "bold"), highlight_text(to_printable(fact.target), marks, "bold"), ("]", "bold")
@@ -188,7 +186,6 @@ def fact_content_lines(fact: Fact, marks: SearchHighlighter) -> list[Content]:
 
 
 def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Sequence[FactReading]) -> list[Content]:
-    """Return the state of the fact, line by line."""
     scope = to_printable(fact.scope) if fact.scope is not None else "no scope"
     lines = [
         Content.assemble(
@@ -243,7 +240,6 @@ TIER_STYLES = {Tier.HOT: "$hot", Tier.COLD: "$cold", Tier.QUARANTINED: "$warning
 
 
 def labelled_line(label: str, value: str) -> Content:
-    """Return one labelled line."""
     return Content.assemble((f"{label:<8}", "$dim"), value)
 
 
@@ -265,7 +261,6 @@ def reader_line(reader: FactReading, now: int) -> Content:
 
 
 def quarantine_reason(history: list[Change]) -> str:
-    """Return the rule that quarantined a fact, from its history."""
     for change in reversed(history):
         by = (change.after or {}).get("cooled_by")
         if isinstance(by, str) and by.startswith(QUARANTINE):
@@ -274,7 +269,6 @@ def quarantine_reason(history: list[Change]) -> str:
 
 
 def change_phrase(change: Change) -> str:
-    """Return a change as a phrase."""
     after = change.after or {}
     if change.op == "undo":
         return f"undo of #{change.undoes}"

@@ -92,7 +92,6 @@ class FactTable(MarkedList):
 
     @property
     def fact(self) -> Fact | None:
-        """The fact under the cursor."""
         return self.fact_at(self.cursor) if self.keys else None
 
     def key_of_row(self, row: int) -> int | None:
@@ -107,7 +106,6 @@ class FactTable(MarkedList):
 
     @property
     def selected_keys(self) -> list[int]:
-        """The keys of the marked facts, else of the one under the cursor."""
         if self.marked:
             return list(self.marked)
         before = self.before_following()
@@ -189,7 +187,6 @@ class FactTable(MarkedList):
         self.set_timer(FLASH_S, lambda: self._end_flash(marks))
 
     def show_pending(self, pending: Mapping[str, str]) -> None:
-        """Show other changes that wait for the facts."""
         self.pending = pending
         self._drawn.clear()
         self.refresh()
@@ -287,7 +284,6 @@ class FactTable(MarkedList):
         return [*heads, (" " * max(0, room), None)]
 
     def _title(self, title: str, sort: Sort | ListOrder | None) -> str:
-        """Return the title of a column, with an arrow when the facts are in its order."""
         if self.order is None or sort is not self.order[0]:
             return title
         return f"{title}{'▼' if self.order[1] else '▲'}"

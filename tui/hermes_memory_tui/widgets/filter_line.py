@@ -111,7 +111,6 @@ class SearchInput(Input):
         self.cursor_position = offer.start + len(text)
 
     def close_completions(self) -> None:
-        """Close the completions."""
         if self.offer is not None:
             self.offer = self.chosen = None
             self.post_message(self.CompletionsChanged())
@@ -263,11 +262,9 @@ class FilterLine(Vertical):
         yield self._error
 
     def set_sources(self, known: ValueSource, history: Callable[[], Sequence[str]]) -> None:
-        """Set the sources of filter values and of the search history."""
         self.input.known, self.input.history = known, history
 
     def show_match_count(self, text: str) -> None:
-        """Show the number of matches."""
         self._found.update(text)
         self._error.display = False
 

@@ -31,7 +31,6 @@ class KeyHint:
 
     @property
     def width(self) -> int:
-        """The width in cells."""
         return cell_len(self.key) + cell_len(self.description) + 3
 
     @property

@@ -84,7 +84,6 @@ class ScopeTree(LineList):
 
     @property
     def place(self) -> TreePlace:
-        """The place under the cursor."""
         return self.places[self.cursor]
 
     def show(self, themes: Sequence[ThemeSummary], scopes: Sequence[Scope]) -> None:
@@ -98,7 +97,6 @@ class ScopeTree(LineList):
         self._lay_out()
 
     def choose(self, theme: str, scope: str | None = None) -> None:
-        """Expand a theme and move the cursor to it, or to one of its scopes."""
         self._unfolded.add(theme)
         self._lay_out()
         for row, place in enumerate(self.places):
@@ -108,7 +106,6 @@ class ScopeTree(LineList):
                 return
 
     def widen(self) -> None:
-        """Move from a scope to its theme, or from a theme to all of them."""
         place = self.place
         if place.scope is not None or place.unscoped:
             assert place.theme is not None
@@ -218,5 +215,4 @@ def live_count(facts: Mapping[Tier, int]) -> int:
 
 
 def right_aligned_count(number: int) -> str:
-    """Format a count at the right edge of a row."""
     return f"{display_formats.abbreviate_number(number):>5} "

@@ -48,7 +48,6 @@ class ScrollbarThumb(ScrollBarRender, Visual):
 
 
 def move_thumb(bar: ScrollBar, position: float) -> None:
-    """Move the thumb to its new position."""
     before = thumb_ends(bar)
     bar.renderer = ScrollbarThumb  # type: ignore[misc]  # Textual says that it may be set so
     bar.set_reactive(ScrollBar.position, position)

@@ -72,12 +72,10 @@ class SizedPanes(Screen[None]):
 
     @property
     def panes_name(self) -> str:
-        """Under which name they are saved."""
         raise NotImplementedError
 
     @property
     def is_zoomed(self) -> bool:
-        """Whether one pane has the whole body."""
         return self.has_class(ZOOMED)
 
     @property

@@ -22,7 +22,6 @@ class LabelledText:
 
     @property
     def plain(self) -> str:
-        """Both as one line would show them."""
         return self.label.plain + self.value.plain
 
     def lines(self, width: int) -> list[Content]:
@@ -109,12 +108,10 @@ def to_border_title(text: str) -> Any:
 
 
 def heading_line(text: str, more: str = "") -> Content:
-    """Return a line that starts a section."""
     return Content.assemble((text, "bold"), (f"  {more}" if more else "", "$dim"))
 
 
 def labelled_value(label: str, value: str | Content, width: int = 11) -> LabelledText:
-    """Return a value next to its label."""
     return LabelledText(
         Content.styled(f"{label:<{width}}", "$dim"), value if isinstance(value, Content) else Content(value)
     )

@@ -132,5 +132,4 @@ def abbreviate_home(path: str) -> str:
 
 
 def parts_width(parts: Sequence[str | tuple[str, str]]) -> int:
-    """Return the total width of some parts in cells."""
     return sum(cell_len(part if isinstance(part, str) else part[0]) for part in parts)

@@ -45,7 +45,6 @@ class CodexHook:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether Codex will run it."""
         return self.is_enabled and self.status in ("trusted", "managed")
 
 
@@ -146,7 +145,6 @@ def ask_app_server(process: subprocess.Popen[bytes], folder: str) -> list[CodexH
 def request_from_codex(
     process: subprocess.Popen[bytes], number: int, method: str, params: Mapping[str, Any], deadline: float
 ) -> Any:
-    """Send one request and return its result."""
     write_to_codex(process, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
     assert process.stdout is not None
     pending = b""
@@ -169,7 +167,6 @@ def request_from_codex(
 
 
 def write_to_codex(process: subprocess.Popen[bytes], message: Mapping[str, Any]) -> None:
-    """Send one line."""
     assert process.stdin is not None
     process.stdin.write(json.dumps(message).encode() + b"\n")
     process.stdin.flush()

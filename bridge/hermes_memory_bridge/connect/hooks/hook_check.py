@@ -73,7 +73,6 @@ def examine_hooks(place: HostEnvironment, store: Path, name: str | None = None) 
 
 
 def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> list[HookFinding]:
-    """Examine the plugins of a host that runs scripts."""
     findings = []
     installed = find_installations(store, host)
     for file in dict.fromkeys([find_script_plugin(host, place), *installed]):
@@ -95,7 +94,6 @@ def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> li
 def examine_hooks_file(
     host: Host, document: HookDocument, file: Path, place: HostEnvironment, store: Path
 ) -> list[HookFinding]:
-    """Examine the hooks that stand in one file."""
     mended = f"`hermes-memory-bridge connect {host.name}{' --project' * (file != document.file(place))}` mends it"
     try:
         settings = read_hook_document(read_host_config(file))
@@ -120,7 +118,6 @@ def examine_hooks_file(
 
 
 def find_program_problems(own: list[OwnHook]) -> list[str]:
-    """Return what is wrong with the programs that hooks run."""
     problems = []
     try:
         present = find_hook_program()
@@ -224,7 +221,6 @@ def try_hook_programs(host: str, file: Path) -> list[HookFinding]:
 
 
 def try_hook_program(host: str, program: str) -> HookFinding:
-    """Run a program and see whether it is the hook program, and exits with 0."""
     began = time.monotonic()
     try:
         ended = subprocess.run(

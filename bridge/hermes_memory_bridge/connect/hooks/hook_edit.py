@@ -46,7 +46,6 @@ class OwnHook:
 
     @property
     def words(self) -> list[str]:
-        """The command it runs, word by word."""
         return split_hook_command(self.handler)
 
 

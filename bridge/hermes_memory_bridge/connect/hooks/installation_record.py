@@ -23,7 +23,6 @@ SAID = "said"
 
 
 def to_record_path(store: Path) -> Path:
-    """Return the file beside a store."""
     store = store.expanduser().resolve()
     return store.with_name(f"{store.name}.hooks.json")
 

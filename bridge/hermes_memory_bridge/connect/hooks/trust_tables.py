@@ -124,7 +124,6 @@ def find_state_key(line: str, before: str) -> str | None:
 
 
 def to_hash_line(said: str) -> str:
-    """Format the line that trusts."""
     return f"trusted_hash = {json.dumps(said)}"
 
 

@@ -95,7 +95,6 @@ def plan_script_plugin(
 
 
 def find_script_plugin(host: str, place: HostEnvironment, project: Path | None = None) -> Path:
-    """Return the file from which a host loads our plugin."""
     if project is not None:
         return project.joinpath(*PROJECT_FOLDERS[host], SCRIPT_NAME)
     if host == "cline":

@@ -76,7 +76,6 @@ def to_codex_manifests(entry: Entry) -> dict[str, dict[str, Any]]:
 
 
 def to_gemini_manifests(entry: Entry) -> dict[str, dict[str, Any]]:
-    """Return the document of an extension of Gemini CLI."""
     return {"gemini-extension.json": {**MANIFEST, "mcpServers": {NAME: entry}}}
 
 
@@ -133,5 +132,4 @@ def refuse_foreign_folder(folder: Path, manifest: str) -> None:
 
 
 def list_install_commands(host: str, folder: Path) -> list[str]:
-    """Return the commands with which a person installs a folder."""
     return [command.format(folder=folder) for command in FORMS[host].commands]

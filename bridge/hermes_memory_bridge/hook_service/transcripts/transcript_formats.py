@@ -49,7 +49,6 @@ def parse_claude_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
 
 
 def parse_codex_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    """Parse a line of a rollout of Codex."""
     said = line.get("payload")
     if line.get("type") != "event_msg" or not isinstance(said, dict):
         return None
@@ -62,13 +61,11 @@ def parse_codex_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
 
 
 def parse_gemini_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    """Parse a line of a chat of Gemini CLI."""
     role = {"user": "user", "gemini": "assistant"}.get(str(line.get("type")))
     return None if role is None else to_message(role, join_parts(line.get("content")), line)
 
 
 def parse_copilot_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    """Parse a line of the events of Copilot CLI."""
     role = {"user.message": "user", "assistant.message": "assistant"}.get(str(line.get("type")))
     data = line.get("data")
     if role is None or not isinstance(data, dict):
@@ -77,7 +74,6 @@ def parse_copilot_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
 
 
 def parse_qwen_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    """Parse a line of a chat of Qwen Code."""
     message = line.get("message")
     if line.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         return None
@@ -124,7 +120,6 @@ def join_parts(content: Any) -> str:
 
 
 def is_text_part(part: Mapping[str, Any]) -> bool:
-    """Check whether a part of a message is what was said, and no thought."""
     return not part.get("thought") and str(part.get("type", "text")).casefold() in ("text", "input_text", "output_text")
 
 

@@ -76,7 +76,6 @@ def resume_command(settings: CommandSettings) -> None:
 
 
 def print_capture_status(settings: CommandSettings) -> None:
-    """Print what holds now, here."""
     switch = capture_switch.load_capture_switch(settings.path())
     folder = os.fspath(Path.cwd())
     stopped = capture_switch.describe_capture(str(settings.path()), folder)

@@ -107,7 +107,6 @@ def report_no_calls(stage: DemoEnvironment) -> int:
 
 
 def format_demo_call(one: dict[str, Any]) -> str:
-    """Format a call as one line."""
     said = to_printable(" ".join(str(one["said"]).split()))
     said = said if len(said) <= SHOWN else said[: SHOWN - 1] + "…"
     answer = to_printable(" ".join(str(one["answer"]).split("\n", 1)[0].split()))[:SHOWN]

@@ -106,7 +106,6 @@ def open_export(file: Path) -> Iterator[IO[str]]:
 
 
 def is_same_file(file: Path, part: Path) -> bool:
-    """Check whether two paths name the same existing file."""
     file = file.expanduser()
     return file.exists() and part.exists() and os.path.samefile(file, part)
 
@@ -185,7 +184,6 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
 
 
 def print_import_report(report: ImportReport, dry_run: bool) -> None:
-    """Print what an import did, for people."""
     verb = "would create" if dry_run else "created"
     told = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
     told += [format_quantity(report.turns, "turn")] if report.turns else []

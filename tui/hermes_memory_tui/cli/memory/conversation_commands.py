@@ -122,7 +122,6 @@ def turns_command(
 
 
 def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
-    """Return a turn as JSON."""
     return {
         "uid": turn.uid,
         "theme": turn.theme,
@@ -137,7 +136,6 @@ def conversation_turn_json(turn: Turn, score: float | None) -> dict[str, Any]:
 
 
 def purge_conversations(settings: CommandSettings, older_than_ms: int, yes: bool) -> None:
-    """Purge messages, after a confirmation."""
     from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 
     with settings.store(writing=True) as store:

@@ -85,7 +85,6 @@ def print_adoption_plan(plan: AdoptionPlan) -> None:
 
 
 def adoption_plan_json(plan: AdoptionPlan) -> dict[str, Any]:
-    """Return an adoption plan with the keys of the JSON contract."""
     places = [{"project": one.project, "theme": one.theme, "facts": one.facts} for one in plan.places]
     return {"projects": places, "unplaced": plan.unplaced, "adopted": plan.is_adopted}
 
@@ -118,7 +117,6 @@ def split_command(settings: CommandSettings, source: str, dry_run: bool, yes: bo
 
 
 def find_change(store: Store, done: ChangeResult) -> int | None:
-    """Return the number of a change by which it is undone."""
     return store.journal.get(done.seqs[0]).change if done.seqs else None
 
 
@@ -139,7 +137,6 @@ def print_split_plan(plan: SplitPlan) -> None:
 
 
 def split_plan_json(plan: SplitPlan) -> dict[str, Any]:
-    """Return a split plan with the keys of the JSON contract."""
     return {
         "theme": plan.source,
         "groups": [

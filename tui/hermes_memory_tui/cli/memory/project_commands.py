@@ -71,7 +71,6 @@ def projects_command(
 
 
 def rename_listed_project(settings: CommandSettings, old: str, new: str) -> None:
-    """Rename a project and print its new name."""
     with settings.store(writing=True) as store:
         before = store.projects.get(old).name
         project = store.projects.rename(old, new)
@@ -89,7 +88,6 @@ def format_identity(project: Project) -> str:
 
 
 def project_json(one: ProjectSummary) -> dict[str, Any]:
-    """Return a project with the keys of the JSON contract."""
     return {
         "name": one.project.name,
         "uid": one.project.uid,

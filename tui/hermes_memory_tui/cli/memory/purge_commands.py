@@ -105,7 +105,6 @@ def purge_named_facts(
 def print_purge(
     settings: CommandSettings, heading: str, plan: FactPurgePlan, unreached: Sequence[str], *, dry_run: bool
 ) -> None:
-    """Print what was purged, or would be."""
     if settings.as_json:
         counts = {tier: sum(fact.tier == tier for fact in plan.facts) for tier in TIERS}
         print_document(
@@ -132,12 +131,10 @@ def print_purge(
 
 
 def format_fact_purge(plan: FactPurgePlan, verb: str) -> str:
-    """Format what a purge of single facts erases, in numbers."""
     return f"{format_quantity(len(plan.facts), 'fact')} {verb}: {format_erasure(plan)}"
 
 
 def format_erasure(plan: FactPurgePlan) -> str:
-    """Format what is erased with the facts of a purge, in numbers."""
     counts = [
         format_quantity(plan.versions, "version"),
         format_quantity(len(plan.turns), "captured message"),
@@ -189,7 +186,6 @@ def fact_purge_notes(plan: FactPurgePlan) -> list[str]:
 
 
 def print_unreached(copies: Iterable[str]) -> None:
-    """Print what a purge could not reach."""
     for copy in copies:
         click.echo(f"not removed from a backup that could not be opened: {copy}")
 
@@ -215,7 +211,6 @@ def confirm_on_screen(heading: str, lines: Sequence[str], facts: int) -> None:
 
 
 def format_purge_plan(plan: PurgePlan, verb: str) -> str:
-    """Format the counts, tier by tier."""
     place = (
         f"theme {plan.theme!r}"
         if plan.scope is None

@@ -122,7 +122,6 @@ def print_findings(found: list[Finding]) -> None:
 
 
 def explain_finding(rule: str) -> str:
-    """Say what a rule stands for."""
     from hermes_memory_store.intake.intake import HIDDEN_RULE
     from hermes_memory_store.intake.scoring.score_check import explain_rule
     from hermes_memory_store.memory.second_look import SECRET_RULE
@@ -132,7 +131,6 @@ def explain_finding(rule: str) -> str:
 
 
 def finding_json(one: Finding) -> dict[str, Any]:
-    """Return the JSON document of one finding."""
     return {
         "kind": one.kind,
         "uid": one.uid,
@@ -185,7 +183,6 @@ def refuse_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
 
 
 def source_names(store: Store, theme: str | None = None) -> list[str]:
-    """Return the programs that wrote to this theme."""
     written = (one.source for one in store.facts.quarantine_queue(theme) if one.source)
     return sorted({*written, *map(session_source, store.sessions.list(theme))})
 
@@ -219,7 +216,6 @@ def ask_command(settings: CommandSettings, source: str) -> None:
 
 
 def set_source_rule(settings: CommandSettings, source: str, rule: Rule | None) -> None:
-    """Set the rule on a source, and print the rule now in force."""
     with settings.store(creating=True) as store:
         theme = settings.resolved_theme(store)
         seqs = store.sources.set_rule(theme, source, rule)

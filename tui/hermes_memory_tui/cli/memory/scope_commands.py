@@ -89,7 +89,6 @@ def rename_command(settings: CommandSettings, label: str, new: str) -> None:
 
 
 def print_scope_change(settings: CommandSettings, store: Store, theme: str, label: str, changed: ChangeResult) -> None:
-    """Print the scope after the change."""
     scope = store.scopes.get(theme, label)
     if settings.as_json:
         print_document(scope_json(scope) | {"changed": list(changed.uids), "changes": list(changed.seqs)})

@@ -163,7 +163,6 @@ def reason_json(one: StartReason) -> dict[str, Any]:
 
 
 def host_state_json(state: HostState) -> dict[str, Any]:
-    """Return what is known of a host as a JSON document."""
     report = state.report
     return {
         "host": state.host,
@@ -215,7 +214,6 @@ def themes_command(settings: CommandSettings) -> None:
 
 
 def theme_json(theme: ThemeSummary) -> dict[str, Any]:
-    """Return a theme with the keys of the JSON contract."""
     return {
         "name": theme.name,
         "gauge": gauge_json(theme.gauge),

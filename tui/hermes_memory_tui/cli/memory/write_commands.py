@@ -112,7 +112,6 @@ def stdin_fact_lines() -> Iterator[tuple[int, str]]:
 
 
 def write_result_json(result: WriteResult) -> dict[str, Any]:
-    """Return the JSON document of one write."""
     return {
         "uid": result.fact.uid,
         "status": result.status,
@@ -138,7 +137,6 @@ def write_result_json(result: WriteResult) -> dict[str, Any]:
 
 
 def print_write_result(result: WriteResult) -> None:
-    """Print the result of one write, for people."""
     click.echo(f"{result.status} {result.fact.uid}  gauge {result.gauge.pct:.1f} %")
     if result.suspicion is not None:
         click.echo(f"  it {result.suspicion.what}; see: hermes-memory-tui review", err=True)
@@ -229,7 +227,6 @@ def restore_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
 
 
 def print_tier_change(settings: CommandSettings, done: str, changed: ChangeResult) -> None:
-    """Print the result of a change of single facts."""
     if settings.as_json:
         print_document({"changed": list(changed.uids), "changes": list(changed.seqs)})
     elif not changed.seqs:

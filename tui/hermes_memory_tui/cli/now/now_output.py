@@ -19,7 +19,6 @@ NEWEST = 10
 
 
 def print_state(state: NowState, now: int, as_json: bool, *, plain: bool, theme: str | None) -> None:
-    """Print how it is at this moment."""
     events = [one for one in state.events[:NEWEST] if theme in (None, one.theme)]
     if as_json:
         click.echo(json.dumps(state_json(state), ensure_ascii=False))
@@ -93,7 +92,6 @@ def state_json(state: NowState) -> dict[str, Any]:
 
 
 def event_json(event: NowEvent) -> dict[str, Any]:
-    """Return an event as a JSON document."""
     return {
         "at": format_iso_time(event.at),
         "kind": event.key[0],

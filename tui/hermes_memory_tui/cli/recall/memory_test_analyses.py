@@ -55,7 +55,6 @@ def print_break(store: Store, found: BreakingChange) -> None:
 
 
 def break_json(found: BreakingChange) -> dict[str, Any]:
-    """Return the change that broke a test as JSON."""
     return {
         "change": found.number,
         "rows": [change_json(row) for row in found.rows],

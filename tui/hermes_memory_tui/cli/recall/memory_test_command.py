@@ -170,7 +170,6 @@ def print_outcomes(found: CaseFile, outcomes: Sequence[CaseOutcome]) -> None:
 
 
 def outcomes_json(found: CaseFile, outcomes: Sequence[CaseOutcome]) -> dict[str, Any]:
-    """Return the outcomes of a file as JSON."""
     counts = Counter(one.status for one in outcomes)
     return {
         "file": str(found.path),

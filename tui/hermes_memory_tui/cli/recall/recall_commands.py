@@ -97,7 +97,6 @@ def print_given(given: Given, why: bool) -> None:
 
 
 def print_item(item: GivenItem, why: bool) -> None:
-    """Print one line that is given, and what ranked it."""
     click.echo(to_printable(item.line))
     if why:
         reasons = ", ".join(f"{one.name} {one.value:+.2f}" for one in item.reasons)
@@ -105,7 +104,6 @@ def print_item(item: GivenItem, why: bool) -> None:
 
 
 def given_json(given: Given, budget: int) -> dict[str, Any]:
-    """Return what is given as JSON."""
     return {
         "items": [item_json(item) for item in given.items],
         "left_out": [item_json(item) for item in given.left_out],
@@ -117,7 +115,6 @@ def given_json(given: Given, budget: int) -> dict[str, Any]:
 
 
 def item_json(item: GivenItem) -> dict[str, Any]:
-    """Return one item as JSON."""
     return {
         "uid": item.uid,
         "kind": "fact" if item.fact is not None else "turn",
@@ -150,7 +147,6 @@ def curve_command(settings: CommandSettings, file: Path | None, budgets: tuple[i
 
 
 def print_curve(curve: RecallCurve) -> None:
-    """Print a bar for each budget, and the area."""
     click.echo(f"{'tokens':>7}  {'evidence given':<{BAR_COLUMNS + 8}}{'spent':>7}{'p50':>9}{'p95':>9}")
     for point in curve.points:
         bar = "█" * round(point.share * BAR_COLUMNS)
@@ -160,7 +156,6 @@ def print_curve(curve: RecallCurve) -> None:
 
 
 def curve_json(curve: RecallCurve) -> dict[str, Any]:
-    """Return a curve as JSON."""
     return {
         "name": curve.name,
         "questions": curve.cases,

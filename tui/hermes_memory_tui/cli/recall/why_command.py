@@ -85,7 +85,6 @@ def describe_source(source: SayingSource) -> str:
 
 
 def explanation_json(explanation: SayingExplanation) -> dict[str, Any]:
-    """Return an explanation with the keys of the JSON contract."""
     saying = explanation.saying
     return {
         "session": saying.session,

@@ -160,7 +160,6 @@ class BasketView(BaseView[BasketData]):
         return "result", lines
 
     def _find(self, key: object) -> tuple[ChangeOutcome, OutdatedSubject | None] | None:
-        """Return the change of a row, and what is to be decided in it."""
         if self.data is None or self.data.outcome is None or not isinstance(key, tuple):
             return None
         number, uid = key
@@ -214,8 +213,6 @@ class BasketView(BaseView[BasketData]):
         self._do(changes)
 
     def _do(self, changes: tuple[PendingChange, ...]) -> None:
-        """Do changes as one."""
-
         def finish() -> None:
             self._is_doing = False
             self._gathered.finish(changes)
@@ -367,13 +364,11 @@ def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[Gr
 
 
 def subject_row(change: PendingChange, one: Subject, sign: str, result: str) -> GridRow:
-    """Return the row of one fact of a change."""
     cells = (GridCell(sign, "warning"), GridCell("  └"), GridCell(to_printable(one.name)), GridCell(result, "warning"))
     return GridRow((change.number, one.uid), cells)
 
 
 def summary(data: BasketData) -> str:
-    """Return what would come of the basket, in one line."""
     outcome = data.outcome
     if outcome is None or not data.changes:
         return display_formats.pluralise(len(data.changes), "change")
@@ -398,7 +393,6 @@ def count_differences(lines: Sequence[LineDifference]) -> tuple[int, int]:
 
 
 def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
-    """Return how the context of a theme and its cost would change."""
     change = after.tokens - before.tokens
     sign = "±0" if not change else f"{change:+,}".replace("-", "−")
     lines: list[Line] = [
@@ -420,7 +414,6 @@ def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
 
 
 def selection_lines(outcome: ChangeOutcome, undecided: OutdatedSubject | None) -> list[Line]:
-    """Return what the selected change does, and what is to be decided in it."""
     change = outcome.change
     lines: list[Line] = [heading_line(change.words, to_printable(change.name))]
     if outcome.refused is not None:
@@ -438,7 +431,6 @@ def selection_lines(outcome: ChangeOutcome, undecided: OutdatedSubject | None) -
 
 
 def decision_lines(change: PendingChange, one: OutdatedSubject) -> list[Line]:
-    """Return what somebody changed of a fact meanwhile."""
     lines: list[Line] = []
     if one.present is None:
         lines.append(Content.styled(f"{to_printable(one.gathered.name)} is there no more.", "$warning"))

@@ -176,7 +176,6 @@ class NowView(BaseView[NowState]):
 
     @property
     def event(self) -> NowEvent | None:
-        """The event under the cursor."""
         events = self.data.events if self.data is not None else []
         return next((one for one in events if one.key == self.grid.key), None)
 
@@ -296,7 +295,6 @@ def note_row(note: NowNote) -> GridRow:
 
 
 def event_row(event: NowEvent, hue: int, now: int) -> GridRow:
-    """Return something that was written or given as a row."""
     is_given = event.key[0] == "given"
     return GridRow(
         event.key,

@@ -73,7 +73,6 @@ class StartView(BaseView[StartData]):
 
     @property
     def selected_source(self) -> DiscoveredSource | None:
-        """The source under the cursor."""
         if self.data is None:
             return None
         return next((one for one in self.data.findings if one.path == self.grid.key), None)
@@ -107,7 +106,6 @@ class StartView(BaseView[StartData]):
         ]
 
     def open(self, key: object) -> None:
-        """Run the next step."""
         one = self.selected_source
         if one is None or one.done:
             return
@@ -168,7 +166,6 @@ class StartView(BaseView[StartData]):
 
 
 def discovered_row(one: DiscoveredSource) -> GridRow:
-    """Return a discovered source as a row of the list."""
     return GridRow(
         one.path,
         (
@@ -182,12 +179,10 @@ def discovered_row(one: DiscoveredSource) -> GridRow:
 
 
 def open_command(one: DiscoveredSource) -> str:
-    """Return the shell command that opens a file."""
     return f"hermes-memory-tui --db {shlex.quote(str(one.path))}"
 
 
 def next_step_lines(one: DiscoveredSource) -> list[Line]:
-    """Return the next step for a discovered source."""
     if one.done:
         return [Content.styled("done", "$success")]
     if one.kind == "old":

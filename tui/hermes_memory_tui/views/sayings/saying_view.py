@@ -96,7 +96,6 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
             yield self._said
 
     def explain(self, saying: Saying) -> None:
-        """Show what another sentence came from."""
         self._saying = saying
         self.grid.cursor = 0
         self.reload()
@@ -125,7 +124,6 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
 
     @property
     def source(self) -> SayingSource | None:
-        """The fact under the cursor."""
         sources = () if self.data is None else self.data.explanation.sources
         return next((one for one in sources if one.fact.uid == self.grid.key), None)
 
@@ -180,7 +178,6 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
         return "where it came from", lines
 
     def open(self, key: object) -> None:
-        """Go to the fact."""
         if self.source is not None:
             self.app.call_later(self._go_to_fact, self.source.fact)
 
@@ -189,7 +186,6 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
         await self.inspector.main.show_fact(fact)
 
     def action_show_detail(self) -> None:
-        """Show the detail, which a narrow screen hides."""
         super().open(self.grid.key)
 
     def action_undo_source(self) -> None:
@@ -271,7 +267,6 @@ def find_question(store: Store, saying: Saying) -> str | None:
 
 
 def source_row(source: SayingSource, found: SayingExplanation, now: int) -> GridRow:
-    """Return a fact as a row of the list."""
     cells = max(1, round(BAR_CELLS * source.likelihood / found.sources[0].likelihood))
     if source.given is not None:
         given = GridCell(

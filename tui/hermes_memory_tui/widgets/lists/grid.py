@@ -81,7 +81,6 @@ class Grid(MarkedList):
 
     @property
     def key(self) -> object | None:
-        """The key of the row under the cursor."""
         return self.rows[self.cursor].key if self.rows else None
 
     def key_of_row(self, row: int) -> Any:
@@ -121,12 +120,10 @@ class Grid(MarkedList):
             self._arrange(top=True)
 
     def set_sort(self, sort: GridSort | None) -> None:
-        """Show the rows in another order."""
         self.sort = sort
         self._arrange()
 
     def set_hidden(self, titles: Collection[str]) -> None:
-        """Put columns away, by their titles."""
         self.hidden = frozenset(titles)
         self.rows_changed()
 

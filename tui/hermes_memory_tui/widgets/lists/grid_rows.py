@@ -52,7 +52,6 @@ class GridCell:
 
     @property
     def order(self) -> tuple[int, SortValue]:
-        """A key to sort cells of one column by."""
         if isinstance(self.value, int | float):
             return 0, self.value
         return 1, natural_order(self.value or (self.plain if self.parts else self.text))
@@ -91,7 +90,6 @@ class LazyCells(Sequence[GridCell]):
         return cell
 
     def forget(self) -> None:
-        """Make the cells anew when they are looked at again."""
         self._made.clear()
 
 
@@ -236,7 +234,6 @@ def find_word_spans(text: str, wanted: str, row: str | None = None) -> list[tupl
 
 
 def fold_by_character(text: str) -> tuple[str, Sequence[int]]:
-    """Return a text with case and accents folded, and for each of its characters which one of the text it is of."""
     if text.isascii():
         return text.lower(), range(len(text))
     pieces = [fold_accents(character) for character in text]

@@ -87,7 +87,6 @@ class LineList(ScrollView, can_focus=True):
 
     @property
     def row_count(self) -> int:
-        """The number of rows."""
         raise NotImplementedError
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
@@ -103,7 +102,6 @@ class LineList(ScrollView, can_focus=True):
         return 0
 
     def draw_head(self, width: int) -> list[Segment]:
-        """Return the cells of the line above the rows."""
         return [Segment(" " * width, self.ink())]
 
     def draw_empty(self, line: int, width: int) -> list[Segment]:
@@ -190,7 +188,6 @@ class LineList(ScrollView, can_focus=True):
         return edges
 
     def _cells(self, y: int, top: int, width: int) -> list[Segment]:
-        """Return the cells of a line."""
         head = self.head_lines
         if y < head:
             return self.draw_head(width)

@@ -80,7 +80,6 @@ class MarkedList(LineList):
         return self.cursor == 0 and not self.is_touched
 
     def note_new_above(self, rows: int) -> None:
-        """Count rows that came above the cursor."""
         self.new_above += rows
         self.set_subtitle(self._subtitle)
 
@@ -132,7 +131,6 @@ class MarkedList(LineList):
 
     @property
     def can_mark(self) -> bool:
-        """Whether marks mean something in this list."""
         return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -151,7 +149,6 @@ class MarkedList(LineList):
         self.cursor += 1
 
     def action_mark_range(self) -> None:
-        """Mark from the last marked row to the one under the cursor."""
         if not self.row_count:
             return
         row = None if self._marked_last is None else self.find_row(self._marked_last)
@@ -169,7 +166,6 @@ class MarkedList(LineList):
         self._marks_changed()
 
     def _mark(self, keys: Iterable[Any]) -> bool:
-        """Mark rows, up to the limit, and return whether all of them are marked now."""
         room = MOST_MARKED - len(self.marked)
         new = (key for key in keys if key is not None and key not in self.marked)
         fresh = list(itertools.islice(new, room + 1))

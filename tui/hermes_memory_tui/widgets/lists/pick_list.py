@@ -26,7 +26,6 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """What a filter looks for."""
         return fold_accents(self.says)
 
 
@@ -47,11 +46,9 @@ class PickList(LineList):
 
     @property
     def choice(self) -> Choice | None:
-        """The choice under the cursor."""
         return self.choices[self.cursor] if self.choices else None
 
     def show(self, choices: Sequence[Choice], row: int | None = None) -> None:
-        """Show other choices."""
         self.choices = choices
         self.rows_changed()
         self.cursor = self.cursor if row is None else row
