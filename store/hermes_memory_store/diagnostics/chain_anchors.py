@@ -41,13 +41,15 @@ class AnchorReport(NamedTuple):
 def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
     """Compare the journal with every anchor of it."""
     with store.db.snapshot() as conn:
-        found = read_chain_head(conn)
-        mark, newest = found or ("", ChainHead(0, "", ""))
+        head = read_chain_head(conn)
+        mark, newest = head or ("", ChainHead(0, "", ""))
         anchors = [*receipt_anchors(receipt, mark), *backup_anchors(store.path, receipt, mark)]
-        cut = [one for one in anchors if one.head.seq > newest.seq]
-        rewritten = [one for one in anchors if one.head.seq <= newest.seq and not is_head_held(conn, one.head)]
-    anchors.sort(key=lambda one: one.head.seq)
-    is_known = any((one.head.seq, one.head.hash) == (newest.seq, newest.hash) for one in anchors)
+        cut = [anchor for anchor in anchors if anchor.head.seq > newest.seq]
+        rewritten = [
+            anchor for anchor in anchors if anchor.head.seq <= newest.seq and not is_head_held(conn, anchor.head)
+        ]
+    anchors.sort(key=lambda anchor: anchor.head.seq)
+    is_known = any((anchor.head.seq, anchor.head.hash) == (newest.seq, newest.hash) for anchor in anchors)
     return AnchorReport(anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)
 
 
@@ -66,12 +68,12 @@ def backup_anchors(db: Path, receipt: Receipt | None, mark: str) -> Iterator[Anc
     made = {Path(line["file"]): line.get("made_at", "") for line in backup.load_backup_registry(db)}
     since = receipt.restored_at if receipt is not None else None
     for file in backup.find_backups(db):
-        found = read_backup_head(file)
-        if found is None or (mark and found[0] != mark):
+        head = read_backup_head(file)
+        if head is None or (mark and head[0] != mark):
             continue
         if since is not None and made.get(file, "") <= since:
             continue
-        yield Anchor(found[1], f"the backup {file.name}")
+        yield Anchor(head[1], f"the backup {file.name}")
 
 
 def read_backup_head(file: Path) -> tuple[str, ChainHead] | None:

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -54,8 +55,10 @@ SAMPLE_SIZE = 500
 MAX_HIDDEN_NAMED = 5
 """Rows from the team that are named with the reason why they are not shown."""
 
-FIND_TERM = """
-    SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid = ?
+FIND_TERM = "SELECT 1 FROM facts_text WHERE facts_text MATCH ? AND rowid = ?"
+
+SAMPLED_FACTS = """
+    SELECT id, target, content FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM facts) WHERE n % ? = 0
 """
 
 STANDING_TWICE = f"""
@@ -108,15 +111,15 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
     :param repair: rebuild what can be rebuilt; a store open for reading only is examined all the same
     :param progress: called with the name of each check before it begins
     """
-    found = []
+    checks = []
     for name, check in CHECKS.items():
         if progress is not None:
             progress(name)
         try:
-            found.append(check(store, repair and not store.db.read_only))
+            checks.append(check(store, repair and not store.db.read_only))
         except (errors.StoreUnreadable, errors.ArgumentError, driver.DatabaseError) as error:
-            found.append(Check(name, False, f"could not be examined: {error}"))
-    return found
+            checks.append(Check(name, False, f"could not be examined: {error}"))
+    return checks
 
 
 def check_schema(store: Store, repair: bool) -> Check:
@@ -125,62 +128,52 @@ def check_schema(store: Store, repair: bool) -> Check:
         for statement in chain.from_iterable(load_schemas().values()):
             conn.execute(statement)
         listed = "SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        wanted = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
+        needed = {name: (kind, sql) for name, kind, sql in conn.execute(listed)}
     there = {name: (kind, sql) for name, kind, sql in store.db.rows(listed)}
     # What is missing of a full-text index is told, and mended, by the checks of the indexes.
     parts = frozenset().union(*(index.parts for index in INDEXES.values()))
-    missing = [name for name in wanted if there.get(name) != wanted[name] and (name not in parts or name in there)]
+    missing = [name for name in needed if there.get(name) != needed[name] and (name not in parts or name in there)]
     if not missing:
-        return Check("schema", True, f"all {len(wanted)} tables, indexes and triggers are there")
-    said = f"missing or different: {', '.join(sorted(missing))}"
-    if not repair or any(wanted[name][0] == "table" for name in missing):
-        return Check("schema", False, said)
+        return Check("schema", True, f"all {len(needed)} tables, indexes and triggers are there")
+    detail = f"missing or different: {', '.join(sorted(missing))}"
+    if not repair or any(needed[name][0] == "table" for name in missing):
+        return Check("schema", False, detail)
     with store.db.write_transaction() as conn:
         for name in missing:
-            kind, sql = wanted[name]
+            kind, sql = needed[name]
             conn.execute(f"DROP {kind} IF EXISTS {name}")
             conn.execute(sql)
-    return Check("schema", True, f"{said}; made anew", repaired=True)
+    return Check("schema", True, f"{detail}; made anew", repaired=True)
 
 
 def check_journal(store: Store, repair: bool) -> Check:
     """Check every row of the journal, and its link to the one before."""
-    found = store.journal.verify()
+    chain = store.journal.verify()
     restored = repair_journal(store) if repair else 0
     if not restored:
-        return found
+        return chain
     again = store.journal.verify()
-    said = (
-        f"{again.detail if found.ok else found.detail}; {pluralise(restored, 'row')} restored from backups by the chain"
+    detail = (
+        f"{again.detail if chain.ok else chain.detail}; {pluralise(restored, 'row')} restored from backups by the chain"
     )
-    return Check("journal", again.ok, said if again.ok else f"{again.detail}; {said}", repaired=True)
+    return Check("journal", again.ok, detail if again.ok else f"{again.detail}; {detail}", repaired=True)
 
 
-def check_fact_index(store: Store, repair: bool) -> Check:
-    """Compare the full-text index with one built from the facts."""
-    return check_index(store, repair, "full-text", FACT)
-
-
-def check_turn_index(store: Store, repair: bool) -> Check:
-    """Compare the index of turns with one built from the turns."""
-    return check_index(store, repair, "turns", TURN)
-
-
-def check_index(store: Store, repair: bool, name: str, kind: ItemKind) -> Check:
+def check_index(name: str, kind: ItemKind, store: Store, repair: bool) -> Check:
     """Compare the full-text index of a kind of items with one built anew from them. :param name: of the check"""
-    problem = find_fact_index_problem(store, kind)
+    problem = find_index_problem(store, kind)
     items = f"{store.db.value(f'SELECT count(*) FROM {kind.table}')} {kind.table}"
     if problem is None:
         return Check(name, True, f"the index holds exactly the words of {items}")
     if not repair:
         return Check(name, False, f"{problem}; doctor --repair builds the index anew")
     rebuild_damaged_indexes(store.db, [kind.index])
-    still = find_fact_index_problem(store, kind)
+    still = find_index_problem(store, kind)
     detail = f"{problem}; built anew from {items}" if still is None else still
     return Check(name, still is None, detail, repaired=still is None)
 
 
-def find_fact_index_problem(store: Store, kind: ItemKind) -> str | None:
+def find_index_problem(store: Store, kind: ItemKind) -> str | None:
     """Find what is wrong with the full-text index, None when nothing is."""
     with store.db.snapshot() as conn, closing(driver.connect("", driver.Connection)) as fresh:
         # The nameless database lives in memory and spills to disk, so a large store fits.
@@ -189,48 +182,34 @@ def find_fact_index_problem(store: Store, kind: ItemKind) -> str | None:
         fresh.execute("BEGIN")
         fresh.execute(conn.execute("SELECT sql FROM sqlite_master WHERE name = ?", (kind.index,)).fetchone()[0])
         fulltext.insert_index_terms(fresh, kind, conn.execute(f"{kind.indexed_rows} ORDER BY id"))
-        problem = find_vocabulary_problem(conn, fresh, kind)
-        return find_sample_problem(conn) if problem is None and kind is FACT else problem
+        try:
+            problem = find_vocabulary_problem(conn, fresh, kind)
+            return find_sample_problem(conn) if problem is None and kind is FACT else problem
+        except SQLITE_FAILURES as error:
+            return f"the index cannot be read ({error})"
 
 
 def find_vocabulary_problem(conn: driver.Connection, fresh: driver.Connection, kind: ItemKind) -> str | None:
     """Find the first word for which an index counts other facts or positions than a fresh one."""
     index = kind.index
-    try:
-        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
-    except SQLITE_FAILURES as error:
-        return f"the index cannot be read ({error})"
-    fresh.execute(f"CREATE VIRTUAL TABLE temp.{index}_seen USING fts5vocab (main, {index}, row)")
-    counted = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
-    wanted = fresh.execute(counted)
-    there: driver.Cursor | None = None
-    try:
-        there = conn.execute(counted)
-        for seen in there:
-            if seen != wanted.fetchone():
-                return f"the index disagrees with the {kind.table}, first at the word {seen[0][:40]!r}"
-        lacking = wanted.fetchone()
-        return f"the index lacks the word {lacking[0][:40]!r}" if lacking else None
-    except SQLITE_FAILURES as error:
-        return f"the index cannot be read ({error})"
-    finally:
-        if there is not None:
-            there.close()
+    for each in (conn, fresh):
+        each.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index}_seen USING fts5vocab (main, {index}, row)")
+    counts = f"SELECT term, doc, cnt FROM temp.{index}_seen ORDER BY term"
+    expected = fresh.execute(counts)
+    with closing(conn.execute(counts)) as rows:
+        for row in rows:
+            if row != expected.fetchone():
+                return f"the index disagrees with the {kind.table}, first at the word {row[0][:40]!r}"
+    lacking = expected.fetchone()
+    return f"the index lacks the word {lacking[0][:40]!r}" if lacking else None
 
 
 def find_sample_problem(conn: driver.Connection) -> str | None:
     """Find a sampled fact that is not found by all its words; return None when there is none."""
     step = max(1, conn.execute("SELECT count(*) FROM facts").fetchone()[0] // SAMPLE_SIZE)
-    sampled = "SELECT id, target, content FROM (SELECT *, row_number() OVER (ORDER BY id) n FROM facts) WHERE n % ? = 0"
-    for key, target, content in conn.execute(sampled, (step,)).fetchall():
-        words = dict.fromkeys(index_terms(target) + index_terms(content))
-        try:
-            found = (
-                conn.execute(FIND_TERM, (" ".join(f'"{word}"' for word in words), key)).fetchone() if words else True
-            )
-        except SQLITE_FAILURES as error:
-            return f"the index cannot be read ({error})"
-        if not found:
+    for key, target, content in conn.execute(SAMPLED_FACTS, (step,)).fetchall():
+        words = " ".join(f'"{word}"' for word in dict.fromkeys(index_terms(target) + index_terms(content)))
+        if words and not conn.execute(FIND_TERM, (words, key)).fetchone():
             return f"fact {key} is not found by its words"
     return None
 
@@ -257,16 +236,16 @@ def check_standing_facts(store: Store, _: bool) -> Check:
 
 def check_orphaned_rows(store: Store, repair: bool) -> Check:
     """Check for dangling references."""
-    counts = {what: store.db.value(sql) for what, sql in ORPHANS.items()}
-    found = [f"{count} {what}" for what, count in counts.items() if count]
-    if not found:
+    counts = {kind: store.db.value(sql) for kind, sql in ORPHANS.items()}
+    problems = [f"{count} {kind}" for kind, count in counts.items() if count]
+    if not problems:
         return Check("references", True, "every fact, scope and session belongs where it says")
     reads_only = sum(counts.values()) == counts["counts of reads without a fact"]
     if repair and reads_only:
         with store.db.write_transaction() as conn:
             conn.execute("DELETE FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)")
-        return Check("references", True, f"{found[0]}; removed", repaired=True)
-    return Check("references", False, "; ".join(found))
+        return Check("references", True, f"{problems[0]}; removed", repaired=True)
+    return Check("references", False, "; ".join(problems))
 
 
 def check_projects(store: Store, repair: bool) -> Check:
@@ -278,15 +257,17 @@ def check_projects(store: Store, repair: bool) -> Check:
             faults = find_project_faults(conn, backups)
         if not faults:
             return Check("projects", True, "all make sense; only backups could prove what they are called")
-        said = "; ".join(faults)
+        problem = "; ".join(faults)
         if not repair:
-            return Check("projects", False, f"{said}; doctor --repair takes them from backups, or makes them sound")
-        kept = keep_copy(store)
+            return Check("projects", False, f"{problem}; doctor --repair takes them from backups, or makes them sound")
+        copy = keep_copy(store)
         with store.db.write_transaction() as conn:
             repair_projects(conn, backups, store.clock())
             store.names.forget()
             left = find_project_faults(conn, backups)
-    detail = "; ".join(left) or f"{said}; mended from backups and the journal, as far as they tell; kept in {kept.name}"
+    detail = (
+        "; ".join(left) or f"{problem}; mended from backups and the journal, as far as they tell; kept in {copy.name}"
+    )
     return Check("projects", not left, detail, repaired=not left)
 
 
@@ -298,38 +279,38 @@ def check_supersede_links(store: Store, repair: bool) -> Check:
         return Check("links", False, f"{pluralise(linked, 'fact')} in force though marked as replaced")
     if not lost:
         return Check("links", True, "every superseded fact leads to one that exists")
-    said = f"{len(lost)} superseded facts lead to none that exists"
+    detail = f"{len(lost)} superseded facts lead to none that exists"
     if not repair:
-        return Check("links", False, said)
+        return Check("links", False, detail)
     with store.db.write_transaction() as conn:
         change = Mutation(conn, store.names, store.journal, DOCTOR)
         for row in lost:
             change.update_fact(FactRow(*row), "unlink", keep_time=True, superseded_by=None)
         change.record()
-    return Check("links", True, f"{said}; the links were taken out", repaired=True)
+    return Check("links", True, f"{detail}; the links were taken out", repaired=True)
 
 
 def check_theme_names(store: Store, repair: bool) -> Check:
     """Find facts that older versions stored under names that no agent can have, and move them to the normal form."""
-    found = find_misnamed_themes(store)
-    if not found:
+    misnamed = find_misnamed_themes(store)
+    if not misnamed:
         return Check("theme names", True, "every theme has a name that an agent can have")
-    said, moved = [], 0
-    for one in found:
-        obstacle = one.obstacle
+    details, moved = [], 0
+    for theme in misnamed:
+        obstacle = theme.obstacle
         if repair and obstacle is None:
             try:
-                move_misnamed_theme(store, one, DOCTOR)
+                move_misnamed_theme(store, theme, DOCTOR)
                 moved += 1
             except errors.StoreError as error:
                 obstacle = f"not moved: {error}"
         if obstacle is not None:
-            said.append(f"{one} is left as it is: {obstacle}")
+            details.append(f"{theme} is left as it is: {obstacle}")
         elif repair:
-            said.append(f"{one} was moved to {one.normal!r}; undo takes it back")
+            details.append(f"{theme} was moved to {theme.normal!r}; undo takes it back")
         else:
-            said.append(f"{one} should be {one.normal!r}; doctor --repair moves its facts there")
-    return Check("theme names", moved == len(found), "; ".join(said), repaired=moved > 0)
+            details.append(f"{theme} should be {theme.normal!r}; doctor --repair moves its facts there")
+    return Check("theme names", moved == len(misnamed), "; ".join(details), repaired=moved > 0)
 
 
 def check_sync_versions(store: Store, repair: bool) -> Check:
@@ -338,32 +319,34 @@ def check_sync_versions(store: Store, repair: bool) -> Check:
     count = sum(map(len, wrong.values()))
     if not count:
         return Check("sync", True, "every version says what stands here")
-    said = f"{pluralise(count, 'fact or scope', 'facts or scopes')} not as the versions say"
+    detail = f"{pluralise(count, 'fact or scope', 'facts or scopes')} not as the versions say"
     if not repair:
-        return Check("sync", False, said)
+        return Check("sync", False, detail)
     with store.db.write_transaction() as conn:
         note = "INSERT OR IGNORE INTO sync_changed VALUES (?, ?)"
         conn.executemany(note, [(theme_id, thing) for theme_id, things in wrong.items() for thing in things])
-    return Check("sync", not store.sync.find_unversioned(), f"{said}; they got new ones", repaired=True)
+    return Check("sync", not store.sync.find_unversioned(), f"{detail}; they got new ones", repaired=True)
 
 
 def check_sync_queues(store: Store, _: bool) -> Check:
     """Report what came from the team and is not shown, and what the team does not have yet."""
     sync, talk = store.sync, store.shared_turns
     hidden, refused = [*sync.hidden_versions(), *talk.skipped_turns()], [*sync.rejected_rows(), *talk.rejected_turns()]
-    waiting = sum(sync.unsent_counts().values()) + sum(talk.unsent_counts().values())
-    found = []
+    unsent = sum(sync.unsent_counts().values()) + sum(talk.unsent_counts().values())
+    problems = []
     if hidden:
-        first = "; ".join(f"{one.uid} of {one.theme}: {one.why}" for one in hidden[:MAX_HIDDEN_NAMED])
-        found.append(f"{pluralise(len(hidden), 'row')} from the team kept aside and not shown: {first}")
+        first = "; ".join(f"{row.uid} of {row.theme}: {row.why}" for row in hidden[:MAX_HIDDEN_NAMED])
+        problems.append(f"{pluralise(len(hidden), 'row')} from the team kept aside and not shown: {first}")
     if refused:
-        found.append(f"{pluralise(len(refused), 'row')} refused by the team's database, to be tried again")
-    if waiting:
-        found.append(f"{pluralise(waiting, 'row')} to be sent to the team")
-    if not found:
+        problems.append(f"{pluralise(len(refused), 'row')} refused by the team's database, to be tried again")
+    if unsent:
+        problems.append(f"{pluralise(unsent, 'row')} to be sent to the team")
+    if not problems:
         return Check("team", True, "all that came from the team is shown, or waits for you; nothing waits to be sent")
-    said = "; ".join(found)
-    return Check("team", False, f"{said} (`hermes-memory-bridge sync status` says why)" if refused or waiting else said)
+    detail = "; ".join(problems)
+    return Check(
+        "team", False, f"{detail} (`hermes-memory-bridge sync status` says why)" if refused or unsent else detail
+    )
 
 
 def check_file_permissions(store: Store, repair: bool) -> Check:
@@ -372,12 +355,12 @@ def check_file_permissions(store: Store, repair: bool) -> Check:
     open_ones = [part for part in parts if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o077]
     if not open_ones:
         return Check("privacy", True, "only the owner may read the file")
-    said = ", ".join(f"{part.name} is {stat.S_IMODE(part.stat().st_mode):04o}" for part in open_ones)
+    modes = ", ".join(f"{part.name} is {stat.S_IMODE(part.stat().st_mode):04o}" for part in open_ones)
     if not repair:
-        return Check("privacy", False, f"others may read the memory: {said}, not 0600")
+        return Check("privacy", False, f"others may read the memory: {modes}, not 0600")
     for part in open_ones:
         os.chmod(part, 0o600)
-    return Check("privacy", True, f"{said}; now 0600", repaired=True)
+    return Check("privacy", True, f"{modes}; now 0600", repaired=True)
 
 
 def check_leftover_copies(store: Store, repair: bool) -> Check:
@@ -386,10 +369,10 @@ def check_leftover_copies(store: Store, repair: bool) -> Check:
     left += sorted(store.path.parent.glob(f".{store.path.name}.receipt.*.tmp"))
     if not left:
         return Check("leftovers", True, "no unfinished copy lies beside the memory")
-    said = f"a crash left {', '.join(file.name for file in left)}"
+    detail = f"a crash left {', '.join(file.name for file in left)}"
     for file in left if repair else ():
         backup.remove_temporary_database(file)
-    return Check("leftovers", repair, said + ("; removed" if repair else ""), repaired=repair)
+    return Check("leftovers", repair, detail + ("; removed" if repair else ""), repaired=repair)
 
 
 def check_log_size(store: Store, repair: bool) -> Check:
@@ -398,14 +381,14 @@ def check_log_size(store: Store, repair: bool) -> Check:
     size = wal.stat().st_size if wal.exists() else 0
     if size <= LARGE_WAL:
         return Check("write-ahead log", True, f"{size / 1024:.0f} KiB wait in the write-ahead log")
-    said = f"{size / 1024 / 1024:.0f} MiB wait in the write-ahead log"
+    detail = f"{size / 1024 / 1024:.0f} MiB wait in the write-ahead log"
     if not repair:
         return Check(
-            "write-ahead log", False, f"{said}; a process that never ends its reading keeps it from being emptied"
+            "write-ahead log", False, f"{detail}; a process that never ends its reading keeps it from being emptied"
         )
     busy, *_ = store.db.row("PRAGMA wal_checkpoint(TRUNCATE)") or (1,)
     return Check(
-        "write-ahead log", not busy, said + ("; a reader holds it" if busy else "; emptied"), repaired=not busy
+        "write-ahead log", not busy, detail + ("; a reader holds it" if busy else "; emptied"), repaired=not busy
     )
 
 
@@ -434,10 +417,10 @@ def examine_file(
         first = [salvage_unopenable(path)]
         store = open_store()
     with store:
-        found = first + examine_store(store, repair=repair, progress=progress)
-    if log is not None and not any(check.name == "log frames" and not check.ok for check in found):
-        found.insert(0, Check("log frames", False, log))
-    return found
+        checks = first + examine_store(store, repair=repair, progress=progress)
+    if log is not None and not any(check.name == "log frames" and not check.ok for check in checks):
+        checks.insert(0, Check("log frames", False, log))
+    return checks
 
 
 CHECKS: dict[str, Callable[[Store, bool], Check]] = {
@@ -448,8 +431,8 @@ CHECKS: dict[str, Callable[[Store, bool], Check]] = {
     "receipt": check_receipt,
     "projects": check_projects,
     "rows": check_rows,
-    "full-text": check_fact_index,
-    "turns": check_turn_index,
+    "full-text": partial(check_index, "full-text", FACT),
+    "turns": partial(check_index, "turns", TURN),
     "gauges": check_gauges,
     "standing facts": check_standing_facts,
     "references": check_orphaned_rows,

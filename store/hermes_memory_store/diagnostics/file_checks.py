@@ -30,19 +30,19 @@ MIGRATED = "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = 'herme
 
 def check_log_frames(store: Store, repair: bool) -> Check:
     """Check the write-ahead log for damage that no crash leaves. It comes first: the next write takes the evidence away."""
-    said = describe_log_damage(store.path)
-    if said is None:
+    damage = describe_log_damage(store.path)
+    if damage is None:
         return Check("log frames", True, "the write-ahead log holds nothing that SQLite passes over")
     if not repair:
-        return Check("log frames", False, f"{said}; only a backup or the team may have them")
-    kept = keep_raw_copy(
+        return Check("log frames", False, f"{damage}; only a backup or the team may have them")
+    copy = keep_raw_copy(
         store.path, backup.default_backup_path(store.path, "before-repair", store.clock()), store.clock()
     )
     store.db.row("PRAGMA wal_checkpoint(TRUNCATE)")
     return Check(
         "log frames",
         False,
-        f"{said}; the file and its log are kept as {kept.name}, what they held beyond is lost from here",
+        f"{damage}; the file and its log are kept as {copy.name}, what they held beyond is lost from here",
     )
 
 
@@ -54,36 +54,38 @@ def check_database(store: Store, repair: bool) -> Check:
         return Check("database", True, f"SQLite finds all {pages} pages sound")
     damaged = find_damaged_tables(store)
     shadows = {table: index.name for index in INDEXES.values() for table in index.shadow_tables}
-    said = f"{problems[0]} ({describe_damage(store, damaged, shadows)})"
+    detail = f"{problems[0]} ({describe_damage(store, damaged, shadows)})"
     if not set(damaged) - shadows.keys():
         indexes = sorted({shadows[table] for table in damaged})
         if not repair:
             how = "builds it anew" if indexes else "writes the file anew without such pages"
-            what = "only the full-text index is damaged, " if indexes else ""
-            return Check("database", False, f"{said}; {what}doctor --repair {how}")
+            extent = "only the full-text index is damaged, " if indexes else ""
+            return Check("database", False, f"{detail}; {extent}doctor --repair {how}")
         if indexes:
             rebuild_damaged_indexes(store.db, indexes)
         else:
             vacuum_store(store.db)
         if not find_integrity_problems(store):
-            return Check("database", True, f"{said}; {format_rebuilt_indexes(indexes)}", repaired=True)
+            return Check("database", True, f"{detail}; {format_rebuilt_indexes(indexes)}", repaired=True)
     if not repair:
         return Check(
-            "database", False, f"{said}; doctor --repair builds the indexes anew and salvages what can be read"
+            "database", False, f"{detail}; doctor --repair builds the indexes anew and salvages what can be read"
         )
     if rebuild_btree_indexes(store):
-        return Check("database", True, f"{said}; the indexes were built anew from the tables", repaired=True)
-    kept, lost = salvage_store(store)
-    return Check("database", True, f"{said}; {describe_salvage(lost, kept)}", repaired=True)
+        return Check("database", True, f"{detail}; the indexes were built anew from the tables", repaired=True)
+    copy, lost = salvage_store(store)
+    return Check("database", True, f"{detail}; {describe_salvage(lost, copy)}", repaired=True)
 
 
 def find_integrity_problems(store: Store) -> list[str]:
     """Return the findings of SQLite's check of the whole file, at most 20 sentences."""
     try:
-        found = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
+        problems = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
     except (errors.StoreUnreadable, *SQLITE_FAILURES) as error:
         return [str(error.__cause__ or error)]
-    return [" ".join(problem.removeprefix("*** in database main ***").split()) for problem in found if problem != "ok"]
+    return [
+        " ".join(problem.removeprefix("*** in database main ***").split()) for problem in problems if problem != "ok"
+    ]
 
 
 def find_damaged_tables(store: Store) -> list[str]:
@@ -145,17 +147,17 @@ def salvage_store(store: Store) -> tuple[Path, Counter[str]]:
     Processes that have it open go on with the new content.
     """
     now = store.clock()
-    kept = keep_raw_copy(store.path, backup.default_backup_path(store.path, "before-repair", now), now)
+    copy = keep_raw_copy(store.path, backup.default_backup_path(store.path, "before-repair", now), now)
     with backup.temporary_copy(store.path.with_name(f"{store.path.name}.salvaged")) as made:
         lost = salvage_file(store.path, made)
         database_copies.overwrite_database(made, store.path, unchanged=lambda: True)
     store.db.look_for_replacement()
-    return kept, lost
+    return copy, lost
 
 
-def describe_salvage(lost: Counter[str], kept: Path) -> str:
+def describe_salvage(lost: Counter[str], copy: Path) -> str:
     """Return the sentence about what a salvage read, and where the damaged file is."""
-    return f"what could be read was written to a new file, the damaged one is kept as {kept.name}; {format_lost(lost)}"
+    return f"what could be read was written to a new file, the damaged one is kept as {copy.name}; {format_lost(lost)}"
 
 
 def find_file_damage(path: Path) -> str | None:
@@ -183,11 +185,11 @@ def salvage_unopenable(path: Path, *, clock: Clock = system_clock) -> Check:
     :raises FileError: it cannot be read at all, DiskFull, …; nothing was changed then
     """
     now = clock()
-    kept = backup.default_backup_path(path, "before-repair", now)
+    original = backup.default_backup_path(path, "before-repair", now)
     with backup.temporary_copy(path.with_name(f"{path.name}.salvaged")) as made:
         with readable_copy(path) as copy:
             lost = salvage_file(copy, made)
-        backup.preserve_unreadable_store(path, kept)
-        backup.register_backup(path, kept, "before-repair", now)
+        backup.preserve_unreadable_store(path, original)
+        backup.register_backup(path, original, "before-repair", now)
         backup.install_backup(made, path)
-    return Check("header", True, describe_salvage(lost, kept), repaired=True)
+    return Check("header", True, describe_salvage(lost, original), repaired=True)

@@ -25,15 +25,15 @@ def find_holders(path: Path) -> list[Holder]:
     import psutil  # here, not above: one view asks, and a start need not pay for it
 
     place = os.path.realpath(path)
-    found = []
+    holders = []
     for process in psutil.process_iter():
         try:
-            if any(one.path == place for one in process.open_files()):
+            if any(file.path == place for file in process.open_files()):
                 started_at = round(process.create_time() * 1000)
-                found.append(Holder(process.pid, program_name(process.cmdline()), started_at))
+                holders.append(Holder(process.pid, program_name(process.cmdline()), started_at))
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue  # it ended meanwhile, or belongs to somebody else
-    return sorted(found, key=lambda one: (one.started_at, one.pid))
+    return sorted(holders, key=lambda file: (file.started_at, file.pid))
 
 
 def program_name(command: Sequence[str]) -> str:

@@ -34,20 +34,22 @@ SIZES = "SELECT id, target, content, chars FROM facts"
 
 def find_gauge_differences(conn: sqlite3.Connection) -> list[str]:
     """Find wrong gauges and tallies, one sentence each; empty when all is well."""
-    found = []
+    differences = []
     sizes = find_wrong_sizes(conn)
     if sizes:
-        found.append(f"the length of {pluralise(len(sizes), 'fact')} is wrong")
+        differences.append(f"the length of {pluralise(len(sizes), 'fact')} is wrong")
     for key, *counted in conn.execute(GAUGES).fetchall():
-        name, *kept, last = conn.execute(STORED_GAUGE, (key,)).fetchone()
-        if kept != counted:
-            found.append(f"the gauge of theme {name!r} shows {kept[1]} characters, its hot facts have {counted[1]}")
+        name, *stored, last = conn.execute(STORED_GAUGE, (key,)).fetchone()
+        if stored != counted:
+            differences.append(
+                f"the gauge of theme {name!r} shows {stored[1]} characters, its hot facts have {counted[1]}"
+            )
         if last < conn.execute(NEWEST, (key,)).fetchone()[0]:
-            found.append(f"theme {name!r} would number a new fact like an old one")
+            differences.append(f"theme {name!r} would number a new fact like an old one")
     tallies = conn.execute(WRONG_TALLIES).fetchall()
     if tallies:
-        found.append(f"{len(tallies)} tallies differ from a recount")
-    return found
+        differences.append(f"{len(tallies)} tallies differ from a recount")
+    return differences
 
 
 def recount_gauges(conn: sqlite3.Connection) -> None:

@@ -72,9 +72,9 @@ def find_related_backups(store: Store) -> list[Path]:
     """Find the readable backups of this very store, those with the longest journal first."""
     with store.db.snapshot() as conn:
         here = read_chain_head(conn)
-    found = [(head, file) for file in backup.find_backups(store.path) if (head := read_backup_head(file)) is not None]
+    heads = [(head, file) for file in backup.find_backups(store.path) if (head := read_backup_head(file)) is not None]
     # A store whose first row is lost is told by the rest of the chain: no row of another store fits.
-    related = [(head[1].seq, file) for head, file in found if here is None or head[0] == here[0]]
+    related = [(head[1].seq, file) for head, file in heads if here is None or head[0] == here[0]]
     return [file for _, file in sorted(related, reverse=True)]
 
 

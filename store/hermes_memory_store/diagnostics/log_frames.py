@@ -67,12 +67,12 @@ def scan_frames(content: bytes) -> LogScan:
         return LogScan(0, 0, content[: HEADER.size].strip(b"\0") != b"" or len(content) > size)
     link, frames, place = (check[0], check[1]), 0, HEADER.size
     while place + size <= len(content):
-        _, _, *salts, one, two = FRAME.unpack_from(content, place)
+        _, _, *salts, first, second = FRAME.unpack_from(content, place)
         if salts != [salt, salt2]:
             break
         link = checksum(order, content[place : place + 8], link)
         link = checksum(order, content[place + FRAME.size : place + size], link)
-        if link != (one, two):
+        if link != (first, second):
             break
         frames, place = frames + 1, place + size
     ends = 0
@@ -85,9 +85,9 @@ def scan_frames(content: bytes) -> LogScan:
 
 def checksum(order: str, content: bytes, link: tuple[int, int]) -> tuple[int, int]:
     """Return the running checksum of a log after these bytes (https://sqlite.org/fileformat2.html, section 4.2)."""
-    one, two = link
+    first, second = link
     numbers = struct.unpack(f"{order}{len(content) // 4}I", content)
     for even, odd in zip(numbers[::2], numbers[1::2], strict=True):
-        one = (one + even + two) & 0xFFFFFFFF
-        two = (two + odd + one) & 0xFFFFFFFF
-    return one, two
+        first = (first + even + second) & 0xFFFFFFFF
+        second = (second + odd + first) & 0xFFFFFFFF
+    return first, second

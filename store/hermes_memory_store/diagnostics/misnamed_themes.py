@@ -61,14 +61,14 @@ class MisnamedTheme:
 
 def find_misnamed_themes(store: Store) -> list[MisnamedTheme]:
     """Find the themes with facts or turns whose name is not in normal form."""
-    found = []
+    misnamed = []
     for name in store.names.all_themes():
         normal = find_normal_form(name)
         if normal != name:
             key, facts, turns, shared = store.db.row(HELD, (name,)) or (0, 0, 0, 0)
             if facts or turns:
-                found.append(MisnamedTheme(name, normal, key, facts, turns, bool(shared)))
-    return found
+                misnamed.append(MisnamedTheme(name, normal, key, facts, turns, bool(shared)))
+    return misnamed
 
 
 def move_misnamed_theme(store: Store, misnamed: MisnamedTheme, actor: Actor) -> None:

@@ -50,24 +50,24 @@ def check_receipt(store: Store, repair: bool) -> Check:
             return Check("receipt", True, f"{error}; written anew", repaired=True)
         return Check("receipt", False, f"{error}; it proves nothing until doctor --repair writes it anew")
     with store.db.snapshot() as conn:
-        found = read_chain_head(conn)
-    if receipt is not None and found is not None and receipt.store != found[0]:
-        said = f"{receipt_path(store.path).name} belongs to another store, which stood here before"
+        head = read_chain_head(conn)
+    if receipt is not None and head is not None and receipt.store != head[0]:
+        problem = f"{receipt_path(store.path).name} belongs to another store, which stood here before"
         if not repair:
-            return Check("receipt", False, f"{said}; doctor --repair writes one for this store")
+            return Check("receipt", False, f"{problem}; doctor --repair writes one for this store")
         replace_receipt(store)
-        return Check("receipt", True, f"{said}; written anew", repaired=True)
+        return Check("receipt", True, f"{problem}; written anew", repaired=True)
     report = compare_anchors(store, receipt)
     if not report.cut and not report.rewritten:
         return Check("receipt", True, describe_sound_anchors(report, receipt))
-    said = describe_broken_anchors(report, 0 if found is None else found[1].seq)
+    problem = describe_broken_anchors(report, 0 if head is None else head[1].seq)
     if repair and is_known_state(store, report):
         with store.db.snapshot() as conn:
             write_receipt(store.path, conn, restored_at=format_iso_time(store.clock()))
         return Check(
-            "receipt", True, f"{said}; it is exactly one of its backups: the receipt begins anew", repaired=True
+            "receipt", True, f"{problem}; it is exactly one of its backups: the receipt begins anew", repaired=True
         )
-    return Check("receipt", False, said)
+    return Check("receipt", False, problem)
 
 
 def replace_receipt(store: Store) -> None:
@@ -87,20 +87,20 @@ def describe_sound_anchors(report: AnchorReport, receipt: Receipt | None) -> str
 
 def describe_broken_anchors(report: AnchorReport, newest: int) -> str:
     """Return the sentence about anchors that disagree with the journal."""
-    said = []
+    problems = []
     if report.cut:
-        last = max(report.cut, key=lambda one: one.head.seq)
-        said.append(
+        last = max(report.cut, key=lambda anchor: anchor.head.seq)
+        problems.append(
             f"the journal ends at row {newest}, but {last.source} knows row {last.head.seq} of {last.head.at}: "
             f"{pluralise(last.head.seq - newest, 'row')} cut off, or an older copy was put in the store's place by hand"
         )
     if report.rewritten:
-        one = report.rewritten[0]
-        said.append(
-            f"row {one.head.seq} is not the one that {one.source} knows of {one.head.at}: the journal was rewritten,"
+        anchor = report.rewritten[0]
+        problems.append(
+            f"row {anchor.head.seq} is not the one that {anchor.source} knows of {anchor.head.at}: the journal was rewritten,"
             " or cut off before it and continued"
         )
-    return "; ".join(said)
+    return "; ".join(problems)
 
 
 def is_known_state(store: Store, report: AnchorReport) -> bool:
@@ -118,42 +118,42 @@ def check_rows(store: Store, repair: bool) -> Check:
     some, count = load_differences(store)
     if not count:
         return Check("rows", True, "every fact, scope, session and turn is what the journal says")
-    said = f"{pluralise(count, 'row')} not as the journal says: {describe_differences(some, count)}"
+    detail = f"{pluralise(count, 'row')} not as the journal says: {describe_differences(some, count)}"
     if not repair:
-        return Check("rows", False, f"{said}; doctor --repair restores them from the journal")
+        return Check("rows", False, f"{detail}; doctor --repair restores them from the journal")
     doubt = find_journal_doubt(store)
     if doubt is not None:
-        return Check("rows", False, f"{said}; nothing was restored, since the journal is damaged itself: {doubt}")
-    kept = keep_copy(store)
+        return Check("rows", False, f"{detail}; nothing was restored, since the journal is damaged itself: {doubt}")
+    copy = keep_copy(store)
     tried: Counter[tuple[str, bytes]] = Counter()
     while some:  # a restored scope may show that its facts differ, so a row may be restored twice
-        tried.update((one.entity, one.uid) for one in some)
+        tried.update((difference.entity, difference.uid) for difference in some)
         with store.db.write_transaction() as conn:
             restore_rows(conn, some, backup.find_backups(store.path))
-        some, count = load_differences(store, lambda one: tried[one.entity, one.uid] < 2)
+        some, count = load_differences(store, lambda difference: tried[difference.entity, difference.uid] < 2)
     rebuild_damaged_indexes(store.db, list(INDEXES))
     some, count = load_differences(store)
-    said += f"; what they said is kept in {kept.name}"
+    detail += f"; what they said is kept in {copy.name}"
     if not count:
-        return Check("rows", True, f"{said}; restored from the journal", repaired=True)
-    return Check("rows", False, f"{said}; the others were restored, not these: {describe_unrestored(some, count)}")
+        return Check("rows", True, f"{detail}; restored from the journal", repaired=True)
+    return Check("rows", False, f"{detail}; the others were restored, not these: {describe_unrestored(some, count)}")
 
 
 def describe_unrestored(some: list[Difference], count: int) -> str:
     """Return the sentence about rows that could not be restored."""
-    turns = any(one.entity == "turn" for one in some)
-    why = " (the journal holds digests of turns, not their texts, and no backup has these)" if turns else ""
-    return f"{describe_differences(some, count)}{why}"
+    turns = any(difference.entity == "turn" for difference in some)
+    reason = " (the journal holds digests of turns, not their texts, and no backup has these)" if turns else ""
+    return f"{describe_differences(some, count)}{reason}"
 
 
 def load_differences(
-    store: Store, wanted: Callable[[Difference], bool] = lambda _: True
+    store: Store, is_wanted: Callable[[Difference], bool] = lambda _: True
 ) -> tuple[list[Difference], int]:
-    """Return the first rows that differ from the journal, and how many differ in all. :param wanted: only such as these"""
+    """Return the first rows that differ from the journal, and how many differ in all. :param is_wanted: only such as these"""
     with store.db.snapshot() as conn:
-        found = filter(wanted, find_differences(conn))
-        some = list(itertools.islice(found, AT_ONCE))
-        return some, len(some) + sum(1 for _ in found)
+        differences = filter(is_wanted, find_differences(conn))
+        some = list(itertools.islice(differences, AT_ONCE))
+        return some, len(some) + sum(1 for _ in differences)
 
 
 def find_journal_doubt(store: Store) -> str | None:
@@ -178,21 +178,21 @@ def find_journal_doubt(store: Store) -> str | None:
 
 def keep_copy(store: Store) -> Path:
     """Keep a copy of the store as it is, damage included, before rows are restored; return its path."""
-    kept = backup.default_backup_path(store.path, BEFORE_REPAIR, store.clock())
+    copy = backup.default_backup_path(store.path, BEFORE_REPAIR, store.clock())
     try:
-        return backup.back_up_file(store.path, kept, why=BEFORE_REPAIR, now=store.clock()).file
+        return backup.back_up_file(store.path, copy, why=BEFORE_REPAIR, now=store.clock()).file
     except errors.StoreUnreadable:
-        return keep_raw_copy(store.path, kept, store.clock())
+        return keep_raw_copy(store.path, copy, store.clock())
 
 
-def keep_raw_copy(db: Path, kept: Path, now: int) -> Path:
+def keep_raw_copy(db: Path, copy: Path, now: int) -> Path:
     """Copy a damaged file byte by byte, with its log, since no sound copy of it can be made."""
-    backup.register_backup(db, kept, BEFORE_REPAIR, now)
+    backup.register_backup(db, copy, BEFORE_REPAIR, now)
     for ending in ("", "-wal"):
         part = db.with_name(db.name + ending)
         if part.exists():
-            target = kept.with_name(kept.name + ending)
+            target = copy.with_name(copy.name + ending)
             filesystem.create_private_file(target)
             shutil.copyfile(part, target)
             filesystem.flush_to_disk(target)
-    return kept
+    return copy

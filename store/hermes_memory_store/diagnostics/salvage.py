@@ -91,9 +91,9 @@ def salvage_file(damaged: Path, target: Path) -> Counter[str]:
 
 def copy_table(old: driver.Connection, new: driver.Connection, name: str, has_rowid: bool, lost: Counter[str]) -> None:
     """Copy the rows of one table that can be read, and that the new table accepts."""
-    wanted = [row[1] for row in new.execute(f"PRAGMA table_info({name})")]
+    needed = [row[1] for row in new.execute(f"PRAGMA table_info({name})")]
     there = {row[1] for row in old.execute(f"PRAGMA table_info({name})")}
-    columns = ", ".join(column for column in wanted if column in there)
+    columns = ", ".join(column for column in needed if column in there)
     insert = f"INSERT OR IGNORE INTO {name} ({columns}) VALUES ({', '.join('?' * (columns.count(',') + 1))})"
     rows = read_by_rowid(old, name, columns, lost) if has_rowid else read_from_both_ends(old, name, columns, lost)
     for row in rows:
@@ -152,7 +152,9 @@ def read_from_both_ends(
     conn: driver.Connection, table: str, columns: str, lost: Counter[str]
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table without keys of its own: from its beginning, and from its end where that fails."""
-    keys = [row[1] for row in sorted(conn.execute(f"PRAGMA table_info({table})"), key=lambda one: one[5]) if row[5]]
+    keys = [
+        row[1] for row in sorted(conn.execute(f"PRAGMA table_info({table})"), key=lambda column: column[5]) if row[5]
+    ]
     for direction in ("ASC", "DESC"):
         order = ", ".join(f"{key} {direction}" for key in keys)
         try:

@@ -78,16 +78,16 @@ class TortureResult(NamedTuple):
 class WriterProcess:
     """A process that writes to a store and says what it has acknowledged into a file; killed when the block ends."""
 
-    def __init__(self, db: Path, who: str, *, limit: int = 0, is_asked: bool = False) -> None:
+    def __init__(self, db: Path, name: str, *, limit: int = 0, is_asked: bool = False) -> None:
         """Start it.
 
         :param limit: bytes that none of its files may exceed; 0 for no limit
         :param is_asked: whether it writes only when it is asked to
         """
-        self._output = db.with_name(who)
+        self._output = db.with_name(name)
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", WRITER, str(db), who, str(limit), "asked" if is_asked else "free"],
+                [sys.executable, "-P", "-c", WRITER, str(db), name, str(limit), "asked" if is_asked else "free"],
                 stdin=subprocess.PIPE,
                 stdout=output,
                 env=to_isolated_environment(),

@@ -193,23 +193,23 @@ class BreakSearch:
 
     def _touches(self) -> list[int]:
         """Return rows that changed what the test names, or named so at some time."""
-        found: set[int] = set()
-        for wanted in (*self._case.given, *self._case.never):
-            if wanted.by is ExpectedBy.UID:
-                uids = [parse_uid(fact.uid) for fact in self._runner.find_facts(wanted)]
-                found.update(seq for uid in uids for (seq,) in self._db.rows(TOUCHES_OF_ONE, (uid, MOST_TOUCHES)))
+        rows: set[int] = set()
+        for expectation in (*self._case.given, *self._case.never):
+            if expectation.by is ExpectedBy.UID:
+                uids = [parse_uid(fact.uid) for fact in self._runner.find_facts(expectation)]
+                rows.update(seq for uid in uids for (seq,) in self._db.rows(TOUCHES_OF_ONE, (uid, MOST_TOUCHES)))
                 continue
-            words = wanted.text.strip().lower() if wanted.by is ExpectedBy.WORDS else None
-            found.update(seq for (seq,) in self._db.rows(TOUCHES, (wanted.target, words, MOST_TOUCHES)))
-        return sorted(found, reverse=True)[:MOST_TOUCHES]
+            words = expectation.text.strip().lower() if expectation.by is ExpectedBy.WORDS else None
+            rows.update(seq for (seq,) in self._db.rows(TOUCHES, (expectation.target, words, MOST_TOUCHES)))
+        return sorted(rows, reverse=True)[:MOST_TOUCHES]
 
     def _never_passed(self, newest: int, good: Millis | None) -> ArgumentError:
         name = self._case.name
         if good is not None:
-            said = f"{name!r} did not pass at {format_iso_time(good)} either; name an earlier --good"
+            message = f"{name!r} did not pass at {format_iso_time(good)} either; name an earlier --good"
         else:
-            said = f"{name!r} passed at none of {self._looks} moments of {newest} changes; name one with --good TIME"
-        return ArgumentError(said + self._describe_purges(), name)
+            message = f"{name!r} passed at none of {self._looks} moments of {newest} changes; name one with --good TIME"
+        return ArgumentError(message + self._describe_purges(), name)
 
     def _describe_purges(self) -> str:
         """Return a sentence on what was purged: no past state has it, so that it may be what is missing."""

@@ -101,12 +101,12 @@ def parse_cases(text: str, path: Path = Path(FILE_NAME)) -> tuple[MemoryCase, ..
     return cases
 
 
-def to_syntax_mistake(said: str, text: str) -> CaseMistake:
+def to_syntax_mistake(message: str, text: str) -> CaseMistake:
     """Return what the parser says about a text that is not TOML."""
-    found = PLACE_IN_TOML.search(said)
-    line = int(found[1]) if found and found[1] else max(1, text.rstrip("\n").count("\n") + 1)
-    said = PLACE_IN_TOML.sub("", said)
-    return CaseMistake(line, f"this is not TOML: {said[:1].lower()}{said[1:]}")
+    place = PLACE_IN_TOML.search(message)
+    line = int(place[1]) if place and place[1] else max(1, text.rstrip("\n").count("\n") + 1)
+    message = PLACE_IN_TOML.sub("", message)
+    return CaseMistake(line, f"this is not TOML: {message[:1].lower()}{message[1:]}")
 
 
 class CaseReader:
@@ -148,15 +148,18 @@ class CaseReader:
             self._note("a test has ask or start, not both; make two of it", *path, "start")
         elif "ask" not in table and "start" not in table:
             self._note('a test needs ask = "a question" or start = { scope = "…" }', *path)
-        given = tuple(self._read_expectations(table, "given", path))
+        required = tuple(self._read_expectations(table, "given", path))
         never = tuple(self._read_expectations(table, "never", path))
         if not table.get("given") and not table.get("never"):
             self._note("nothing is expected; say what must be given = […], or never = […]", *path)
-        wanted = {fold_line(one.text) for one in given}
-        for one in never:
-            if fold_line(one.text) in wanted:
+        texts = {fold_line(expectation.text) for expectation in required}
+        for expectation in never:
+            if fold_line(expectation.text) in texts:
                 self.mistakes.append(
-                    CaseMistake(one.line, f"{shorten_value(one.text)!r} stands in given and in never; leave one out")
+                    CaseMistake(
+                        expectation.line,
+                        f"{shorten_value(expectation.text)!r} stands in given and in never; leave one out",
+                    )
                 )
         return MemoryCase(
             self._read_name(table, path, ask, start),
@@ -164,7 +167,7 @@ class CaseReader:
             start,
             self._read_text(table, "theme", path) or theme,
             self._read_tokens(table, path) or tokens,
-            given,
+            required,
             never,
             self._lines.find(*path),
         )
@@ -195,19 +198,19 @@ class CaseReader:
     def _read_start(self, table: dict[str, Any], path: tuple[str | int, ...]) -> CaseStart | None:
         if "start" not in table:
             return None
-        said = table["start"]
-        if not isinstance(said, dict):
+        start = table["start"]
+        if not isinstance(start, dict):
             self._note('start is a table: start = { project = "shop", scope = "billing" }', *path, "start")
             return None
         path = (*path, "start")
-        self._refuse_unknown(said, START_KEYS, "a start", path)
-        found = {key: self._read_text(said, key, path) for key in START_KEYS if key != "at"}
-        return CaseStart(**(found | {"folder": found["folder"] or "", "at": self._read_moment(said, path)}))  # type: ignore[arg-type]  # the keys are the fields
+        self._refuse_unknown(start, START_KEYS, "a start", path)
+        places = {key: self._read_text(start, key, path) for key in START_KEYS if key != "at"}
+        return CaseStart(**(places | {"folder": places["folder"] or "", "at": self._read_moment(start, path)}))  # type: ignore[arg-type]  # the keys are the fields
 
     def _read_moment(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str | None:
-        said = table.get("at")
-        if isinstance(said, datetime | date):
-            return said.isoformat()
+        value = table.get("at")
+        if isinstance(value, datetime | date):
+            return value.isoformat()
         at = self._read_text(table, "at", path)
         if at is not None:
             try:
@@ -217,13 +220,13 @@ class CaseReader:
         return at
 
     def _read_expectations(self, table: dict[str, Any], key: str, path: tuple[str | int, ...]) -> Iterator[Expectation]:
-        said = table.get(key, [])
-        if isinstance(said, str):
-            said = [said]
-        if not isinstance(said, list):
+        texts = table.get(key, [])
+        if isinstance(texts, str):
+            texts = [texts]
+        if not isinstance(texts, list):
             self._note(f'{key} is a list of texts: {key} = ["D[db.id]", "words of a line"]', *path, key)
             return
-        for number, text in enumerate(said):
+        for number, text in enumerate(texts):
             place = (*path, key, number)
             if not isinstance(text, str) or not text.strip():
                 self._note(f"{key} expects a text such as D[db.id], not {shorten_value(text)!r}", *place)
@@ -234,40 +237,40 @@ class CaseReader:
                 self._note(error.message, *place)
 
     def _read_text(self, table: dict[str, Any], key: str, path: tuple[str | int, ...]) -> str | None:
-        said = table.get(key)
+        value = table.get(key)
         if key not in table:
             return None
-        if not isinstance(said, str):
-            self._note(f"{key} is a text in quotes, not {shorten_value(said)!r}", *path, key)
+        if not isinstance(value, str):
+            self._note(f"{key} is a text in quotes, not {shorten_value(value)!r}", *path, key)
             return None
-        if not said.strip():
+        if not value.strip():
             self._note(f"{key} is empty; leave it out, or say what it is", *path, key)
             return None
-        return said.strip()
+        return value.strip()
 
     def _read_tokens(self, table: dict[str, Any], path: tuple[str | int, ...]) -> int | None:
-        said = table.get("tokens")
-        if said is None:
+        value = table.get("tokens")
+        if value is None:
             return None
-        if not isinstance(said, int) or isinstance(said, bool) or not LEAST_TOKENS <= said <= MOST_TOKENS:
+        if not isinstance(value, int) or isinstance(value, bool) or not LEAST_TOKENS <= value <= MOST_TOKENS:
             self._note(
-                f"tokens is a number from {LEAST_TOKENS} to {MOST_TOKENS:,}, not {shorten_value(said)!r}",
+                f"tokens is a number from {LEAST_TOKENS} to {MOST_TOKENS:,}, not {shorten_value(value)!r}",
                 *path,
                 "tokens",
             )
             return None
-        return said
+        return value
 
     def _refuse_unknown(
-        self, table: dict[str, Any], known: tuple[str, ...], what: str, path: tuple[str | int, ...]
+        self, table: dict[str, Any], keys: tuple[str, ...], owner: str, path: tuple[str | int, ...]
     ) -> None:
-        for key in table.keys() - set(known):
-            near = closest_names(key, known)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            self._note(f"{shorten_value(key)!r} is no key of {what}; {hint}", *path, key)
+        for key in table.keys() - set(keys):
+            near = closest_names(key, keys)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(keys)}"
+            self._note(f"{shorten_value(key)!r} is no key of {owner}; {hint}", *path, key)
 
-    def _note(self, said: str, *path: str | int) -> None:
-        self.mistakes.append(CaseMistake(self._lines.find(*path), said))
+    def _note(self, message: str, *path: str | int) -> None:
+        self.mistakes.append(CaseMistake(self._lines.find(*path), message))
 
 
 def format_case_name(ask: str | None, start: CaseStart | None) -> str:

@@ -58,18 +58,18 @@ class QuestionLesson:
     reasons: dict[str, None] = field(default_factory=dict)
 
 
-def propose_cases(store: Store, theme: str, known: Iterable[MemoryCase] = ()) -> list[tuple[MemoryCase, str]]:
+def propose_cases(store: Store, theme: str, present: Iterable[MemoryCase] = ()) -> list[tuple[MemoryCase, str]]:
     """Return tests that the file does not hold yet, each with the reason for it, the most telling first.
 
-    :param known: the tests that there are
+    :param present: the tests that there are
     """
-    there = list(known)
-    asked = {fold_line(one.ask) for one in there if one.ask is not None}
-    expected = {one.text for case in there if case.start is not None for one in case.given}
-    lessons = [one for one in learn_from_records(store, theme) if fold_line(one.question) not in asked]
-    lessons.sort(key=lambda one: -len(one.never))  # corrections before what was used
-    found = [*propose_from_pins(store, theme, expected), *map(propose_from_lesson, lessons)]
-    return found[:MOST_PROPOSED]
+    there = list(present)
+    questions = {fold_line(item.ask) for item in there if item.ask is not None}
+    expected = {item.text for case in there if case.start is not None for item in case.given}
+    lessons = [item for item in learn_from_records(store, theme) if fold_line(item.question) not in questions]
+    lessons.sort(key=lambda item: -len(item.never))  # corrections before what was used
+    proposals = [*propose_from_pins(store, theme, expected), *map(propose_from_lesson, lessons)]
+    return proposals[:MOST_PROPOSED]
 
 
 def propose_from_pins(store: Store, theme: str, expected: set[str]) -> Iterator[tuple[MemoryCase, str]]:
@@ -80,9 +80,9 @@ def propose_from_pins(store: Store, theme: str, expected: set[str]) -> Iterator[
         if fact.notation not in expected:
             by_scope.setdefault(fact.scope, []).append(fact)
     for scope, facts in by_scope.items():
-        wanted = tuple(parse_expectation(fact.notation) for fact in facts[:MOST_EXPECTED])
+        required = tuple(parse_expectation(fact.notation) for fact in facts[:MOST_EXPECTED])
         name = "what is pinned is given at the start" + (f" in {scope}" if scope else "")
-        yield MemoryCase(name, start=CaseStart(scope=scope), theme=theme, given=wanted), "pinned"
+        yield MemoryCase(name, start=CaseStart(scope=scope), theme=theme, given=required), "pinned"
 
 
 def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
@@ -122,8 +122,8 @@ def learn_from_live_fact(
     """Note a fact that was used after it was given, or said something else then."""
     is_used = traces.uses.get(fact.id, -1) >= record.at
     if fact.uid in traces.changed:
-        edits = [one for one in store.journal.changes(uid=fact.uid, ops=("edit",)) if one.at >= record.at]
-        former = next((one.before["content"] for one in edits if one.before and "content" in one.before), None)
+        edits = [edit for edit in store.journal.changes(uid=fact.uid, ops=("edit",)) if edit.at >= record.at]
+        former = next((edit.before["content"] for edit in edits if edit.before and "content" in edit.before), None)
         if former is not None and former != fact.content:
             lesson.never[f"{fact.type.value}[{fact.target}]: {former}"] = None
             lesson.reasons["corrected after it was given"] = None
@@ -163,6 +163,6 @@ def note_wanted(lesson: QuestionLesson, fact: Fact) -> None:
 
 def propose_from_lesson(lesson: QuestionLesson) -> tuple[MemoryCase, str]:
     """Return the test that a lesson makes."""
-    given, never = (tuple(map(parse_expectation, lines)) for lines in (lesson.given, lesson.never))
-    case = MemoryCase(lesson.question, ask=lesson.question, theme=lesson.theme, given=given, never=never)
+    required, forbidden = (tuple(map(parse_expectation, lines)) for lines in (lesson.given, lesson.never))
+    case = MemoryCase(lesson.question, ask=lesson.question, theme=lesson.theme, given=required, never=forbidden)
     return case, ", ".join(lesson.reasons)

@@ -15,33 +15,33 @@ SUITE = "hermes-memory"
 
 def format_junit(outcomes: Sequence[CaseOutcome], file: str) -> str:
     """Return the outcomes as an XML document. :param file: the file of the tests, as it is shown"""
-    counts = Counter(one.status for one in outcomes)
+    counts = Counter(outcome.status for outcome in outcomes)
     totals = {
         "tests": str(len(outcomes)),
         "failures": str(counts[CaseStatus.FAILED]),
         "errors": str(counts[CaseStatus.ERROR]),
-        "time": f"{sum(one.seconds for one in outcomes):.4f}",
+        "time": f"{sum(outcome.seconds for outcome in outcomes):.4f}",
     }
     suite = ElementTree.Element("testsuite", {"name": SUITE, **totals})
-    for one in outcomes:
+    for outcome in outcomes:
         case = ElementTree.SubElement(
             suite,
             "testcase",
             {
                 "classname": to_xml_text(file),
-                "name": to_xml_text(one.case.name),
+                "name": to_xml_text(outcome.case.name),
                 "file": to_xml_text(file),
-                "line": str(one.case.line),
-                "time": f"{one.seconds:.4f}",
+                "line": str(outcome.case.line),
+                "time": f"{outcome.seconds:.4f}",
             },
         )
-        if one.failures:
-            kind = "error" if one.status is CaseStatus.ERROR else "failure"
-            said = ElementTree.SubElement(case, kind, {"message": to_xml_text(one.failures[0])})
-            said.text = to_xml_text("\n".join(one.failures))
-        if one.given is not None:
-            told = ElementTree.SubElement(case, "system-out")
-            told.text = to_xml_text("\n".join(item.line for item in one.given.items))
+        if outcome.failures:
+            kind = "error" if outcome.status is CaseStatus.ERROR else "failure"
+            failure = ElementTree.SubElement(case, kind, {"message": to_xml_text(outcome.failures[0])})
+            failure.text = to_xml_text("\n".join(outcome.failures))
+        if outcome.given is not None:
+            output = ElementTree.SubElement(case, "system-out")
+            output.text = to_xml_text("\n".join(item.line for item in outcome.given.items))
     whole = ElementTree.Element("testsuites", totals)
     whole.append(suite)
     ElementTree.indent(whole)
@@ -55,16 +55,19 @@ def to_xml_text(text: str) -> str:
 
 def outcome_json(outcome: CaseOutcome) -> dict[str, Any]:
     """Return one outcome as JSON."""
-    given = outcome.given
+    answer = outcome.given
     return {
         "name": outcome.case.name,
         "line": outcome.case.line,
         "status": outcome.status.value,
         "failures": list(outcome.failures),
-        "tokens": None if given is None else given.tokens,
+        "tokens": None if answer is None else answer.tokens,
         "budget": outcome.budget,
-        "ranked_by": None if given is None else given.ranked_by,
-        "ranks": {one.text: outcome.find_rank(one) for one in (*outcome.case.given, *outcome.case.never)},
-        "given": [] if given is None else [{"uid": item.uid, "line": item.line} for item in given.items],
+        "ranked_by": None if answer is None else answer.ranked_by,
+        "ranks": {
+            expectation.text: outcome.find_rank(expectation)
+            for expectation in (*outcome.case.given, *outcome.case.never)
+        },
+        "given": [] if answer is None else [{"uid": item.uid, "line": item.line} for item in answer.items],
         "seconds": round(outcome.seconds, 6),
     }

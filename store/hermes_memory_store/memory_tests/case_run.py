@@ -55,12 +55,12 @@ class CaseOutcome:
     """Why it did not pass, a sentence each."""
     seconds: float = 0.0
 
-    def find_rank(self, wanted: Expectation) -> int | None:
+    def find_rank(self, expectation: Expectation) -> int | None:
         """Return the place of the first item that meets an expectation, from 1, what was left out behind what was given."""
         if self.given is None:
             return None
         items = (*self.given.items, *self.given.left_out)
-        return next((place for place, item in enumerate(items, 1) if wanted.is_met_by(item)), None)
+        return next((place for place, item in enumerate(items, 1) if expectation.is_met_by(item)), None)
 
 
 class CaseRunner:
@@ -86,20 +86,20 @@ class CaseRunner:
 
     def run(self, case: MemoryCase) -> CaseOutcome:
         """Run one test. What is wrong with it alone is its outcome, not an exception; a damaged store is one."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         try:
             theme = self.theme_of(case)
             budget = case.tokens or self._store.policies.for_theme(theme).injection_tokens
-            given = self._give(case, theme, budget)
+            answer = self._give(case, theme, budget)
         except FileError:
             raise
         except StoreError as error:
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - start
             return CaseOutcome(case, CaseStatus.ERROR, failures=(error.message,), seconds=seconds)
-        seconds = time.perf_counter() - begun
-        failures = tuple(self._find_failures(case, given, budget))
+        seconds = time.perf_counter() - start
+        failures = tuple(self._find_failures(case, answer, budget))
         status = CaseStatus.FAILED if failures else CaseStatus.PASSED
-        return CaseOutcome(case, status, budget, given, failures, seconds)
+        return CaseOutcome(case, status, budget, answer, failures, seconds)
 
     def theme_of(self, case: MemoryCase) -> str:
         """Return the theme that a test asks: its own, that of its project, or that of the run.
@@ -121,7 +121,7 @@ class CaseRunner:
 
     def _give(self, case: MemoryCase, theme: str, budget: int) -> Given:
         if theme not in self._themes:
-            self._themes[theme] = [one.name for one in self._store.place_themes.readable(theme)]
+            self._themes[theme] = [place.name for place in self._store.place_themes.readable(theme)]
         themes = self._themes[theme]
         if case.start is not None:
             return self._store.session_start.give(self._to_situation(case.start, theme, themes), budget)
@@ -144,48 +144,48 @@ class CaseRunner:
             start.branch,
             start.scope,
             at=at,
-            also=tuple(one for one in themes if one != theme),
+            also=tuple(name for name in themes if name != theme),
         )
 
-    def _find_failures(self, case: MemoryCase, given: Given, budget: int) -> Iterable[str]:
-        for wanted in case.given:
-            if not any(wanted.is_met_by(item) for item in given.items):
-                yield f"not given: {wanted.text} ({self._explain_missing(wanted, given, budget, case)})"
+    def _find_failures(self, case: MemoryCase, answer: Given, budget: int) -> Iterable[str]:
+        for expectation in case.given:
+            if not any(expectation.is_met_by(item) for item in answer.items):
+                yield f"not given: {expectation.text} ({self._explain_missing(expectation, answer, budget, case)})"
         for unwanted in case.never:
-            for item in given.items:
+            for item in answer.items:
                 if unwanted.is_met_by(item):
                     yield f"given, and must never be: {unwanted.text} ({item.line})"
                     break
-        if given.tokens > budget:
-            yield f"{given.tokens} tokens were given, {given.tokens - budget} more than the budget of {budget}"
+        if answer.tokens > budget:
+            yield f"{answer.tokens} tokens were given, {answer.tokens - budget} more than the budget of {budget}"
 
-    def _explain_missing(self, wanted: Expectation, given: Given, budget: int, case: MemoryCase) -> str:
+    def _explain_missing(self, expectation: Expectation, answer: Given, budget: int, case: MemoryCase) -> str:
         """Return why nothing that was given meets an expectation."""
-        places = enumerate(given.left_out, len(given.items) + 1)
-        found = next(((place, item) for place, item in places if wanted.is_met_by(item)), None)
-        if found is not None:
-            place, item = found
-            return f"ranked {place}, left out: it takes {item.tokens} tokens, {given.tokens} of {budget} are taken"
-        facts = self.find_facts(wanted)
-        stands = next((fact for fact in facts if fact.tier in LIVE_TIERS), None)
-        if stands is not None:
-            if case.start is not None and stands.tier is not Tier.HOT:
-                return f"it is {stands.tier}: pin or warm it if sessions must start with it"
-            return f"it stands in the memory, theme {stands.theme}, but no word or rule brings it here"
+        places = enumerate(answer.left_out, len(answer.items) + 1)
+        place_and_item = next(((place, item) for place, item in places if expectation.is_met_by(item)), None)
+        if place_and_item is not None:
+            place, item = place_and_item
+            return f"ranked {place}, left out: it takes {item.tokens} tokens, {answer.tokens} of {budget} are taken"
+        facts = self.find_facts(expectation)
+        live = next((fact for fact in facts if fact.tier in LIVE_TIERS), None)
+        if live is not None:
+            if case.start is not None and live.tier is not Tier.HOT:
+                return f"it is {live.tier}: pin or warm it if sessions must start with it"
+            return f"it stands in the memory, theme {live.theme}, but no word or rule brings it here"
         if facts:
             return f"it is {facts[0].tier}" + (f" by {facts[0].superseded_by}" if facts[0].superseded_by else "")
         return "nothing in the memory matches it"
 
-    def find_facts(self, wanted: Expectation) -> list[Fact]:
+    def find_facts(self, expectation: Expectation) -> list[Fact]:
         """Return the facts that an expectation names, wherever they stand, the newest first, at most `MOST_EXPLAINED`."""
-        match wanted.by:
-            case ExpectedBy.UID if len(wanted.content) == DIGITS:
-                rows = self._store.db.rows("SELECT id FROM facts WHERE uid = ?", (parse_uid(wanted.content),))
+        match expectation.by:
+            case ExpectedBy.UID if len(expectation.content) == DIGITS:
+                rows = self._store.db.rows("SELECT id FROM facts WHERE uid = ?", (parse_uid(expectation.content),))
             case ExpectedBy.UID:
-                rows = self._store.db.rows(FACTS_OF_UID_PART, (wanted.content.upper(), MOST_EXPLAINED))
+                rows = self._store.db.rows(FACTS_OF_UID_PART, (expectation.content.upper(), MOST_EXPLAINED))
             case ExpectedBy.WORDS:
-                rows = self._store.db.rows(FACTS_OF_WORDS, (wanted.text.strip(), MOST_EXPLAINED))
+                rows = self._store.db.rows(FACTS_OF_WORDS, (expectation.text.strip(), MOST_EXPLAINED))
             case _:
-                rows = self._store.db.rows(FACTS_OF_TARGET, (wanted.target, MOST_EXPLAINED))
-        found = [fact for some in in_chunks([key for (key,) in rows]) for fact in self._store.facts.by_ids(some)]
-        return [fact for fact in found if wanted.is_about(fact)]
+                rows = self._store.db.rows(FACTS_OF_TARGET, (expectation.target, MOST_EXPLAINED))
+        facts = [fact for some in in_chunks([key for (key,) in rows]) for fact in self._store.facts.by_ids(some)]
+        return [fact for fact in facts if expectation.is_about(fact)]

@@ -20,16 +20,16 @@ def format_case(case: MemoryCase, *, comment: str | None = None) -> str:
     """
     lines = ["", *([] if comment is None else [f"# {' '.join(comment.split())}"]), "[[test]]"]
     name = None if case.name == format_case_name(case.ask, case.start) else case.name
-    said: list[tuple[str, object]] = [("name", name), ("ask", case.ask), ("theme", case.theme)]
-    lines += [f"{key} = {to_toml(value)}" for key, value in said if value]
+    values: list[tuple[str, object]] = [("name", name), ("ask", case.ask), ("theme", case.theme)]
+    lines += [f"{key} = {to_toml(value)}" for key, value in values if value]
     if case.start is not None:
         places = ("project", "folder", "branch", "scope", "at")
-        known = [(key, value) for key in places if (value := getattr(case.start, key))]
-        inside = ", ".join(f"{key} = {to_toml(value)}" for key, value in known)
-        lines.append(f"start = {{ {inside} }}" if known else "start = {}")
-    for key, wanted in (("given", case.given), ("never", case.never)):
-        if wanted:
-            lines.append(f"{key} = [{', '.join(to_toml(one.text) for one in wanted)}]")
+        known_places = [(key, value) for key in places if (value := getattr(case.start, key))]
+        inside = ", ".join(f"{key} = {to_toml(value)}" for key, value in known_places)
+        lines.append(f"start = {{ {inside} }}" if known_places else "start = {}")
+    for key, expectations in (("given", case.given), ("never", case.never)):
+        if expectations:
+            lines.append(f"{key} = [{', '.join(to_toml(expectation.text) for expectation in expectations)}]")
     if case.tokens is not None:
         lines.append(f"tokens = {case.tokens}")
     return "\n".join(lines) + "\n"
@@ -42,7 +42,7 @@ def to_toml(value: object) -> str:
 
 def format_cases(cases: Iterable[tuple[MemoryCase, str]]) -> str:
     """Return tests with the reasons why they are there as TOML."""
-    return "".join(format_case(case, comment=why) for case, why in cases)
+    return "".join(format_case(case, comment=reason) for case, reason in cases)
 
 
 def append_case(path: Path, case: MemoryCase, *, comment: str | None = None) -> str:
@@ -53,9 +53,9 @@ def append_case(path: Path, case: MemoryCase, *, comment: str | None = None) -> 
     present = path.read_text(encoding="utf-8") if path.exists() else HEAD
     if path.exists():
         read_case_file(path)
-    said = format_case(case, comment=comment)
+    text = format_case(case, comment=comment)
     gap = "" if present.endswith("\n") else "\n"
-    parse_cases(present + gap + said, path)
+    parse_cases(present + gap + text, path)
     with path.open("a" if path.exists() else "x", encoding="utf-8") as file:
-        file.write((gap if path.exists() else present) + said)
-    return said
+        file.write((gap if path.exists() else present) + text)
+    return text

@@ -82,7 +82,7 @@ def to_question(runner: CaseRunner, case: MemoryCase) -> ShareAt:
         if outcome.status is CaseStatus.ERROR or outcome.given is None:
             return 0.0, 0
         items = outcome.given.items
-        met = {one.text for one in case.given if any(one.is_met_by(item) for item in items)}
+        met = {expectation.text for expectation in case.given if any(expectation.is_met_by(item) for item in items)}
         return len(met) / len(texts), outcome.given.tokens
 
     return share_at

@@ -106,17 +106,17 @@ def parse_expectation(text: str, line: int = 0) -> Expectation:
 
     :raises NotationError: ContentTooLong, UnsafeText: it begins as a line of notation and is none
     """
-    said = text.strip()
-    digits = parse_uid_digits(said)
+    stripped = text.strip()
+    digits = parse_uid_digits(stripped)
     if digits is not None and len(digits) >= SHORT_DIGITS:
         return Expectation(text, ExpectedBy.UID, line, content=digits)
-    if found := TARGET.fullmatch(said):
-        kind = memory_spec.SYMBOLS.get(found[1])
-        return Expectation(text, ExpectedBy.TARGET, line, kind, " ".join(found[2].split()))
-    if memory_spec.line_pattern().match(said):
-        noted = memory_spec.parse_notation(said, limit=memory_spec.MAX_LINE)
+    if parts := TARGET.fullmatch(stripped):
+        kind = memory_spec.SYMBOLS.get(parts[1])
+        return Expectation(text, ExpectedBy.TARGET, line, kind, " ".join(parts[2].split()))
+    if memory_spec.line_pattern().match(stripped):
+        noted = memory_spec.parse_notation(stripped, limit=memory_spec.MAX_LINE)
         return Expectation(text, ExpectedBy.NOTATION, line, noted.type, noted.target, noted.content)
-    return Expectation(text, ExpectedBy.WORDS, line, content=fold_line(said))
+    return Expectation(text, ExpectedBy.WORDS, line, content=fold_line(stripped))
 
 
 def fold_line(text: str) -> str:

@@ -86,16 +86,16 @@ def split_statements(text: str) -> Iterator[list[Token]]:
     """Yield the headings and keys with values of a file, each as its tokens without white space and comments."""
     statement: list[Token] = []
     depth, line = 0, 1
-    for found in TOKEN.finditer(text):
-        kind, said = found.lastgroup or "bare", found[0]
-        if kind == "mark" and said == "\n" and depth == 0:
+    for match in TOKEN.finditer(text):
+        kind, word = match.lastgroup or "bare", match[0]
+        if kind == "mark" and word == "\n" and depth == 0:
             if statement:
                 yield statement
             statement = []
         elif kind != "space":
-            depth += (said in "[{") - (said in "]}") if kind == "mark" else 0
-            statement.append(Token(kind, said, line))
-        line += said.count("\n")
+            depth += (word in "[{") - (word in "]}") if kind == "mark" else 0
+            statement.append(Token(kind, word, line))
+        line += word.count("\n")
     if statement:
         yield statement
 
@@ -110,9 +110,9 @@ def key_names(tokens: list[Token]) -> Iterator[str]:
             yield ESCAPE.sub(unescape, inner) if token.text.startswith('"') else inner
 
 
-def unescape(found: re.Match[str]) -> str:
+def unescape(match: re.Match[str]) -> str:
     """Return the character that an escape stands for."""
-    said = found[1]
-    if said[0] in "uU" and len(said) > 1:
-        return chr(int(said[1:], 16))
-    return ESCAPED.get(said, said)
+    letters = match[1]
+    if letters[0] in "uU" and len(letters) > 1:
+        return chr(int(letters[1:], 16))
+    return ESCAPED.get(letters, letters)

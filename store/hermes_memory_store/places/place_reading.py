@@ -152,15 +152,15 @@ def find_readable_themes(ask: Ask, theme: str, *, sealed: bool = False) -> list[
 
     :param sealed: it reads no theme but its own
     """
-    found = [(theme, OWN)]
+    themes = [(theme, OWN)]
     if sealed or theme == PERSONAL or ask(PLACE_CHOICE, ()) != [("projects",)]:
-        return found
+        return themes
     for (key,) in ask(PROJECT_OF_THEME, (theme,)):
-        found += [(name, JOINED) for (name,) in ask(THEME_OF_PROJECT, (key,)) if name != theme]
-        found.append((DEFAULT, INHERITED))
+        themes += [(name, JOINED) for (name,) in ask(THEME_OF_PROJECT, (key,)) if name != theme]
+        themes.append((DEFAULT, INHERITED))
     if theme == NEW_PROJECT:
-        found.append((DEFAULT, INHERITED))
-    return found
+        themes.append((DEFAULT, INHERITED))
+    return themes
 
 
 def reads_personal(ask: Ask, theme: str) -> bool:
@@ -185,9 +185,9 @@ def format_start_parts(
     sources = find_readable_themes(ask, theme, sealed=sealed)
     if personal and reads_personal(ask, theme):
         sources.append((PERSONAL, OF_PERSON))
-    found = []
-    for name, why in sources:
+    parts = []
+    for name, relation in sources:
         for (key,) in ask(THEME_KEY, (name,)):
             default_id = key if name == DEFAULT else None
-            found.append((key, why, "1" if name == theme else format_seen_from(ask, default_id, own, theme)))
-    return found
+            parts.append((key, relation, "1" if name == theme else format_seen_from(ask, default_id, own, theme)))
+    return parts

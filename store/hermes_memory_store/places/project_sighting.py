@@ -38,8 +38,8 @@ class ProjectSighting:
     @property
     def identities(self) -> tuple[tuple[str, str], ...]:
         """Kinds and values by which it is recognised here."""
-        found = (("remote", self.remote), ("mark", self.mark), ("dir", self.common), ("path", self.root))
-        return tuple((kind, value) for kind, value in found if value is not None)
+        identities = (("remote", self.remote), ("mark", self.mark), ("dir", self.common), ("path", self.root))
+        return tuple((kind, value) for kind, value in identities if value is not None)
 
 
 def read_project(folder: str | os.PathLike[str]) -> ProjectSighting:

@@ -68,12 +68,12 @@ def parse_remote_urls(text: str) -> dict[str, str]:
     remote: str | None = None
     for line in re.sub(r"\\\r?\n", "", text.removeprefix("\ufeff")).splitlines():
         rest = line.strip()
-        found = SECTION.match(rest)
-        if found is not None:
-            section, _, dotted = found["name"].partition(".")
-            sub = dotted if found["sub"] is None else re.sub(r"\\(.)", r"\1", found["sub"])
+        heading = SECTION.match(rest)
+        if heading is not None:
+            section, _, dotted = heading["name"].partition(".")
+            sub = dotted if heading["sub"] is None else re.sub(r"\\(.)", r"\1", heading["sub"])
             remote = sub if section.lower() == "remote" and sub else None
-            rest = rest[found.end() :].strip()
+            rest = rest[heading.end() :].strip()
         key, equals, value = rest.partition("=")
         if remote is not None and equals and key.strip().lower() == "url":
             urls.setdefault(remote, parse_config_value(value))
@@ -107,9 +107,9 @@ def normalise_remote(url: str) -> str | None:
     url = url.strip()
     if not url or len(url) > MAX_URL or not url.isprintable():
         return None
-    found = URL.fullmatch(url)
-    if found is not None:
-        scheme, rest = found["scheme"].lower(), found["rest"]
+    parts = URL.fullmatch(url)
+    if parts is not None:
+        scheme, rest = parts["scheme"].lower(), parts["rest"]
         return to_local_remote(rest) if scheme == "file" else normalise_authority(scheme, rest)
     head, colon, _ = url.partition(":")
     if colon and "/" not in head and len(head) > 1:
@@ -128,8 +128,8 @@ def normalise_authority(scheme: str, rest: str) -> str | None:
         host, port = split_port(authority)
     if host is None:
         return None
-    kept = "" if scheme in SSH_SCHEMES or port in ("", PORTS.get(scheme)) else f":{port}"
-    return join_remote(host, kept, path)
+    suffix = "" if scheme in SSH_SCHEMES or port in ("", PORTS.get(scheme)) else f":{port}"
+    return join_remote(host, suffix, path)
 
 
 def normalise_scp_form(url: str) -> str | None:
@@ -148,8 +148,8 @@ def normalise_scp_form(url: str) -> str | None:
 
 def split_port(authority: str) -> tuple[str | None, str]:
     """Split `host:port`; the host is None where that is no authority."""
-    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]@/\\]+)(?::(\d*))?", authority)
-    return (None, "") if found is None else (found[1].strip("[]").rstrip(".").lower(), found[2] or "")
+    parts = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\[\]@/\\]+)(?::(\d*))?", authority)
+    return (None, "") if parts is None else (parts[1].strip("[]").rstrip(".").lower(), parts[2] or "")
 
 
 def join_remote(host: str, port: str, path: str) -> str | None:

@@ -38,10 +38,10 @@ class BorrowedObjects:
         self._objects = objects
         self._deadline = deadline
 
-    def run(self, *words: str, said: bytes = b"", seconds: float = 10.0, codes: tuple[int, ...] = (0,)) -> bytes:
+    def run(self, *words: str, stdin: bytes = b"", seconds: float = 10.0, codes: tuple[int, ...] = (0,)) -> bytes:
         """Run one command of Git and return what it prints.
 
-        :param said: its standard input
+        :param stdin: its standard input
         :param codes: exit codes that are answers
         :raises GitFailed: it failed, printed too much, or took too long
         """
@@ -65,7 +65,7 @@ class BorrowedObjects:
         killer = threading.Timer(seconds, process.kill)
         killer.start()
         try:
-            feeder = threading.Thread(target=feed_process, args=(process, said), daemon=True)
+            feeder = threading.Thread(target=feed_process, args=(process, stdin), daemon=True)
             feeder.start()
             assert process.stdout is not None
             text = process.stdout.read(MAX_OUTPUT + 1)
@@ -107,12 +107,12 @@ class BorrowedObjects:
         }
 
 
-def feed_process(process: subprocess.Popen[bytes], said: bytes) -> None:
+def feed_process(process: subprocess.Popen[bytes], text: bytes) -> None:
     """Write a process's standard input and close it; one that has ended reads no more."""
     assert process.stdin is not None
     try:
         with process.stdin as pipe:
-            pipe.write(said)
+            pipe.write(text)
     except OSError:
         return
 

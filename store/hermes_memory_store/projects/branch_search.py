@@ -87,7 +87,7 @@ class ReaderHead(NamedTuple):
 
 def look_at_branches(
     common: str,
-    wanted: dict[str, list[str]],
+    commits_by_branch: dict[str, list[str]],
     last_tips: dict[str, str],
     outside: dict[str, set[tuple[str, str]]],
     readers: list[ReaderHead],
@@ -95,34 +95,34 @@ def look_at_branches(
     """Return the name of the default branch, and what is found about it and about the readers' branches.
 
     :param common: the repository's common directory
-    :param wanted: commits by branch, the newest first
+    :param commits_by_branch: commits by branch, the newest first
     :param last_tips: where branches ended when they were last seen
     :param outside: by target, branches and commits of which the target did not contain the commit once
     """
     repository = Repository(common, common, common)
     default = find_default_branch(repository)
-    wanted = {name: some for name, some in list(wanted.items())[:MAX_BRANCHES] if name != default}
-    tips = {name: read_tip(repository, name, last_tips.get(name)) for name in wanted}
+    commits_by_branch = {name: some for name, some in list(commits_by_branch.items())[:MAX_BRANCHES] if name != default}
+    tips = {name: read_tip(repository, name, last_tips.get(name)) for name in commits_by_branch}
     targets: dict[str, tuple[str, ...]] = {"": () if default is None else read_default_tips(repository, default)}
     for reader in readers:
         if reader.commit is not None and reader.branch != default:
             targets[reader.branch or DETACHED] = (reader.commit,)
-    found, deadline = [], time.monotonic() + RUN_S
+    findings, deadline = [], time.monotonic() + RUN_S
     for target, commits in targets.items():
-        some = {name: commits_of for name, commits_of in wanted.items() if not target or name != target}
+        some = {name: commits_of for name, commits_of in commits_by_branch.items() if not target or name != target}
         states = search_target(common, commits, some, tips, outside.get(target, set()), deadline)
-        found.append(BranchFindings(target, commits, states, tips))
-    return default, found
+        findings.append(BranchFindings(target, commits, states, tips))
+    return default, findings
 
 
-def find_ref_state(common: str, wanted: Mapping[str, object], readers: Sequence[ReaderHead]) -> dict[str, object]:
+def find_ref_state(common: str, branches: Mapping[str, object], readers: Sequence[ReaderHead]) -> dict[str, object]:
     """Return what an answer about these branches depends on, read from files: nothing is to be asked again while it stays."""
     repository = Repository(common, common, common)
     default = find_default_branch(repository)
     return {
         "default": default,
         "ends": () if default is None else read_default_tips(repository, default),
-        "tips": {name: read_branch_tip(repository, name) for name in list(wanted)[:MAX_BRANCHES]},
+        "tips": {name: read_branch_tip(repository, name) for name in list(branches)[:MAX_BRANCHES]},
         "shallow": tuple(read_shallow_ends(common)),
         "readers": tuple(readers),
     }
@@ -139,20 +139,20 @@ def read_tip(repository: Repository, name: str, last: str | None) -> BranchTip:
 def search_target(
     common: str,
     commits: tuple[str, ...],
-    wanted: dict[str, list[str]],
+    commits_by_branch: dict[str, list[str]],
     tips: dict[str, BranchTip],
     outside: set[tuple[str, str]],
     deadline: float,
 ) -> dict[tuple[str, str], MergeState]:
     """Ask Git about one target; everything is undecided where it does not answer."""
-    if not wanted or not commits:
+    if not commits_by_branch or not commits:
         return {}
     is_shallow = bool(read_shallow_ends(common))
     try:
         with borrow_objects(common, sha256=len(commits[0]) == 64, deadline=deadline) as git:
-            return MergeSearch(git, commits, is_shallow=is_shallow).find_states(wanted, tips, outside)
+            return MergeSearch(git, commits, is_shallow=is_shallow).find_states(commits_by_branch, tips, outside)
     except GitFailed:
-        return {(name, commit): MergeState(UNDECIDED) for name, some in wanted.items() for commit in some}
+        return {(name, commit): MergeState(UNDECIDED) for name, some in commits_by_branch.items() for commit in some}
 
 
 class PatchComparison(NamedTuple):
@@ -166,18 +166,18 @@ class PatchComparison(NamedTuple):
 
     def is_rebased(self, commit: str) -> bool:
         """Check whether every patch that leads to this commit is in the target."""
-        found, waiting, seen = False, [commit], {commit}
-        while waiting:
-            one = waiting.pop()
-            if one not in self.parents:
+        is_patched, queue, seen = False, [commit], {commit}
+        while queue:
+            ancestor = queue.pop()
+            if ancestor not in self.parents:
                 continue
-            if one not in self.equal:
+            if ancestor not in self.equal:
                 return False
-            found = found or one in self.patched
-            fresh = [parent for parent in self.parents[one] if parent not in seen]
+            is_patched = is_patched or ancestor in self.patched
+            fresh = [parent for parent in self.parents[ancestor] if parent not in seen]
             seen.update(fresh)
-            waiting += fresh
-        return found
+            queue += fresh
+        return is_patched
 
 
 class MergeSearch:
@@ -193,25 +193,30 @@ class MergeSearch:
         self._contained: set[str] = set()
 
     def find_states(
-        self, wanted: Mapping[str, Sequence[str]], tips: Mapping[str, BranchTip], outside: Collection[tuple[str, str]]
+        self,
+        commits_by_branch: Mapping[str, Sequence[str]],
+        tips: Mapping[str, BranchTip],
+        outside: Collection[tuple[str, str]],
     ) -> dict[tuple[str, str], MergeState]:
         """Return the state of each branch and commit. What no time is left for is undecided.
 
-        :param wanted: commits by branch, the newest first; the branch without a name is a detached HEAD
+        :param commits_by_branch: commits by branch, the newest first; the branch without a name is a detached HEAD
         :param outside: branches and commits of which it is known that the target did not contain the commit once
         :raises GitFailed: nothing can be found out
         """
-        commits = {commit for some in wanted.values() for commit in some}
-        ends = {end for branch in wanted for end in (tips[branch].tip, tips[branch].birth) if end is not None}
+        commits = {commit for some in commits_by_branch.values() for commit in some}
+        ends = {
+            end for branch in commits_by_branch for end in (tips[branch].tip, tips[branch].birth) if end is not None
+        }
         self._here = self._find_here({*commits, *ends, *self._targets})
         self._targets = [target for target in self._targets if target in self._here]
         for target in self._targets:
             self._contained |= self._find_contained(target, (commits | ends) & self._here)
-        found: dict[tuple[str, str], MergeState] = {}
-        for branch, some in wanted.items():
+        merge_states: dict[tuple[str, str], MergeState] = {}
+        for branch, some in commits_by_branch.items():
             states = self._find_branch_states(branch, some, tips[branch], outside)
-            found |= {(branch, commit): state for commit, state in states.items()}
-        return found
+            merge_states |= {(branch, commit): state for commit, state in states.items()}
+        return merge_states
 
     def _find_branch_states(
         self, branch: str, commits: Sequence[str], tip: BranchTip, outside: Collection[tuple[str, str]]
@@ -279,8 +284,8 @@ class MergeSearch:
         return states
 
     def _find_here(self, commits: Collection[str]) -> set[str]:
-        said = "".join(f"{commit}\n" for commit in commits).encode()
-        lines = self._git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", said=said).split(b"\n")
+        stdin = "".join(f"{commit}\n" for commit in commits).encode()
+        lines = self._git.run("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=stdin).split(b"\n")
         return {line.split()[0].decode() for line in lines if line.endswith(b" commit")}
 
     def _find_contained(self, target: str, commits: Collection[str]) -> set[str]:
@@ -318,17 +323,19 @@ class MergeSearch:
                 return True
             patch = self._git.run("diff-tree", *PATCH, fork, end)
             whole = {
-                line.split()[0] for line in self._git.run("patch-id", "--stable", said=patch).decode().splitlines()
+                line.split()[0] for line in self._git.run("patch-id", "--stable", stdin=patch).decode().splitlines()
             }
-            others = self._find_patch_ids(self._find_comparable(end, [])).values()
-            if whole & set(others):
+            patches = self._find_patch_ids(self._find_comparable(end, [])).values()
+            if whole & set(patches):
                 return True
         return False
 
     def _find_comparable(self, end: str, own: Iterable[str]) -> list[str]:
         """Return the commits of the target since the branch that touch a file which the branch touches."""
-        said = "".join(f"{commit}\n" for commit in own).encode()
-        names = self._git.run("diff-tree", "--stdin", "-r", "--root", "--no-commit-id", "--name-only", "-z", said=said)
+        stdin = "".join(f"{commit}\n" for commit in own).encode()
+        names = self._git.run(
+            "diff-tree", "--stdin", "-r", "--root", "--no-commit-id", "--name-only", "-z", stdin=stdin
+        )
         paths = set(names.split(b"\0"))
         for target in self._targets:
             fork = self._git.run("merge-base", target, end, codes=(0, 1)).decode().strip()
@@ -342,16 +349,16 @@ class MergeSearch:
 
     def _find_patch_ids(self, commits: Iterable[str]) -> dict[str, str]:
         """Return the identities of the patches of these commits; those that change nothing have none."""
-        wanted = list(commits)
-        missing = [commit for commit in wanted if commit not in self._patch_ids]
+        commits = list(commits)
+        missing = [commit for commit in commits if commit not in self._patch_ids]
         if missing:
-            said = "".join(f"{commit}\n" for commit in missing).encode()
-            patches = self._git.run("diff-tree", "--stdin", "--root", *PATCH, said=said)
+            stdin = "".join(f"{commit}\n" for commit in missing).encode()
+            patches = self._git.run("diff-tree", "--stdin", "--root", *PATCH, stdin=stdin)
             self._patch_ids |= dict.fromkeys(missing, "")
-            for line in self._git.run("patch-id", "--stable", said=patches).decode().splitlines():
+            for line in self._git.run("patch-id", "--stable", stdin=patches).decode().splitlines():
                 patch, commit = line.split()
                 self._patch_ids[commit] = patch
-        return {commit: self._patch_ids[commit] for commit in wanted if self._patch_ids[commit]}
+        return {commit: self._patch_ids[commit] for commit in commits if self._patch_ids[commit]}
 
 
 PATCH = ("-r", "-p", "--full-index", "--binary", "--no-ext-diff", "--no-textconv")

@@ -104,10 +104,10 @@ class BranchStates:
 
     def wanted_commits(self, project: int) -> dict[str, builtins.list[str]]:
         """Return the commits that facts were written at and that are not known to be merged, by branch, newest first."""
-        found: dict[str, builtins.list[str]] = {}
+        by_branch: dict[str, builtins.list[str]] = {}
         for branch, commit in self._db.rows(WANTED_COMMITS, (project,)):
-            found.setdefault(branch, []).append(commit)
-        return found
+            by_branch.setdefault(branch, []).append(commit)
+        return by_branch
 
     def last_tips(self, project: int) -> dict[str, str]:
         """Return where branches ended when they were last seen, by name."""
@@ -119,22 +119,32 @@ class BranchStates:
         sql = "SELECT branch, commit_id FROM branch_states WHERE project_id = ? AND target = ? AND was_outside = 1"
         return {(branch, commit) for branch, commit in self._db.rows(sql, (project, safe_text.to_printable(target)))}
 
-    def note(self, project: int, default: str | None, found: BranchFindings) -> int:
+    def note(self, project: int, default: str | None, findings: BranchFindings) -> int:
         """Keep what Git told; return how many merges were noticed and journaled. A merged commit stays so where Git is unsure."""
         now, count = self._clock(), 0
-        if not is_listed(found.target):
+        if not is_listed(findings.target):
             return 0
         with self._db.write_transaction() as conn:
-            self._note_branches(conn, project, default, found.tips, now)
-            commits = ",".join(found.target_commits)
-            for (branch, commit), one in found.states.items():
-                known = one.state == UNDECIDED and self._is_merged(conn, project, branch, commit, found.target)
-                if known or not is_listed(branch):
+            self._note_branches(conn, project, default, findings.tips, now)
+            commits = ",".join(findings.target_commits)
+            for (branch, commit), merge in findings.states.items():
+                is_known = merge.state == UNDECIDED and self._is_merged(conn, project, branch, commit, findings.target)
+                if is_known or not is_listed(branch):
                     continue
-                row = (project, branch, commit, found.target, commits, one.state, one.way, int(one.is_outside), now)
+                row = (
+                    project,
+                    branch,
+                    commit,
+                    findings.target,
+                    commits,
+                    merge.state,
+                    merge.way,
+                    int(merge.is_outside),
+                    now,
+                )
                 conn.execute(PUT_STATE, row)
-            if not found.target:
-                count = self._journal_merges(conn, project, default, found)
+            if not findings.target:
+                count = self._journal_merges(conn, project, default, findings)
         return count
 
     def _note_branches(
@@ -143,10 +153,10 @@ class BranchStates:
         conn.execute(
             "UPDATE project_branches SET is_default = 0 WHERE project_id = ? AND name <> ?", (project, default or "")
         )
-        known = {name: tip.tip for name, tip in tips.items() if name and name != DETACHED}
+        ends = {name: tip.tip for name, tip in tips.items() if name and name != DETACHED}
         if default is not None:
-            known.setdefault(default, None)
-        for name, tip in known.items():
+            ends.setdefault(default, None)
+        for name, tip in ends.items():
             if is_listed(name):
                 conn.execute(PUT_BRANCH, (uids.new_uid(now), project, name, tip, int(name == default), now))
 
@@ -156,10 +166,10 @@ class BranchStates:
         return row is not None and row[0] == MERGED
 
     def _journal_merges(
-        self, conn: sqlite3.Connection, project: int, default: str | None, found: BranchFindings
+        self, conn: sqlite3.Connection, project: int, default: str | None, findings: BranchFindings
     ) -> int:
         newest: dict[str, tuple[str, MergeState]] = {}
-        for (branch, commit), state in found.states.items():
+        for (branch, commit), state in findings.states.items():
             newest.setdefault(branch, (commit, state))
         entries: builtins.list[JournalEntry] = []
         (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (project,)).fetchone()
@@ -168,14 +178,14 @@ class BranchStates:
             row = conn.execute(sql, (project, branch)).fetchone()
             if state.state != MERGED or row is None:
                 continue
-            tip = found.tips[branch].tip or commit
+            tip = findings.tips[branch].tip or commit
             if row[2] == tip:
                 continue
             conn.execute("UPDATE project_branches SET merged_tip = ? WHERE id = ?", (tip, row[0]))
-            said = {"project": name, "branch": branch, "commit": tip, "into": default}
-            said |= {"target_commit": found.target_commits[0], "way": state.way}
+            after = {"project": name, "branch": branch, "commit": tip, "into": default}
+            after |= {"target_commit": findings.target_commits[0], "way": state.way}
             for (theme_id,) in conn.execute(THEMES_OF_BRANCH, (project, branch)).fetchall():
-                entries.append(JournalEntry(MERGE_NOTICED, "branch", row[1], theme_id, None, said))
+                entries.append(JournalEntry(MERGE_NOTICED, "branch", row[1], theme_id, None, after))
         if entries:
             self._journal.append(conn, entries, actor=BRIDGE, at=self._journal.now(conn), origin=UNKNOWN_ORIGIN)
         return len(entries)

@@ -143,16 +143,18 @@ def exclude_path(repository: Repository, path: Path) -> bool:
     """Add a file's pattern to `info/exclude`; return whether it stands there. Nothing else of that file changes."""
     file = find_exclude_file(repository)
     line = to_exclude_line(repository, path)
-    held = read_bounded(str(file), MAX_EXCLUDE)
-    if held is None and os.path.lexists(file):
+    present = read_bounded(str(file), MAX_EXCLUDE)
+    if present is None and os.path.lexists(file):
         return False
-    text = held or b""
+    text = present or b""
     if line in text.split(b"\n"):
         return True
     after = text + line + b"\n" if not text or text.endswith(b"\n") else text + b"\n" + line
     try:
         file.parent.mkdir(mode=0o755, exist_ok=True)
-        with atomic_write(file, mode=file.stat().st_mode & 0o777 if held is not None else 0o644, durable=False) as new:
+        with atomic_write(
+            file, mode=file.stat().st_mode & 0o777 if present is not None else 0o644, durable=False
+        ) as new:
             new.write(after)
     except OSError:
         return False
@@ -163,4 +165,4 @@ def remove_exclude_line(text: bytes, line: bytes) -> bytes:
     """Return an exclude file's text as it was before `exclude_path` added a line."""
     if text.endswith(b"\n" + line):
         return text[: -len(line) - 1]
-    return b"".join(one for one in text.splitlines(keepends=True) if one.rstrip(b"\n") != line)
+    return b"".join(row for row in text.splitlines(keepends=True) if row.rstrip(b"\n") != line)

@@ -158,9 +158,9 @@ class PlaceThemes:
 
         :raises StoreLocked: DiskFull; the theme of a new project could not be written down
         """
-        known = self.find_known(seen)
-        if known is not None:
-            return known
+        theme = self.find_known(seen)
+        if theme is not None:
+            return theme
         assert seen is not None
         project = self._projects().recognise(seen)
         if project is None:
@@ -194,11 +194,11 @@ class PlaceThemes:
             conn.execute("INSERT INTO place_themes VALUES (?, ?, ?)", (key, theme, self._clock()))
         return theme
 
-    def plan_theme(self, conn: sqlite3.Connection, key: int, besides: list[ThemeName]) -> ThemeName:
+    def plan_theme(self, conn: sqlite3.Connection, key: int, planned: list[ThemeName]) -> ThemeName:
         """Return the theme that the project with a key has, or would have beside others that are planned."""
-        known = find_project_themes(conn, key)
+        themes = find_project_themes(conn, key)
         (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()
-        return known[0] if known else find_team_theme(conn, key, name) or find_free_theme(conn, name, besides)
+        return themes[0] if themes else find_team_theme(conn, key, name) or find_free_theme(conn, name, planned)
 
     def project_of(self, theme: str) -> str | None:
         """Return the name of the project whose theme this is; None where it is none of a project."""
@@ -214,13 +214,13 @@ class PlaceThemes:
         own = find_normal_form(theme) or ThemeName(theme)
         if not self._policies.has_project_themes:
             return (ReadableTheme(own, Relation.OWN),)
-        found = [
-            ReadableTheme(ThemeName(name), Relation(why), None if name == own else own)
-            for name, why in find_readable_themes(self._db.rows, own, sealed=sealed)
+        themes = [
+            ReadableTheme(ThemeName(name), Relation(relation), None if name == own else own)
+            for name, relation in find_readable_themes(self._db.rows, own, sealed=sealed)
         ]
         if personal and reads_personal(self._db.rows, own):
-            found.append(ReadableTheme(PERSONAL, Relation.PERSONAL, own))
-        return tuple(found)
+            themes.append(ReadableTheme(PERSONAL, Relation.PERSONAL, own))
+        return tuple(themes)
 
     def count_elsewhere(self, theme: str) -> dict[str, int]:
         """Return how many facts stand in other themes, the most first: for a person, and none of an agent's business."""
@@ -261,7 +261,9 @@ class PlaceThemes:
                 (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()
                 taken.append(self.plan_theme(conn, key, taken))
                 places.append(PlannedPlace(name, taken[-1], facts))
-            return AdoptionPlan(tuple(places), total - sum(one.facts for one in places), self.choice is Places.PROJECTS)
+            return AdoptionPlan(
+                tuple(places), total - sum(place.facts for place in places), self.choice is Places.PROJECTS
+            )
 
     def adopt(self, *, actor: Actor = PERSON) -> tuple[int, ...]:
         """Choose projects: each has a theme of its own from now on. No fact is moved; undo returns to `default`.
@@ -285,8 +287,8 @@ class PlaceThemes:
             after = {"places": places.value, "chosen_at": now}
             write_place_choice(conn, places.value, now)
             theme_id = self._names.recorded_theme(conn, DEFAULT, now)
-            for one in planned:  # so that what only reads finds them, too
-                self.theme_of_project(one.project)
+            for place in planned:  # so that what only reads finds them, too
+                self.theme_of_project(place.project)
             op = "adopt" if places is Places.PROJECTS else "keep"
             entry = JournalEntry(op, PLACES, uids.new_uid(now), theme_id, before, after)
             return self._journal.append(conn, [entry], actor=actor, at=now)
@@ -304,11 +306,11 @@ def find_team_theme(conn: sqlite3.Connection, key: int, project: str) -> ThemeNa
     return None if is_common or conn.execute(CAME_FROM_TEAM, (theme, key)).fetchone() is None else theme
 
 
-def find_free_theme(conn: sqlite3.Connection, project: str, besides: list[ThemeName] | None = None) -> ThemeName:
+def find_free_theme(conn: sqlite3.Connection, project: str, planned: list[ThemeName] | None = None) -> ThemeName:
     """Return the theme that a new project of this name has: its name, or the next that nothing has: `shop-2` …"""
     base = make_theme_name(project)
     theme, number = base, 1
-    while theme in (DEFAULT, PERSONAL, *(besides or ())) or conn.execute(IS_TAKEN, (theme,)).fetchone():
+    while theme in (DEFAULT, PERSONAL, *(planned or ())) or conn.execute(IS_TAKEN, (theme,)).fetchone():
         number += 1
         theme = ThemeName(f"{base[: MAX_THEME - len(str(number)) - 1].rstrip('-')}-{number}")
     return theme
@@ -317,7 +319,7 @@ def find_free_theme(conn: sqlite3.Connection, project: str, besides: list[ThemeN
 def make_theme_name(project: str) -> ThemeName:
     """Return a project's name as a theme can have it; `project` where nothing of it can be one."""
     whole = find_normal_form(project)
-    words = [one for one in project.replace("_", "-").replace(" ", "-").split("-") if find_normal_form(one)]
+    words = [word for word in project.replace("_", "-").replace(" ", "-").split("-") if find_normal_form(word)]
     while whole is None and words:  # too long: as many of its words as fit
         words.pop()
         whole = find_normal_form("-".join(words)) if words else None

@@ -42,32 +42,32 @@ def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Conn
     :param backups: of this store; those of versions without projects say nothing
     """
     projects = {key: (name, folded, joined) for key, _, name, folded, _, joined in conn.execute(PROJECTS)}
-    found = []
+    faults = []
     for key, (name, folded, joined) in projects.items():
         if not name.strip():
-            found.append(f"project {key} has no name")
+            faults.append(f"project {key} has no name")
         elif fold_project_name(name) != folded:
-            found.append(f"project {name!r} is compared as {folded!r}")
+            faults.append(f"project {name!r} is compared as {folded!r}")
         if joined is not None and (joined not in projects or joined == key or projects[joined][2] is not None):
-            found.append(
+            faults.append(
                 f"project {name!r} has joined one that {'is none' if joined not in projects else 'joined another'}"
             )
     lost = [key for (key,) in conn.execute(USED_PROJECTS) if key not in projects]
     if lost:
-        found.append(f"sessions or origins are of {pluralise(len(lost), 'project')} no longer there")
-    for sql, what in ((DANGLING_ALIASES, "lead to no project"), (EMPTY_ALIASES, "are empty")):
+        faults.append(f"sessions or origins are of {pluralise(len(lost), 'project')} no longer there")
+    for sql, problem in ((DANGLING_ALIASES, "lead to no project"), (EMPTY_ALIASES, "are empty")):
         count = conn.execute(sql).fetchone()[0]
         if count:
-            found.append(f"{count} identities of projects {what}")
+            faults.append(f"{count} identities of projects {problem}")
     for old in filter(knows_projects, backups):
         for uid, name in old.execute("SELECT uid, name FROM projects"):
             here = conn.execute("SELECT name FROM projects WHERE uid = ?", (uid,)).fetchone()
             if here is not None and here[0] != name:
-                found.append(f"project {here[0]!r} is called {name!r} in a backup")
-        gone = len(find_lost_identities(conn, old))
-        if gone:
-            found.append(f"{gone} identities of projects that a backup has are gone")
-    return list(dict.fromkeys(found))
+                faults.append(f"project {here[0]!r} is called {name!r} in a backup")
+        lost_count = len(find_lost_identities(conn, old))
+        if lost_count:
+            faults.append(f"{lost_count} identities of projects that a backup has are gone")
+    return list(dict.fromkeys(faults))
 
 
 def knows_projects(old: sqlite3.Connection) -> bool:
@@ -77,13 +77,13 @@ def knows_projects(old: sqlite3.Connection) -> bool:
 
 def find_lost_identities(conn: sqlite3.Connection, old: sqlite3.Connection) -> list[tuple[str, str, int, int]]:
     """Find the identities of a backup that are gone, with the key that their project has here."""
-    found = []
+    identities = []
     for kind, value, uid, seen_at in old.execute(KEPT_IDENTITIES):
         project = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
         there = conn.execute("SELECT 1 FROM project_aliases WHERE kind = ? AND value = ?", (kind, value)).fetchone()
         if project is not None and there is None:
-            found.append((kind, value, int(project[0]), seen_at))
-    return found
+            identities.append((kind, value, int(project[0]), seen_at))
+    return identities
 
 
 def repair_projects(conn: sqlite3.Connection, backups: Sequence[sqlite3.Connection], now: int) -> None:
@@ -91,20 +91,20 @@ def repair_projects(conn: sqlite3.Connection, backups: Sequence[sqlite3.Connecti
 
     :param backups: of this store, the newest first; those of versions without projects say nothing
     """
-    known = [old for old in backups if knows_projects(old)]
+    with_projects = [old for old in backups if knows_projects(old)]
     for (key,) in conn.execute(USED_PROJECTS).fetchall():
         if conn.execute("SELECT 1 FROM projects WHERE id = ?", (key,)).fetchone() is None:
-            restore_project(conn, known, key, now)
+            restore_project(conn, with_projects, key, now)
     for key, uid, name, folded, _, joined in conn.execute(PROJECTS).fetchall():
-        wanted = [*find_kept_names(known, uid), name, *find_journaled_names(conn, key), folded]
-        if name != wanted[0] or not name.strip() or fold_project_name(name) != folded:
-            restore_project_name(conn, key, wanted)
+        names = [*find_kept_names(with_projects, uid), name, *find_journaled_names(conn, key), folded]
+        if name != names[0] or not name.strip() or fold_project_name(name) != folded:
+            restore_project_name(conn, key, names)
         root = find_joined_project(conn, key)
         if root != joined:
             conn.execute("UPDATE projects SET joined_id = ? WHERE id = ?", (root, key))
     conn.execute("DELETE FROM project_aliases WHERE trim(kind) = '' OR trim(value) = ''")
     conn.execute("DELETE FROM project_aliases WHERE project_id NOT IN (SELECT id FROM projects)")
-    for old in known:
+    for old in with_projects:
         conn.executemany("INSERT INTO project_aliases VALUES (?, ?, ?, ?)", find_lost_identities(conn, old))
 
 
@@ -126,9 +126,9 @@ def restore_project(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connecti
     conn.execute("UPDATE projects SET id = ? WHERE id = ?", (key, made))
 
 
-def restore_project_name(conn: sqlite3.Connection, key: int, wanted: Iterable[str]) -> None:
+def restore_project_name(conn: sqlite3.Connection, key: int, names: Iterable[str]) -> None:
     """Give a project the first of these names that no other has, or else one that tells no more than that it is one."""
-    for name in (*(name for name in wanted if name.strip()), f"{NAMELESS}-{key}"):
+    for name in (*(name for name in names if name.strip()), f"{NAMELESS}-{key}"):
         folded = fold_project_name(name)
         if conn.execute("SELECT 1 FROM projects WHERE folded = ? AND id <> ?", (folded, key)).fetchone() is None:
             conn.execute("UPDATE projects SET name = ?, folded = ? WHERE id = ?", (name, folded, key))

@@ -160,8 +160,8 @@ class Projects:
         """Return a project by its name, or by that of one which has joined it. :raises QueryError: there is none"""
         row = self._db.row(PROJECT_BY_NAME, (fold_project_name(name),))
         if row is None:
-            known = [one for (one,) in self._db.rows("SELECT name FROM projects")]
-            near = " or ".join(map(repr, errors.closest_names(name, known))) or "no such name"
+            names = [other for (other,) in self._db.rows("SELECT name FROM projects")]
+            near = " or ".join(map(repr, errors.closest_names(name, names))) or "no such name"
             raise errors.QueryError(f"no project is called {errors.shorten_value(name)!r}; known: {near}", name)
         return self._describe(*row)
 
@@ -204,17 +204,17 @@ class Projects:
         return self.get(name)
 
     def _describe(self, key: int, uid: bytes, called: str) -> Project:
-        found: dict[str, builtins.list[str]] = {}
+        aliases: dict[str, builtins.list[str]] = {}
         for kind, value in self._db.rows(
             "SELECT kind, value FROM project_aliases WHERE project_id = ? ORDER BY seen_at, value", (key,)
         ):
-            found.setdefault("path" if kind == "dir" else kind, []).append(value)
+            aliases.setdefault("path" if kind == "dir" else kind, []).append(value)
         return Project(
             uids.format_uid(uid),
             called,
-            remotes=tuple(found.get("remote", ())),
-            roots=tuple(found.get("root", ())),
-            paths=tuple(found.get("path", ())),
+            remotes=tuple(aliases.get("remote", ())),
+            roots=tuple(aliases.get("root", ())),
+            paths=tuple(aliases.get("path", ())),
         )
 
     def note_first_commit(self, seen: ProjectSighting) -> None:
@@ -289,8 +289,8 @@ def join_project(
     """Return the key of the project of a sighting; all its identities are that project's own from now on."""
     keys = find_project_keys(conn, identities)
     if seen.mark is not None and "mark" not in keys:
-        for one in set(keys.values()):
-            part_repositories(conn, one, now)
+        for project in set(keys.values()):
+            part_repositories(conn, project, now)
         keys = find_project_keys(conn, identities)
     key, here, first_commit = choose_project(conn, seen, keys)
     if key is None:
@@ -315,8 +315,8 @@ def note_root_commit(conn: sqlite3.Connection, key: int, root: str, common: str,
     if row is None:
         conn.execute(PUT_ALIAS, ("root", root, key, now))
     elif row[0] != key and conn.execute(HAS_REMOTE, (key,)).fetchone() is None:
-        gone = find_gone_projects(conn).get(root)
-        if gone is None or not can_be_copy(conn, gone, common):
+        former = find_gone_projects(conn).get(root)
+        if former is None or not can_be_copy(conn, former, common):
             conn.execute(PUT_ALIAS, (TWIN, f"{root} {safe_text.to_printable(common)}", key, now))
         else:
-            merge_projects(conn, key, gone)
+            merge_projects(conn, key, former)

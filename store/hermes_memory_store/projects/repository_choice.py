@@ -68,9 +68,9 @@ def choose_project(
             here = None
     key = keys.get("remote", here)
     if key is None and "path" not in keys and seen.common and seen.commit and seen.remote is None:
-        gone = {root: key for root, key in find_gone_projects(conn).items() if can_be_copy(conn, key, seen.common)}
-        first = find_first_commit(seen) if gone else first
-        key = gone.get(first or "")
+        former = {root: key for root, key in find_gone_projects(conn).items() if can_be_copy(conn, key, seen.common)}
+        first = find_first_commit(seen) if former else first
+        key = former.get(first or "")
     return key, here, first
 
 

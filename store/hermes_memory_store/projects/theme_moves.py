@@ -64,14 +64,14 @@ class ThemeMoves:
         :raises UnknownFact: AmbiguousUid, UnknownTheme, ThemeInvalid
         :raises FactConflict: one of them does not stand, as one that waits for a person; nothing was changed then
         """
-        whose = None if within is None else self._names.theme(within)
-        found = find_facts_by_name(self._db, list_uids(names), whose)
-        return self.move_rows([(row.uid, to_theme_name(theme)) for row in found], op="move", actor=actor)
+        theme_id = None if within is None else self._names.theme(within)
+        rows = find_facts_by_name(self._db, list_uids(names), theme_id)
+        return self.move_rows([(row.uid, to_theme_name(theme)) for row in rows], op="move", actor=actor)
 
     @retry_without_index
     def move_rows(
         self,
-        wanted: Sequence[tuple[bytes, ThemeName]],
+        moves: Sequence[tuple[bytes, ThemeName]],
         *,
         op: str,
         actor: Actor = PERSON,
@@ -80,21 +80,21 @@ class ThemeMoves:
     ) -> ChangeResult:
         """Move facts, each to a theme of its own, as one change; one that is there already stays.
 
-        :param wanted: uids and themes
+        :param moves: uids and themes
         :param projects: in which facts were written that go to a theme, where that is found out only now
         :raises UnknownFact: FactConflict; nothing was changed then
         """
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor)
-            keys = {theme: self._names.theme_for_writing(conn, theme, change.now) for _, theme in wanted}
-            for number, (uid, theme) in enumerate(wanted, 1):
+            keys = {theme: self._names.theme_for_writing(conn, theme, change.now) for _, theme in moves}
+            for number, (uid, theme) in enumerate(moves, 1):
                 row = change.fact_row(uid)
                 if row is None:
                     raise errors.UnknownFact(uid.hex())
                 if row.theme_id != keys[theme]:
                     move_row(change, row, keys[theme], op, (projects or {}).get(theme))
                 if progress is not None and number % 500 == 0:
-                    progress(number, len(wanted))
+                    progress(number, len(moves))
             return record_change(change)
 
     def list_rows(self, conn: sqlite3.Connection, theme_id: int) -> builtins.list[FactRow]:
@@ -246,8 +246,8 @@ class ThemeSplit:
             theme_id = self._names.theme(source)
             own = ThemeName(self._names.theme_name(theme_id))
             rows = self._moves.list_rows(conn, theme_id)
-            known = KnownPlaces(*(dict(conn.execute(sql, (theme_id,)).fetchall()) for sql in KNOWN_PLACES))
-            decided = {row.uid: found for row in rows if (found := self._decide_by_itself(known, row))}
+            places = KnownPlaces(*(dict(conn.execute(sql, (theme_id,)).fetchall()) for sql in KNOWN_PLACES))
+            decided = {row.uid: decision for row in rows if (decision := self._decide_by_itself(places, row))}
             labelled = {key for (key,) in conn.execute(LABELLED_SCOPES, (theme_id,))}
             decide_by_scope(rows, decided, labelled)
             decide_by_words(rows, decided)
@@ -272,7 +272,7 @@ class ThemeSplit:
                         SplitMove(uids.format_uid(row.uid), notation, reason)
                     )
         made = (SplitGroup(theme, project, tuple(moves)) for theme, (project, moves) in groups.items())
-        return SplitPlan(own, tuple(sorted(made, key=lambda one: (-len(one.moves), one.theme))), tuple(left))
+        return SplitPlan(own, tuple(sorted(made, key=lambda group: (-len(group.moves), group.theme))), tuple(left))
 
     def count_strays(self, theme: str) -> dict[str, int]:
         """Return how many facts that were written at the path of another project stand in a theme, or where its own do."""
@@ -284,14 +284,14 @@ class ThemeSplit:
         :raises FactConflict: one of them changed meanwhile so that it cannot be moved; nothing was changed then
         """
         self._refuse_unplaced()
-        wanted: list[tuple[bytes, ThemeName]] = []
+        moves: list[tuple[bytes, ThemeName]] = []
         projects: dict[ThemeName, str | None] = {}
         with self._db.write_transaction():
             for group in plan.groups:
                 theme = group.theme if group.project is None else self._places.theme_of_project(group.project)
                 projects[theme] = group.project
-                wanted += [(uids.parse_uid(move.uid), theme) for move in group.moves]
-            return self._moves.move_rows(wanted, op="split", actor=actor, progress=progress, projects=projects)
+                moves += [(uids.parse_uid(move.uid), theme) for move in group.moves]
+            return self._moves.move_rows(moves, op="split", actor=actor, progress=progress, projects=projects)
 
     def _refuse_unplaced(self) -> None:
         if not self._places.is_by_project:
@@ -300,16 +300,16 @@ class ThemeSplit:
                 DEFAULT,
             )
 
-    def _decide_by_itself(self, known: KnownPlaces, row: FactRow) -> tuple[int | None, Reason] | None:
+    def _decide_by_itself(self, places: KnownPlaces, row: FactRow) -> tuple[int | None, Reason] | None:
         """Return the project of a fact by its target, its origin or its session, and why."""
         if self._places.is_personal_target(row.target):
             return None, Reason.PERSONAL
-        if row.origin_id in known.of_origins:
-            return known.of_origins[row.origin_id], Reason.ORIGIN
+        if row.origin_id in places.of_origins:
+            return places.of_origins[row.origin_id], Reason.ORIGIN
         author = self._names.actor_by_key(row.actor_id)
-        for session in (known.sessions.get(row.origin_id or 0), author.name if author.kind == "session" else None):
-            if session in known.of_sessions:
-                return known.of_sessions[session], Reason.SESSION
+        for session in (places.sessions.get(row.origin_id or 0), author.name if author.kind == "session" else None):
+            if session in places.of_sessions:
+                return places.of_sessions[session], Reason.SESSION
         return None
 
 

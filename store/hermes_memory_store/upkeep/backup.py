@@ -190,15 +190,15 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
             install_backup(source, target)
             renew_receipt(target, clock())
             return RestoreReport(target, facts, None)
-        kept = default_backup_path(target, "replaced", clock())
+        replaced = default_backup_path(target, "replaced", clock())
         try:
-            replace_store_content(source, target, kept, clock())
+            replace_store_content(source, target, replaced, clock())
         except errors.StoreUnreadable:
-            preserve_unreadable_store(target, kept)
-            register_backup(target, kept, "replaced", clock())
+            preserve_unreadable_store(target, replaced)
+            register_backup(target, replaced, "replaced", clock())
             install_backup(source, target)
         renew_receipt(target, clock())
-    return RestoreReport(target, facts, kept)
+    return RestoreReport(target, facts, replaced)
 
 
 def drop_receipt(db: Path) -> None:
@@ -237,15 +237,15 @@ def find_backups(db: str | Path) -> list[Path]:
     included, since it may come back.
     """
     place = Path(db).expanduser().absolute()
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for line in load_backup_registry(place):
         file = Path(line["file"])
-        found.update(dict.fromkeys(find_unfinished_copies(file)))
+        files.update(dict.fromkeys(find_unfinished_copies(file)))
         if file.exists() or not file.parent.exists():
-            found[file] = None
-    found.update(dict.fromkeys(sorted(place.parent.glob(f"{place.name}.*.bak"))))
-    found.update(dict.fromkeys(find_unfinished_copies(place)))
-    return list(found)
+            files[file] = None
+    files.update(dict.fromkeys(sorted(place.parent.glob(f"{place.name}.*.bak"))))
+    files.update(dict.fromkeys(find_unfinished_copies(place)))
+    return list(files)
 
 
 def find_unfinished_copies(file: Path) -> list[Path]:
@@ -288,13 +288,13 @@ def purge_facts_from_backup(
     return True
 
 
-def has_items(path: Path, wanted: Collection[bytes]) -> bool:
+def has_items(path: Path, keys: Collection[bytes]) -> bool:
     """Check whether a backup holds facts or turns of these uids. True when it cannot be read: it may hold them."""
     try:
         with database_copies.connect_plainly(path) as conn:
             tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             selects = [select for table, select in HELD.items() if table in tables]
-            return any(conn.execute(select, (uid,)).fetchone() for uid in wanted for select in selects)
+            return any(conn.execute(select, (uid,)).fetchone() for uid in keys for select in selects)
     except (errors.FileError, driver.Error, OSError):
         return True
 
@@ -324,16 +324,16 @@ def erase_facts_from_store_file(
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if kind.table not in tables:
         return False
-    held = False
+    is_changed = False
     conn.execute("BEGIN IMMEDIATE")
     if kind is FACT:
-        held = erase_from_records(conn, load_erased_words(conn, keys)) > 0
-    held = (mask is not None and mask(conn, tables) > 0) or held
+        is_changed = erase_from_records(conn, load_erased_words(conn, keys)) > 0
+    is_changed = (mask is not None and mask(conn, tables) > 0) or is_changed
     has_origins = kind is FACT and "origins" in tables
     origins = find_origins_of(conn, keys) if has_origins else set()
     for uid in keys:
         rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
-        held = redact_item(conn, uid, tables) or bool(rows) or held
+        is_changed = redact_item(conn, uid, tables) or bool(rows) or is_changed
         delete_items(conn, kind, [(key, *texts) for key, _, *texts in rows])
         for _, theme_id, *_ in rows:
             if kind is FACT:
@@ -345,28 +345,28 @@ def erase_facts_from_store_file(
         erase_unused_origins(conn, origins)
     if "project_branches" in tables:
         erase_unused_branches(conn)
-    is_clean = not held or fulltext.optimize_index(conn, kind)
+    is_clean = not is_changed or fulltext.optimize_index(conn, kind)
     conn.execute("COMMIT")
     if not is_clean:
         raise errors.IndexDamaged("its full-text index is damaged and may still hold the words of what was erased")
-    return held
+    return is_changed
 
 
 def redact_item(conn: driver.Connection, uid: bytes, tables: Collection[str]) -> bool:
     """Redact a fact, or the digest of a turn, in a backup's journal and its copies of sync; return whether there was any."""
-    held = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
+    is_journaled = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
     journal.redact_journal(conn, uid)
     for table, statement in SYNCED.items():
         if table in tables:
-            held = conn.execute(statement, (uid,)).rowcount > 0 or held
-    return held
+            is_journaled = conn.execute(statement, (uid,)).rowcount > 0 or is_journaled
+    return is_journaled
 
 
-def replace_store_content(source: Path, target: Path, kept: Path, now: int) -> None:
+def replace_store_content(source: Path, target: Path, replaced: Path, now: int) -> None:
     """Keep a verified copy of the store, then replace its content; start again when another process wrote meanwhile."""
     for _ in range(TRIES):
         try:
-            try_replace_store_content(source, target, kept, now)
+            try_replace_store_content(source, target, replaced, now)
         except database_copies.SourceChanged:
             continue
         os.chmod(target, 0o600)
@@ -374,11 +374,11 @@ def replace_store_content(source: Path, target: Path, kept: Path, now: int) -> N
     raise errors.StoreLocked(f"{target} is being written all the time; stop the writers first", target)
 
 
-def try_replace_store_content(source: Path, target: Path, kept: Path, now: int) -> None:
+def try_replace_store_content(source: Path, target: Path, replaced: Path, now: int) -> None:
     """Try to replace the store's content once. :raises SourceChanged: when a process wrote after the copy was taken"""
     with database_copies.connect_plainly(target) as watching:
         version = watching.execute("PRAGMA data_version").fetchone()[0]
-        back_up_file(target, kept, why="replaced", now=now, overwrite=True)
+        back_up_file(target, replaced, why="replaced", now=now, overwrite=True)
         database_copies.overwrite_database(
             source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone()[0] == version
         )
@@ -393,12 +393,12 @@ def install_backup(source: Path, target: Path) -> None:
         database_copies.rename_over(made, target)
 
 
-def preserve_unreadable_store(db: Path, kept: Path) -> None:
+def preserve_unreadable_store(db: Path, replaced: Path) -> None:
     """Rename an unreadable file and its log, which frees its place."""
     for ending in ("-wal", "-shm", ""):
         part = db.with_name(db.name + ending)
         if part.exists():
-            os.replace(part, kept.with_name(kept.name + ending))
+            os.replace(part, replaced.with_name(replaced.name + ending))
     filesystem.flush_to_disk(db.parent)
 
 
@@ -463,9 +463,9 @@ def load_backup_registry(db: Path) -> list[dict[str, str]]:
     lines = []
     for line in text.splitlines():
         try:
-            said = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, dict) and isinstance(said.get("file"), str):
-            lines.append(said)
+        if isinstance(record, dict) and isinstance(record.get("file"), str):
+            lines.append(record)
     return lines

@@ -88,16 +88,18 @@ class ErasedWords:
     """What is looked for everywhere."""
 
 
-def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> ErasedWords:
+def load_erased_words(conn: sqlite3.Connection, keys: Collection[bytes]) -> ErasedWords:
     """Load what facts say and what they said before, from a store or a backup of one. Call it before they are erased."""
     contents: dict[str, None] = {}
     notations: dict[str, None] = {}
-    for uid in wanted:
+    for uid in keys:
         for kind, target, content in conn.execute(PRESENT, (uid,)):
             contents[content] = None
             notations[f"{kind}[{target}]: {content}"] = None
         for row in conn.execute(VERSIONS, (uid,)):
-            contents |= {said: None for text in row if (said := json.loads(text or "{}").get("content"))}
+            contents |= {
+                content_before: None for text in row if (content_before := json.loads(text or "{}").get("content"))
+            }
     phrases = {fold_phrase(text) for text in notations}
     for content in contents:
         words = [word.strip(".:!?") for word in WORD.findall(content)]
@@ -105,7 +107,7 @@ def load_erased_words(conn: sqlite3.Connection, wanted: Collection[bytes]) -> Er
         if len(words) > 1:
             phrases.add(fold_phrase(content))
     return ErasedWords(
-        frozenset(uids.format_uid(uid) for uid in wanted),
+        frozenset(uids.format_uid(uid) for uid in keys),
         PhraseSet(fold_phrase(content) for content in contents),
         PhraseSet(phrases),
     )
@@ -116,7 +118,7 @@ def is_distinctive(word: str) -> bool:
     if len(word) >= MIN_LONG:
         return True
     has_letters, has_digits = any(map(str.isalpha, word)), any(map(str.isdigit, word))
-    joined = sum(not one.isalnum() for one in word) > 1  # a path, an address, a key in groups
+    joined = sum(not letter.isalnum() for letter in word) > 1  # a path, an address, a key in groups
     return len(word) >= MIN_DISTINCTIVE and (has_digits or (joined and has_letters))
 
 
@@ -139,7 +141,7 @@ def holds_phrase(folded: str, phrase: str) -> bool:
 
 def is_inside_word(left: str, right: str) -> bool:
     """Check whether two neighbouring characters belong to one word. Scripts without spaces have no such words."""
-    return all(one.isascii() and one.isalnum() for one in (left, right)) and bool(left and right)
+    return all(letter.isascii() and letter.isalnum() for letter in (left, right)) and bool(left and right)
 
 
 def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
@@ -149,20 +151,20 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """
     words = add_lone_targets(conn, words)
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    found = 0
+    count = 0
     for table, select, erase in RECORDS:
         if table in tables:
-            found += erase(conn, words, conn.execute(select).fetchall())
-    return found
+            count += erase(conn, words, conn.execute(select).fetchall())
+    return count
 
 
 def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """Count what `erase_from_records` would change."""
     words = add_lone_targets(conn, words)
-    held = sum(any(text and words.phrases.is_in(text) for text in texts) for texts in conn.execute(ORIGINS))
-    asked = sum(is_question_erased(words, *row) for _, *row in conn.execute(QUESTIONS))
+    origins = sum(any(text and words.phrases.is_in(text) for text in texts) for texts in conn.execute(ORIGINS))
+    questions = sum(is_question_erased(words, *row) for _, *row in conn.execute(QUESTIONS))
     answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
-    return int(held + asked + answered)
+    return int(origins + questions + answered)
 
 
 def add_lone_targets(conn: sqlite3.Connection, words: ErasedWords) -> ErasedWords:
@@ -175,16 +177,16 @@ def add_lone_targets(conn: sqlite3.Connection, words: ErasedWords) -> ErasedWord
     return ErasedWords(words.uids, words.contents | PhraseSet(lone), words.phrases | PhraseSet(parted))
 
 
-def is_question_erased(words: ErasedWords, why: str, facts: str) -> bool:
+def is_question_erased(words: ErasedWords, question: str, facts: str) -> bool:
     """Check whether a question holds the words or has found the facts: a part of their words did."""
-    return not words.uids.isdisjoint(json.loads(facts)) or words.phrases.is_in(why)
+    return not words.uids.isdisjoint(json.loads(facts)) or words.phrases.is_in(question)
 
 
 def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str, str]]) -> int:
     """Take the question out of records that hold the words or have found the facts."""
-    held = [(key,) for key, *row in rows if is_question_erased(words, *row)]
-    conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", held)
-    return len(held)
+    changed = [(key,) for key, *row in rows if is_question_erased(words, *row)]
+    conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", changed)
+    return len(changed)
 
 
 def erase_answers(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[str, str]]) -> int:
@@ -212,7 +214,7 @@ def find_lasting_names(conn: sqlite3.Connection, words: ErasedWords) -> list[str
     """Find which kinds of names hold the words, and keep them: a sentence says it, never the name."""
     words = add_lone_targets(conn, words)
     return [
-        what for what, sql in LASTING_NAMES.items() if any(words.phrases.is_in(name) for (name,) in conn.execute(sql))
+        kind for kind, sql in LASTING_NAMES.items() if any(words.phrases.is_in(name) for (name,) in conn.execute(sql))
     ]
 
 
@@ -228,19 +230,19 @@ def clean_answer(answer: str, words: ErasedWords) -> str:
     """Return an answer without the texts that hold the words. One that names the facts is known to belong to them."""
     is_own = any(uid in answer for uid in words.uids)
     try:
-        said = json.loads(answer)
+        value = json.loads(answer)
     except ValueError:
-        said = answer
-    clean = clean_value(said, (words.phrases | words.contents if is_own else words.phrases).is_in, words.uids)
-    return answer if clean == said else json.dumps(clean, ensure_ascii=False)
+        value = answer
+    clean = clean_value(value, (words.phrases | words.contents if is_own else words.phrases).is_in, words.uids)
+    return answer if clean == value else json.dumps(clean, ensure_ascii=False)
 
 
 def clean_value(value: Any, holds: Callable[[str], bool], names: Collection[str]) -> Any:
     """Return a JSON value with each line of a text that holds the words replaced. JSON inside a text is looked into."""
     if isinstance(value, dict):
-        return {key: clean_value(one, holds, names) for key, one in value.items()}
+        return {key: clean_value(item, holds, names) for key, item in value.items()}
     if isinstance(value, list):
-        return [clean_value(one, holds, names) for one in value]
+        return [clean_value(item, holds, names) for item in value]
     if not isinstance(value, str) or value in names or not holds(value):
         return value
     try:

@@ -96,13 +96,13 @@ def read_hermes_030_sessions(conn: sqlite3.Connection) -> Iterator[Hermes030Sess
 
 def erase_facts_from_hermes_030(conn: sqlite3.Connection, keys: Collection[bytes]) -> bool:
     """Erase facts from such a file; return whether it held any of them."""
-    wanted = set(keys)
-    found = [(old,) for (old,) in conn.execute("SELECT id FROM facts") if hermes_030_uid(old) in wanted]
-    if not found:
+    erased = set(keys)
+    rows = [(old,) for (old,) in conn.execute("SELECT id FROM facts") if hermes_030_uid(old) in erased]
+    if not rows:
         return False
     conn.execute("BEGIN IMMEDIATE")
-    conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", found)
-    conn.executemany("DELETE FROM facts WHERE id = ?", found)
+    conn.executemany("UPDATE facts SET superseded_by = NULL WHERE superseded_by = ?", rows)
+    conn.executemany("DELETE FROM facts WHERE id = ?", rows)
     # Its triggers read the index through row numbers that may be wrong by now, so it is made anew instead of trusted.
     conn.execute("INSERT INTO facts_fts (facts_fts) VALUES ('rebuild')")
     conn.execute("INSERT INTO facts_fts (facts_fts) VALUES ('optimize')")

@@ -30,19 +30,19 @@ class ItemEraser:
         self.count_copies = count_copies
 
     def scrub_items(
-        self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes] = ()
+        self, kind: ItemKind, keys: Collection[bytes], everywhere: Collection[bytes] = ()
     ) -> tuple[str, ...]:
         """Erase deleted items from old pages of the index, from the unused space of all pages, from the log and from the copies;
         what still holds them because it could not be reached or is damaged.
 
-        :param wanted: their uids
+        :param keys: their uids
         :param everywhere: those that are erased for the whole team, of which a copy's store may not have told it
         """
         with self._db.lock, translate_sqlite_errors(self._db.path):
             with self._db.write_transaction() as conn:
                 is_clean = fulltext.optimize_index(conn, kind)
             is_rewritten = self._db.conn.in_transaction or self._rewrite_file()
-        unreached = [str(copy) for copy in self._erase_from_copies(kind, wanted, everywhere)]
+        unreached = [str(copy) for copy in self._erase_from_copies(kind, keys, everywhere)]
         if not is_clean:
             unreached.append(f"{self._db.path} (its damaged full-text index of {kind.table}: run doctor --repair)")
         if not is_rewritten:

@@ -7,12 +7,11 @@ never what it said.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from hermes_memory_store import errors, uids
-from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
@@ -60,6 +59,14 @@ TEAM_ROWS = (
     "SELECT count(*) FROM sync_rows WHERE uid = ? AND seq IS NOT NULL",
     "SELECT count(*) FROM sync_turns WHERE uid = ? AND sent = 1",
 )
+
+OVERDUE = """
+    SELECT uid FROM facts f WHERE theme_id = ? AND tier = 'withdrawn' AND updated_at < ?
+      AND (SELECT op FROM journal j WHERE j.uid = f.uid ORDER BY seq DESC LIMIT 1) = ?
+"""
+"""Facts that an agent purged and whose retention is over."""
+
+ERASABLE = "SELECT id, uid, theme_id, scope_id, target, content, tier FROM facts WHERE uid = ?"
 
 SAMPLES = 3
 """Facts a preview shows."""
@@ -196,18 +203,13 @@ class Purge:
     @retry_without_index
     def erase_soft_deleted(self, theme: str, retention_ms: int) -> int:
         """Erase what agents purged longer ago than the retention; return the number of facts."""
-        sql = """
-            SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier FROM facts f
-            WHERE f.theme_id = ? AND f.tier = 'withdrawn' AND f.updated_at < ?
-              AND (SELECT op FROM journal j WHERE j.uid = f.uid ORDER BY seq DESC LIMIT 1) = ?
-        """
-        theme_id = self._names.theme_or_none(theme)
         with self._db.write_transaction() as conn:
-            rows = conn.execute(sql, (theme_id, self._clock_now() - retention_ms, HOLD_OPERATION)).fetchall()
-            self._erase(conn, rows, RELIEF)
-        if rows:
-            self._eraser.scrub_items(FACT, [row[1] for row in rows])
-        return len(rows)
+            args = (self._names.theme_or_none(theme), self._clock_now() - retention_ms, HOLD_OPERATION)
+            keys = [uid for (uid,) in conn.execute(OVERDUE, args)]
+            self._erase(conn, keys, RELIEF)
+        if keys:
+            self._eraser.scrub_items(FACT, keys)
+        return len(keys)
 
     def facts(self, wanted: Collection[bytes], *, actor: Actor = PERSON) -> int:
         """Erase single facts by uid; return how many there were."""
@@ -263,18 +265,16 @@ class Purge:
 
         Facts that were never here get their tombstone as well, so that nothing brings them back.
         """
-        rows = []
+        here = "SELECT 1 FROM facts WHERE theme_id = ? AND uid = ?"
+        keys = {uid: None for uid in wanted if conn.execute(here, (theme_id, uid)).fetchone()}
         for uid in wanted:
-            sql = "SELECT id, uid, theme_id, target, content, tier FROM facts WHERE theme_id = ? AND uid = ?"
-            row = conn.execute(sql, (theme_id, uid)).fetchone()
-            if row is not None:
-                rows.append(row)
+            if uid in keys:
                 continue
             at, actor_id = self._journal.now(conn), self._names.actor(conn, actor)
             # The journal says it too: a replay must know it.
             self._journal.append(conn, [JournalEntry("purge", "fact", uid, theme_id, None, None)], actor=actor, at=at)
             conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
-        self._erase(conn, rows, actor)
+        self._erase(conn, keys, actor)
 
     def finish(self, erased: Sequence[bytes]) -> tuple[str, ...]:
         """Finish an `erase_within` after its transaction; return the copies that could not be reached."""
@@ -282,54 +282,47 @@ class Purge:
 
     @retry_without_index
     def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
-        asked = list(wanted)
-        rows: list[tuple[Any, ...]] = []
         with self._db.write_transaction() as conn:
-            for some in in_chunks(asked):
-                marks = ", ".join("?" * len(some))
-                sql = f"SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid IN ({marks})"
-                rows += conn.execute(sql, some).fetchall()
-            self._erase(conn, rows, actor)
-        if not rows:
-            return 0, ()
-        return len(rows), self._eraser.scrub_items(FACT, [row[1] for row in rows])
+            erased = self._erase(conn, sorted(wanted), actor)
+        return len(erased), self._eraser.scrub_items(FACT, erased) if erased else ()
 
-    def _erase(self, conn: Any, rows: list[tuple[Any, ...]], actor: Actor) -> None:
+    def _erase(self, conn: sqlite3.Connection, wanted: Iterable[bytes], actor: Actor) -> list[bytes]:
+        """Erase facts within a running transaction; return the uids of those that were there."""
+        rows = [row for uid in dict.fromkeys(wanted) for row in conn.execute(ERASABLE, (uid,))]
+        keys = [row[1] for row in rows]
         if not rows:
-            return
-        words = load_erased_words(conn, [row[1] for row in rows])
+            return keys
+        words = load_erased_words(conn, keys)
         erase_from_records(conn, words)
         # Before the commit: a bridge that takes up what waits must not bring back what was erased.
         erase_words_from_waiting(self._db.path, words)
         at = self._journal.now(conn)
         actor_id = self._names.actor(conn, actor)
         change = Mutation(conn, self._names, self._journal, actor)
-        scopes = dict.fromkeys(
-            conn.execute("SELECT scope_id FROM facts WHERE id = ?", (row[0],)).fetchone()[0] for row in rows
-        )
-        origins = find_origins_of(conn, [row[1] for row in rows])
-        for key, uid, theme_id, target, content, tier in rows:
+        origins = find_origins_of(conn, keys)
+        for key, uid, theme_id, scope_id, target, content, tier in rows:
+            change.abandoned[scope_id] = None
             delete_items(conn, FACT, [(key, target, content)])
             journal.redact_journal(conn, uid)
             conn.execute("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (uid, theme_id, at, actor_id))
             change.entries.append(JournalEntry("purge", "fact", uid, theme_id, None, {"tier": tier}))
-        conn.executemany(UNLINK_FACT, [(row[1],) for row in rows])
-        change.abandoned |= scopes
+        conn.executemany(UNLINK_FACT, [(uid,) for uid in keys])
         change.record()
         erase_unused_origins(conn, origins)
         erase_unused_branches(conn)
         self._names.origins.forget()
+        return keys
 
     def _erase_planned(
         self, conn: sqlite3.Connection, keys: Sequence[bytes], plan: FactPurgePlan, actor: Actor
     ) -> None:
         """Erase facts and the turns of their plan within a running transaction; call `_scrub` after it."""
         now = self._journal.now(conn)
-        for whose in dict.fromkeys(turn.theme for turn in plan.turns):
-            found = [uids.parse_uid(turn.uid) for turn in plan.turns if turn.theme == whose]
-            rows = [conn.execute(TURN_BY_UID, (uid,)).fetchone() for uid in found]
-            self._turns().erase_within(conn, self._names.theme(whose), rows, actor, now, everywhere=True)
-        self._erase(conn, self._load_erasable(conn, keys), actor)
+        for theme in dict.fromkeys(turn.theme for turn in plan.turns):
+            turns_of_theme = [uids.parse_uid(turn.uid) for turn in plan.turns if turn.theme == theme]
+            rows = [conn.execute(TURN_BY_UID, (uid,)).fetchone() for uid in turns_of_theme]
+            self._turns().erase_within(conn, self._names.theme(theme), rows, actor, now, everywhere=True)
+        self._erase(conn, keys, actor)
 
     def _scrub(self, keys: Sequence[bytes]) -> tuple[str, ...]:
         """Finish an `_erase_planned` after its transaction; return the copies that could not be reached."""
@@ -354,22 +347,18 @@ class Purge:
     def _find_purgeable(self, names: Uids, theme: str | None) -> list[bytes]:
         """Return the uids of facts by their names, also of facts that are withdrawn: their words are still there."""
         theme_id = None if theme is None else self._names.theme(theme)
-        found: dict[bytes, None] = {}
+        keys: dict[bytes, None] = {}
         for name in uids.list_uids(names):
             try:
                 row = find_facts_by_name(self._db, [name], theme_id)[0]
-                found[row.uid] = None
+                keys[row.uid] = None
             except errors.UnknownFact:
                 digits = uids.parse_uid_digits(name[:64]) or ""
                 withdrawn = self._db.rows(WITHDRAWN_CALLED, (digits, theme_id)) if len(digits) >= MIN_DIGITS else []
                 if len(withdrawn) != 1:
                     raise
-                found[withdrawn[0][0]] = None
-        return list(found)
-
-    def _load_erasable(self, conn: sqlite3.Connection, keys: Collection[bytes]) -> list[tuple[Any, ...]]:
-        sql = "SELECT id, uid, theme_id, target, content, tier FROM facts WHERE uid = ?"
-        return [conn.execute(sql, (key,)).fetchone() for key in keys]
+                keys[withdrawn[0][0]] = None
+        return list(keys)
 
     def _plan_facts(self, conn: sqlite3.Connection, keys: Sequence[bytes], with_turns: bool) -> FactPurgePlan:
         words = load_erased_words(conn, keys)
@@ -381,11 +370,11 @@ class Purge:
         turns = [
             turn for theme_id, some in themes.items() if with_turns for turn in self._turns_of(conn, some, theme_id)
         ]
-        others = conn.execute(OTHER_FACTS).fetchall()
+        standing = conn.execute(OTHER_FACTS).fetchall()
         erased = set(keys)
         same = [
             conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone()
-            for uid, content in others
+            for uid, content in standing
             if uid not in erased and words.phrases.is_in(content)
         ]
         items = [*keys, *(uids.parse_uid(turn.uid) for turn in turns)]
@@ -417,9 +406,9 @@ class Purge:
     def _where(
         self, theme: str, scope: str | None, older_than_ms: int | None, tiers: Collection[Tier] | None
     ) -> tuple[str, tuple[Any, ...]]:
-        wanted = tiers if tiers else (frozenset(Tier) if scope is not None else SAFE_TIERS)
-        where = f"f.theme_id = ? AND f.tier IN ({', '.join('?' * len(wanted))})"
-        args: list[Any] = [self._names.theme(theme), *(tier.value for tier in wanted)]
+        chosen = tiers if tiers else (frozenset(Tier) if scope is not None else SAFE_TIERS)
+        where = f"f.theme_id = ? AND f.tier IN ({', '.join('?' * len(chosen))})"
+        args: list[Any] = [self._names.theme(theme), *(tier.value for tier in chosen)]
         if scope is not None:
             where += " AND f.scope_id = ?"
             args.append(self._names.scope(theme, scope).id)

@@ -30,55 +30,59 @@ def report_break(
     """Find and print the change that broke a test; return the exit code: 0 when it passes."""
     moment = None if good is None else parse_past_moment(store, good)
     with progress_bar("looking") as progress:
-        found = find_breaking_change(store, case, theme=theme, make_nearest=nearest, good=moment, progress=progress)
+        breaking = find_breaking_change(store, case, theme=theme, make_nearest=nearest, good=moment, progress=progress)
     if as_json:
-        print_document({"name": case.name, "broken_by": None if found is None else break_json(found)})
-    elif found is None:
+        print_document({"name": case.name, "broken_by": None if breaking is None else break_json(breaking)})
+    elif breaking is None:
         click.echo(f"{to_printable(case.name)} passes: nothing broke it")
     else:
-        print_break(store, found)
-    return 0 if found is None else 1
+        print_break(store, breaking)
+    return 0 if breaking is None else 1
 
 
-def print_break(store: Store, found: BreakingChange) -> None:
+def print_break(store: Store, breaking: BreakingChange) -> None:
     """Print the change that broke a test: its number, when, who, what, and how it is undone."""
-    first = found.rows[0]
-    click.echo(f"{to_printable(found.case.name)} was broken by change {found.number}, {format_iso_time(first.at)}:")
+    first = breaking.rows[0]
+    click.echo(
+        f"{to_printable(breaking.case.name)} was broken by change {breaking.number}, {format_iso_time(first.at)}:"
+    )
     printer = JournalPrinter(store, with_origin=True)
-    for row in found.rows:
+    for row in breaking.rows:
         printer.print(row)
-    for failure in found.after.failures:
+    for failure in breaking.after.failures:
         click.echo(f"since then: {to_printable(failure)}")
     click.echo(
-        f"looked at {found.looks} moments; undo it with: hermes-memory-tui undo --change {found.number}", err=True
+        f"looked at {breaking.looks} moments; undo it with: hermes-memory-tui undo --change {breaking.number}", err=True
     )
 
 
-def break_json(found: BreakingChange) -> dict[str, Any]:
+def break_json(breaking: BreakingChange) -> dict[str, Any]:
     return {
-        "change": found.number,
-        "rows": [change_json(row) for row in found.rows],
-        "failures": list(found.after.failures),
-        "looks": found.looks,
+        "change": breaking.number,
+        "rows": [change_json(row) for row in breaking.rows],
+        "failures": list(breaking.after.failures),
+        "looks": breaking.looks,
     }
 
 
 def report_proposals(
-    store: Store, known: Sequence[MemoryCase], theme: str, nearest: MakeNearest | None, file: Path, *, as_json: bool
+    store: Store, present: Sequence[MemoryCase], theme: str, nearest: MakeNearest | None, file: Path, *, as_json: bool
 ) -> int:
     """Print tests that can be added to a file, each with the reason for it and whether it passes now."""
     runner = CaseRunner(store, theme, nearest)
-    found = []
-    for case, why in propose_cases(store, theme, known):
+    proposals = []
+    for case, reason in propose_cases(store, theme, present):
         outcome = runner.run(case)
-        said = "passes now" if outcome.status is CaseStatus.PASSED else f"fails now: {'; '.join(outcome.failures)}"
-        found.append((case, f"{why}; {said}", format_case(case, comment=f"{why}; {said}")))
+        state = "passes now" if outcome.status is CaseStatus.PASSED else f"fails now: {'; '.join(outcome.failures)}"
+        proposals.append((case, f"{reason}; {state}", format_case(case, comment=f"{reason}; {state}")))
     if as_json:
-        print_document({"proposed": [{"name": case.name, "why": why, "toml": text} for case, why, text in found]})
+        print_document(
+            {"proposed": [{"name": case.name, "why": reason, "toml": text} for case, reason, text in proposals]}
+        )
         return 0
-    for _, _, text in found:
+    for _, _, text in proposals:
         click.echo(text, nl=False)
     click.echo(
-        f"{format_quantity(len(found), 'test')} proposed; add what you want to {to_printable(str(file))}", err=True
+        f"{format_quantity(len(proposals), 'test')} proposed; add what you want to {to_printable(str(file))}", err=True
     )
     return 0

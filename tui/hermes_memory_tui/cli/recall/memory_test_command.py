@@ -76,26 +76,26 @@ def test_command(
     if good is not None and bisect is None:
         raise click.UsageError("--good applies to --bisect; leave it out, or name the test")
     try:
-        found = load_cases(settings, file, may_be_missing=learn)
+        case_file = load_cases(settings, file, may_be_missing=learn)
     except CaseFileError as error:
-        for said in [error.message] if settings.as_json else error.message.split("\n"):
-            print_error(error.as_dict() | {"message": said}, settings.as_json)
+        for message in [error.message] if settings.as_json else error.message.split("\n"):
+            print_error(error.as_dict() | {"message": message}, settings.as_json)
         return MISTAKEN
-    cases = choose_cases(found, (bisect,) if bisect is not None else only)
+    cases = choose_cases(case_file, (bisect,) if bisect is not None else only)
     with open_tested_store(settings, export) as (store, theme), find_by_meaning(store, by_words=words) as nearest:
         if bisect is not None:
             return report_break(store, cases[0], theme, nearest, good, as_json=settings.as_json)
         if learn:
-            return report_proposals(store, cases, theme, nearest, found.path, as_json=settings.as_json)
+            return report_proposals(store, cases, theme, nearest, case_file.path, as_json=settings.as_json)
         outcomes = CaseRunner(store, theme, nearest).run_all(cases)
     if junit is not None:
         with atomic_write(junit, encoding="utf-8") as out:
-            out.write(format_junit(outcomes, str(found.path)))
+            out.write(format_junit(outcomes, str(case_file.path)))
     if settings.as_json:
-        print_document(outcomes_json(found, outcomes))
+        print_document(outcomes_json(case_file, outcomes))
     else:
-        print_outcomes(found, outcomes)
-    return 0 if all(one.status is CaseStatus.PASSED for one in outcomes) else 1
+        print_outcomes(case_file, outcomes)
+    return 0 if all(outcome.status is CaseStatus.PASSED for outcome in outcomes) else 1
 
 
 def require_case_file(store_path: Path) -> Path:
@@ -103,13 +103,13 @@ def require_case_file(store_path: Path) -> Path:
 
     :raises ArgumentError: there is neither
     """
-    found = find_case_file(store_path)
-    if found is None:
+    case_file = find_case_file(store_path)
+    if case_file is None:
         places = " or ".join(map(str, case_file_places(store_path)))
         raise ArgumentError(
             f"no {FILE_NAME} in {places}; name a file, or begin one with: hermes-memory-tui test --learn", places
         )
-    return found
+    return case_file
 
 
 def load_cases(settings: CommandSettings, file: Path | None, *, may_be_missing: bool) -> CaseFile:
@@ -121,15 +121,15 @@ def load_cases(settings: CommandSettings, file: Path | None, *, may_be_missing: 
     return read_case_file(file or require_case_file(settings.path()))
 
 
-def choose_cases(found: CaseFile, names: Sequence[str]) -> list[MemoryCase]:
+def choose_cases(case_file: CaseFile, names: Sequence[str]) -> list[MemoryCase]:
     """Return the tests of these names, all without a name. :raises ArgumentError: no test has a name"""
-    by_name = {case.name: case for case in found.cases}
+    by_name = {case.name: case for case in case_file.cases}
     for name in names:
         if name not in by_name:
             near = closest_names(name, by_name)
             hint = f"did you mean {near[0]!r}?" if near else "names stand in the file"
-            raise ArgumentError(f"no test of {found.path} is named {shorten_value(name)!r}; {hint}", name)
-    return [by_name[name] for name in names] or list(found.cases)
+            raise ArgumentError(f"no test of {case_file.path} is named {shorten_value(name)!r}; {hint}", name)
+    return [by_name[name] for name in names] or list(case_file.cases)
 
 
 @contextmanager
@@ -155,24 +155,24 @@ def fill_from_export(store: Store, export: Path, theme: str) -> None:
         raise ImportFileError(f"{export}: {report.errors[0]}{more}; repair the export, or make it again", str(export))
 
 
-def print_outcomes(found: CaseFile, outcomes: Sequence[CaseOutcome]) -> None:
+def print_outcomes(case_file: CaseFile, outcomes: Sequence[CaseOutcome]) -> None:
     """Print a line for each test, below it why it does not pass, and the counts."""
-    for one in outcomes:
-        mark, colour = MARKS[one.status]
-        spent = "" if one.given is None else f"  ({one.given.tokens} of {one.budget} tokens)"
-        click.echo(f"{style_text(mark, fg=colour)} {to_printable(one.case.name)}{spent}")
-        for failure in one.failures:
-            click.echo(f"    {found.path.name}:{one.case.line}: {to_printable(failure)}")
-    counts = Counter(one.status for one in outcomes)
-    said = [f"{counts[status]} {status}" for status in CaseStatus if counts[status] or status is CaseStatus.PASSED]
-    seconds = sum(one.seconds for one in outcomes)
-    click.echo(f"{format_quantity(len(outcomes), 'test')}: {', '.join(said)}  ({seconds:.2f} s)", err=True)
+    for outcome in outcomes:
+        mark, colour = MARKS[outcome.status]
+        spent = "" if outcome.given is None else f"  ({outcome.given.tokens} of {outcome.budget} tokens)"
+        click.echo(f"{style_text(mark, fg=colour)} {to_printable(outcome.case.name)}{spent}")
+        for failure in outcome.failures:
+            click.echo(f"    {case_file.path.name}:{outcome.case.line}: {to_printable(failure)}")
+    counts = Counter(outcome.status for outcome in outcomes)
+    totals = [f"{counts[status]} {status}" for status in CaseStatus if counts[status] or status is CaseStatus.PASSED]
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    click.echo(f"{format_quantity(len(outcomes), 'test')}: {', '.join(totals)}  ({seconds:.2f} s)", err=True)
 
 
-def outcomes_json(found: CaseFile, outcomes: Sequence[CaseOutcome]) -> dict[str, Any]:
-    counts = Counter(one.status for one in outcomes)
+def outcomes_json(case_file: CaseFile, outcomes: Sequence[CaseOutcome]) -> dict[str, Any]:
+    counts = Counter(outcome.status for outcome in outcomes)
     return {
-        "file": str(found.path),
+        "file": str(case_file.path),
         **{status.value: counts[status] for status in CaseStatus},
-        "tests": [outcome_json(one) for one in outcomes],
+        "tests": [outcome_json(outcome) for outcome in outcomes],
     }

@@ -64,7 +64,7 @@ def recall_ask_command(
         budget = store.policies.for_theme(theme).injection_tokens if tokens is None else tokens
         themes = [theme, *settings.other_themes(store, theme)]
         line = join_query(question)
-        given = store.recall.give(
+        answer = store.recall.give(
             themes,
             line,
             budget,
@@ -73,44 +73,44 @@ def recall_ask_command(
             ranked_by=None if make_nearest is None else make_nearest.ranked_by,
         )
     if settings.as_json:
-        print_document(given_json(given, budget))
+        print_document(given_json(answer, budget))
         return
     if settings.is_tabular:
-        print_rows(settings, GIVEN_ITEMS, map(item_json, given.items))
+        print_rows(settings, GIVEN_ITEMS, map(item_json, answer.items))
     else:
-        print_given(given, why)
-    if not given.items:
+        print_given(answer, why)
+    if not answer.items:
         click.echo("nothing answers that", err=True)
-    click.echo(f"{given.tokens} of {budget} tokens, by {given.ranked_by}", err=True)
-    if given.note:
-        click.echo(f"note: {given.note}", err=True)
+    click.echo(f"{answer.tokens} of {budget} tokens, by {answer.ranked_by}", err=True)
+    if answer.note:
+        click.echo(f"note: {answer.note}", err=True)
 
 
-def print_given(given: Given, why: bool) -> None:
+def print_given(answer: Given, why: bool) -> None:
     """Print what is given, and with `why` what was left out."""
-    for item in given.items:
+    for item in answer.items:
         print_item(item, why)
-    if why and given.left_out:
+    if why and answer.left_out:
         click.echo("\nleft out:")
-        for item in given.left_out[:10]:
+        for item in answer.left_out[:10]:
             print_item(item, why)
 
 
 def print_item(item: GivenItem, why: bool) -> None:
     click.echo(to_printable(item.line))
     if why:
-        reasons = ", ".join(f"{one.name} {one.value:+.2f}" for one in item.reasons)
+        reasons = ", ".join(f"{reason.name} {reason.value:+.2f}" for reason in item.reasons)
         click.echo(f"    {item.score:.3f} for {format_quantity(item.tokens, 'token')}: {reasons}")
 
 
-def given_json(given: Given, budget: int) -> dict[str, Any]:
+def given_json(answer: Given, budget: int) -> dict[str, Any]:
     return {
-        "items": [item_json(item) for item in given.items],
-        "left_out": [item_json(item) for item in given.left_out],
-        "tokens": given.tokens,
+        "items": [item_json(item) for item in answer.items],
+        "left_out": [item_json(item) for item in answer.left_out],
+        "tokens": answer.tokens,
         "budget": budget,
-        "ranked_by": given.ranked_by,
-        **({} if given.note is None else {"note": given.note}),
+        "ranked_by": answer.ranked_by,
+        **({} if answer.note is None else {"note": answer.note}),
     }
 
 
@@ -121,7 +121,7 @@ def item_json(item: GivenItem) -> dict[str, Any]:
         "line": item.line,
         "tokens": item.tokens,
         "score": round(item.score, 4),
-        "reasons": {one.name: round(one.value, 4) for one in item.reasons},
+        "reasons": {reason.name: round(reason.value, 4) for reason in item.reasons},
     }
 
 

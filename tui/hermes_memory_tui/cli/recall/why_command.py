@@ -77,11 +77,11 @@ def print_explanation(explanation: SayingExplanation) -> None:
 def describe_source(source: SayingSource) -> str:
     """Say whether the session was given a fact, which change wrote it, and whether it still says so."""
     if source.given is not None:
-        given = f"given {format_iso_time(source.given.at)[:16].replace('T', ' ')}"
+        origin = f"given {format_iso_time(source.given.at)[:16].replace('T', ' ')}"
     else:
-        given = "written by the session" if source.is_own else "not given before, as far as is recorded"
+        origin = "written by the session" if source.is_own else "not given before, as far as is recorded"
     since = "" if source.then.is_current else "; changed since"
-    return f"{given}; change {source.then.wrote.change} by {source.then.wrote.actor.title or source.then.wrote.actor}{since}"
+    return f"{origin}; change {source.then.wrote.change} by {source.then.wrote.actor.title or source.then.wrote.actor}{since}"
 
 
 def explanation_json(explanation: SayingExplanation) -> dict[str, Any]:
