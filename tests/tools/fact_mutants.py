@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.memory.write_rules import OPEN_TYPES
+from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, ExpectedBy, MemoryCase
@@ -131,7 +131,7 @@ def apply_mutation(store: Store, fact: Fact, kind: MutantKind, wanted: Sequence[
         case MutantKind.COOL:
             store.facts.cool(fact.uid)
         case MutantKind.SUPERSEDE:
-            is_by_target = any(one.by is ExpectedBy.TARGET for one in wanted) and fact.type.value in OPEN_TYPES
+            is_by_target = any(one.by is ExpectedBy.TARGET for one in wanted) and fact.type in OPEN_TYPES
             heir = FactType.OBSOLETE if is_by_target else fact.type
             store.facts.write(fact.theme, Notation(heir, fact.target, OTHER_CONTENT), scope=fact.scope, confirmed=True)
         case MutantKind.RENAME:
