@@ -100,7 +100,7 @@ class Store:
 
     def _make_intake(self) -> Intake:
         intake = Intake(self.policies, lambda theme, source: self.sources.rule(theme, source))
-        intake.suspicion_checks.append(lambda submission: self.scored_writes(submission))
+        intake.load_session_words = lambda theme, session: self.scored_writes.load_words(theme, session)
         return intake
 
     # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
@@ -156,7 +156,7 @@ class Store:
 
     @cached_property
     def scored_writes(self) -> ScoredWrites:
-        """The check that scores, on single writes of agents."""
+        """What was said in the sessions of single writes of agents, which are scored with it."""
         from hermes_memory_store.memory.scored_writes import ScoredWrites
 
         return ScoredWrites(self.db)

@@ -24,9 +24,9 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
-from hermes_memory_store.intake.injection_check import find_suspicion
-from hermes_memory_store.intake.secrets import find_secret_texts
+from hermes_memory_store.intake.detectors.secrets import find_secret_texts
 from hermes_memory_store.notation import memory_spec
+from tests.store.intake.suspicions import find_rule_suspicion
 
 HERE = Path(__file__).parent.parent / "bridge" / "trust"
 
@@ -100,18 +100,19 @@ def main() -> None:
     )
     print(f"      {card.false_positives} false positives of {card.benign_total}")
     attacks = (HERE / "attacks.txt").read_text(encoding="utf-8").splitlines()
-    caught = sum(find_suspicion("note", line) is not None for line in attacks)
+    caught = sum(find_rule_suspicion("note", line) is not None for line in attacks)
     measured = (HERE / "measured.txt").read_text(encoding="utf-8").splitlines()
-    half = sum(find_suspicion("note", line) is not None for line in measured)
+    half = sum(find_rule_suspicion("note", line) is not None for line in measured)
     ordinary = [
         memory_spec.parse_notation(line) for line in (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()
     ]
     wrong = sum(
-        bool(find_suspicion(one.target, one.content) or find_secret_texts(one.target, one.content)) for one in ordinary
+        bool(find_rule_suspicion(one.target, one.content) or find_secret_texts(one.target, one.content))
+        for one in ordinary
     )
     begun = time.perf_counter()
     for one in ordinary:
-        find_suspicion(one.target, one.content)
+        find_rule_suspicion(one.target, one.content)
         find_secret_texts(one.target, one.content)
     each = (time.perf_counter() - begun) / len(ordinary) * 1e6
     print(

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import safe_text
 from hermes_memory_store.errors import UnsafeText
-from hermes_memory_store.intake.intake import find_secrets_behind, to_listed_name
+from hermes_memory_store.intake.detectors.secrets import find_secrets_behind
+from hermes_memory_store.intake.intake import to_listed_name
 
 WRITTEN = [
     "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",

@@ -18,7 +18,7 @@ import sys
 import tomllib
 from typing import Any
 
-from hermes_memory_store.intake.service_rules import RULE_FILE
+from hermes_memory_store.intake.secret_table import RULE_FILE
 
 LICENCE_FILE = RULE_FILE.with_name("LICENSE")
 

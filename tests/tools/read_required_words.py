@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hermes_memory_store.intake.required_words import REQUIRED_WORDS
-from hermes_memory_store.intake.scoring.claim_patterns import CLAIM_KINDS
-from hermes_memory_store.intake.scoring.order_patterns import ORDER_KINDS
-from hermes_memory_store.intake.scoring.signal_words import SIGNAL_PATTERNS
+from hermes_memory_store.intake.detectors.orders import load_order_data
+from hermes_memory_store.intake.patterns import REQUIRED_WORDS
+from hermes_memory_store.intake.signals import load_signal_data
 
 PATTERNS = {
-    "orders": [pattern for kind in (*ORDER_KINDS, *CLAIM_KINDS) for pattern in kind.patterns],
-    "signals": [*SIGNAL_PATTERNS.values()],
+    "orders": [pattern for _, pattern in load_order_data()["patterns"]],
+    "signals": [pattern for _, pattern in load_signal_data()["patterns"]],
 }
 """The patterns of each group, in the order in which the checks have them."""
 

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_memory_store.intake.secrets import find_secrets
+from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.spans import TextSpan
 
 HERE = Path(__file__).parents[1] / "store" / "intake"

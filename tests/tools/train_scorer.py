@@ -20,18 +20,17 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from hermes_memory_store.errors import UnsafeText
-from hermes_memory_store.intake.injection_check import find_suspicion
-from hermes_memory_store.intake.scoring import text_features
-from hermes_memory_store.intake.scoring.orders import find_orders_and_claims
-from hermes_memory_store.intake.scoring.score_check import find_joined_suspicion, is_same_subject
-from hermes_memory_store.intake.scoring.scorer import WEIGHTS
-from hermes_memory_store.intake.secrets import find_secrets
+from hermes_memory_store.intake import scorer
+from hermes_memory_store.intake.detector import Passage, SessionWords, TextKind, find_suspicion
+from hermes_memory_store.intake.detectors.orders import find_orders_and_claims
+from hermes_memory_store.intake.detectors.pieces import DETECTOR as PIECES
+from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.text_folding import find_readings, fold_text
 from hermes_memory_store.safe_text import validate_text
 from tests.content_corpus.corpus import Sample, load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.content_corpus.public_corpora import download_packages, list_package_hashes, read_packages
 
-SIZES = (text_features.SIGNAL_PLACES, text_features.WORD_PLACES, text_features.PIECE_PLACES)
+SIZES = (scorer.SIGNAL_PLACES, scorer.WORD_PLACES, scorer.PIECE_PLACES)
 SCALES = (1.0, 3.0, 3.0)
 """What a signal weighs against all words and all pieces of a text. Guessed, and never tuned."""
 
@@ -66,7 +65,7 @@ def to_rows(texts: Sequence[tuple[str, str]]) -> sparse.csr_matrix:
     values: list[float] = []
     starts = [0]
     for target, text in texts:
-        features = text_features.find_features(target, text)
+        features = scorer.find_features(target, text)
         offset = 0
         for size, scale, places in zip(SIZES, SCALES, (features.signals, features.words, features.pieces), strict=True):
             columns += [offset + place for place in sorted(places)]
@@ -148,10 +147,11 @@ def is_stopped_without_score(sample: Sample) -> bool:
             validate_text(content, "the fact")
         except UnsafeText:
             return True
-        if find_suspicion(target, content) or find_orders_and_claims(content) or find_secrets(target, content):
+        words = SessionWords(recent_facts=[*written])
+        passage = Passage(TextKind.FACT, content, target, lambda words=words: words)
+        if find_suspicion(passage) or find_orders_and_claims(content) or find_secrets(target, content):
             return True
-        pieces = [piece for name, piece in written if is_same_subject(name, target, content)]
-        if pieces and find_joined_suspicion(target, content, pieces, ()):
+        if any(PIECES.find(passage)):
             return True
         written.append((target, content))
     return False
@@ -224,8 +224,8 @@ def write_weights(
         "training_set": data.hash,
         "corpora": list_package_hashes(packages),
     }
-    WEIGHTS.write_bytes(json.dumps(head).encode() + b"\n" + body.tobytes())
-    print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size:,} bytes, training set {data.hash}")
+    scorer.WEIGHTS.write_bytes(json.dumps(head).encode() + b"\n" + body.tobytes())
+    print(f"{scorer.WEIGHTS.name}: {scorer.WEIGHTS.stat().st_size:,} bytes, training set {data.hash}")
 
 
 def main() -> None:

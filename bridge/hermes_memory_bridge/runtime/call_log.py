@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.toolkit.arguments import Arguments
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.intake import to_listed_name
-from hermes_memory_store.intake.secrets import find_secrets
 from hermes_memory_store.intake.spans import replace_text_spans
 from hermes_memory_store.items.origin_rows import ERASED
 from hermes_memory_store.safe_text import to_printable

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.trust.vault import replace_private_file
-from hermes_memory_store.intake.secret_context import find_address_passwords
+from hermes_memory_store.intake.detectors.secrets import find_address_passwords
 from hermes_memory_store.intake.spans import TextSpan, replace_text_spans
 
 VARIABLE = "HERMES_MEMORY_TEAM_DSN"

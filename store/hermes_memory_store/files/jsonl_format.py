@@ -16,6 +16,7 @@ from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.conversations.turn_rows import PortableTurn, validate_turn
+from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
 from hermes_memory_store.intake.intake import APPROVED
 from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, SCOPE, FactRow, Form, ItemKind, to_portable
 from hermes_memory_store.items.origin_rows import PortableOrigin, parse_portable_origin
@@ -171,14 +172,12 @@ def fact_jsonl_lines(reader: Store, theme_id: int, scope: str | None, words: Ori
 
 def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `FACTS` as one JSON text."""
-    from hermes_memory_store.intake.scoring.score_check import find_scored_suspicion  # compiles patterns
-
     fact = FactRow(*row[: len(FactRow._fields)])
     label, kind, name, times, read_at = row[len(FactRow._fields) :]
     verdict = fact.verdict
     if verdict is None and kind == PERSON.kind and fact.tier != Tier.QUARANTINED:
         # The check that scores asks nothing of the person, which other stores cannot know.
-        suspicion = find_scored_suspicion(fact.target, fact.content)
+        suspicion = find_suspicion(Passage(TextKind.RULED, fact.content, fact.target))
         verdict = None if suspicion is None else APPROVED + suspicion.rule
     words = to_file_words(FACT, {**fact._asdict(), "scope": label or None})
     state = {name: words.pop(name) for name in ("created_at", "updated_at", "superseded_by", "cooled_by")}

@@ -1,5 +1,5 @@
-"""Content checks: the intake every text passes, and the rules that find secrets, disguised instructions and hidden characters.
+"""The intake every text passes, and the detectors of secrets, orders, claims and hidden characters.
 
-The rules read a text and say what they found; no file, no network, no model. They import nothing of the store but
-`safe_text`; the intake knows notation and errors besides. Read `intake.py` first.
+Detectors read a text and say what they found; the intake, which knows notation and errors besides, says what becomes of
+it. Words and patterns stand in the text files, read at the first text that is looked through. Read `intake.py` first.
 """

@@ -1,7 +1,7 @@
 """The intake: every text on its way into the store passes it, whoever brings it.
 
-Rows take `AdmittedFact`, `AdmittedTurn` and `AdmittedText` only, which are made here and nowhere else. Who writes decides
-what happens to what the rules find:
+Rows take `AdmittedFact`, `AdmittedTurn` and `AdmittedText` only, which are made here and nowhere else. Detectors say what
+stands in a text; who writes decides what happens to it:
 
 - an agent (tools, provider, sync, relief, imports, a command line without a terminal): instructions are quarantined,
   secrets masked, names that hold either are refused, hidden characters are refused;
@@ -15,16 +15,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NewType, Protocol
 
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.injection_check import (
-    find_name_suspicion,
+from hermes_memory_store.intake.detector import (
+    Passage,
+    SessionWords,
+    TextKind,
+    find_masked_spans,
     find_suspicion,
-    is_plain_fact,
-    to_name_sentence,
 )
 from hermes_memory_store.intake.spans import (
     NOT_KEPT,
@@ -33,6 +34,7 @@ from hermes_memory_store.intake.spans import (
     replace_text_spans,
     to_secret_placeholder,
 )
+from hermes_memory_store.intake.text_folding import to_name_sentence
 from hermes_memory_store.model import Notation, Rule, Suspicion, format_notation
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies, ThemePolicy
@@ -49,14 +51,14 @@ MOST_MASKED = 20_000
 MOST_REPEATED = 2_000
 """Characters of what is no notation that are looked through; a refusal repeats fewer."""
 
-HIDDEN_RULE = "hidden"
-"""The verdict on a captured turn with characters that a person cannot see."""
-
 APPROVED = "approved:"
 """Begins the verdict on a text that a person let in although this rule matched."""
 
 ALLOWED = "allowed:"
 """Begins the verdict on a text that a person's rule on its source let in."""
+
+TURN_TARGET = "turn"
+"""The target under which the secrets of captured turns are kept."""
 
 WITHHELD_NAME = "(withheld: it reads like an instruction)"
 
@@ -146,23 +148,11 @@ class Admission:
     unkept: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A fact on its way in, as extra checks see it."""
-
-    theme: str
-    target: str
-    content: str
-    source: str
-    session: str | None
-    """Uid of the session that writes, if any."""
-
-
-SuspicionCheck = Callable[[Submission], Suspicion | None]
-"""An extra check of agents' writes besides the rules, such as a scorer."""
-
 RuleFinder = Callable[[str, str], Rule | None]
 """Returns a person's rule for a theme and a source."""
+
+SessionWordsLoader = Callable[[str, str | None], SessionWords]
+"""Returns what was said in a session of a theme, by its uid."""
 
 NEWLY_KEPT: ContextVar[list[KeptSecret] | None] = ContextVar("newly_kept", default=None)
 """Secrets that the vault has since the write began, which is to be taken back when the write fails."""
@@ -179,8 +169,8 @@ class Intake:
         self.open_vault: Callable[[], SecretVault | None] = lambda: None
         """Opens the vault when the first secret is met."""
         self._vault: SecretVault | None = None
-        self.suspicion_checks: list[SuspicionCheck] = []
-        """Run after the rules on what agents write; on pages (imports, sync) before their transaction begins."""
+        self.load_session_words: SessionWordsLoader | None = None
+        """Loads what was said in a session, by theme and uid: with it, single writes of agents are scored."""
         self._find_rule = find_rule
 
     @property
@@ -219,41 +209,41 @@ class Intake:
         """
         writer = writer or self.writer
         if isinstance(line, Notation):
-            said, written = line, line.content
+            notation, written = line, line.content
         else:
             if confirmed and writer is Writer.PERSON:
                 line = safe_text.remove_unsafe_characters(line)
             try:
-                said = memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE)
+                notation = memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE)
             except errors.InputError:
                 # A refusal repeats the beginning of the line.
                 self.admit_name(theme, "this is no notation, and", line[:MOST_REPEATED], policy)
                 raise
             written = line.partition("]")[2].partition(":")[2].strip()
-        if len(said.content) > max(policy.fact_chars, MOST_MASKED) and not split:
-            memory_spec.refuse_long_content(said.content, policy.fact_chars)
+        if len(notation.content) > max(policy.fact_chars, MOST_MASKED) and not split:
+            memory_spec.refuse_long_content(notation.content, policy.fact_chars)
         # Most facts hold nothing that any rule looks for, neither in the target nor in the content, which one look tells.
-        plain = is_plain_fact(said.target, written)
-        from hermes_memory_store.intake.secrets import may_hold_secret  # compiles patterns: readers need none
+        from hermes_memory_store.intake.detectors.injection import (
+            is_plain_fact,
+        )  # with the first write: readers need none
+        from hermes_memory_store.intake.detectors.secrets import may_hold_secret
 
-        secret = may_hold_secret(f"{said.target} {written}")
-        if not plain or (secret and may_hold_secret(said.target)):
-            self.admit_name(theme, "the target", said.target, policy, writer=writer)
-        submission = Submission(theme, said.target, written, source, session)
-        suspicion = self._find_suspicion(submission, policy, writer, plain=plain)
-        masking = Masking(written)
-        if secret:
-            masking = self._mask(submission, policy, writer, confirmed)
+        plain, secret = is_plain_fact(notation.target, written), may_hold_secret(f"{notation.target} {written}")
+        if not plain or (secret and may_hold_secret(notation.target)):
+            self.admit_name(theme, "the target", notation.target, policy, writer=writer)
+        passage = self._to_passage(theme, notation.target, written, writer, session, plain=plain)
+        masking, suspicion, verdict = self._admit(
+            theme, passage, policy, writer, source=source, confirmed=confirmed, secret=secret
+        )
         if masking.names or masking.unkept:
-            said = memory_spec.parse_notation(
-                format_notation(said.type, said.target, masking.content), limit=memory_spec.MAX_LINE
+            notation = memory_spec.parse_notation(
+                format_notation(notation.type, notation.target, masking.content), limit=memory_spec.MAX_LINE
             )
-        suspicion, verdict = self._judge(submission, suspicion, writer)
         if split:
-            parts = memory_spec.split_parsed_notation(said, policy.fact_chars)
+            parts = memory_spec.split_parsed_notation(notation, policy.fact_chars)
         else:
-            memory_spec.refuse_long_content(said.content, policy.fact_chars)
-            parts = [said]
+            memory_spec.refuse_long_content(notation.content, policy.fact_chars)
+            parts = [notation]
         return Admission(tuple(AdmittedFact(part, verdict) for part in parts), suspicion, masking.names, masking.unkept)
 
     def admit_content(
@@ -273,13 +263,11 @@ class Intake:
         :raises FileError: it holds a secret that could not be kept
         """
         policy, writer = policy or self.policies.for_theme(theme), writer or self.writer
-        submission = Submission(theme, target, content, source, None)
-        suspicion = self._find_suspicion(submission, policy, writer)
-        suspicion, verdict = self._judge(submission, suspicion, writer)
-        return self._mask(submission, policy, writer, confirmed), suspicion, verdict
+        passage = self._to_passage(theme, target, content, writer)
+        return self._admit(theme, passage, policy, writer, source=source, confirmed=confirmed)
 
     def admit_record(
-        self, theme: str, said: Notation, *, scope: str | None = None, verdict: str | None = None
+        self, theme: str, notation: Notation, *, scope: str | None = None, verdict: str | None = None
     ) -> Admission:
         """Check a fact of another store or program as an agent's; what was let in there by this rule needs no second look.
 
@@ -289,51 +277,42 @@ class Intake:
         :raises FileError: it holds a secret that could not be kept
         """
         policy = self.policies.for_theme(theme)
-        self.admit_name(theme, "the target", said.target, policy, writer=Writer.AGENT)
+        self.admit_name(theme, "the target", notation.target, policy, writer=Writer.AGENT)
         if scope is not None:
             self.admit_name(theme, "the scope", scope, policy, writer=Writer.AGENT)
-        masking, suspicion, found = self.admit_content(
-            theme, said.target, said.content, writer=Writer.AGENT, policy=policy, confirmed=True
+        masking, suspicion, own_verdict = self.admit_content(
+            theme, notation.target, notation.content, writer=Writer.AGENT, policy=policy, confirmed=True
         )
         if suspicion is None or not is_held_by(verdict, suspicion.rule):
-            suspicion, found = None, verdict
-        if masking.content != said.content:
-            said = Notation(said.type, said.target, masking.content)
-        return Admission((AdmittedFact(said, found),), suspicion, masking.names, masking.unkept)
+            suspicion, own_verdict = None, verdict
+        if masking.content != notation.content:
+            notation = Notation(notation.type, notation.target, masking.content)
+        return Admission((AdmittedFact(notation, own_verdict),), suspicion, masking.names, masking.unkept)
 
-    def admit_upgraded(self, theme: str, said: Notation) -> Admission:
+    def admit_upgraded(self, theme: str, notation: Notation) -> Admission:
         """Check a fact of an upgraded memory, of which no row may be lost: nothing is refused; what is suspicious waits.
 
         :raises FileError: it holds a secret that could not be kept
         """
-        policy = self.policies.for_theme(theme)
-        masking = Masking(said.content)
-        if policy.secrets != "allow":
-            spans = find_secrets_behind(said.target, said.content)
-            masking = self._mask_spans(theme, said.target, said.content, spans)
-        suspicion = find_suspicion(said.target, said.content) or find_name_suspicion(said.target)
-        if suspicion is None and safe_text.has_unsafe_characters(said.content):
-            suspicion = Suspicion(HIDDEN_RULE, "holds characters that a person cannot see")
-        suspicion = suspicion if policy.quarantine else None
-        fact = AdmittedFact(
-            Notation(said.type, to_masked_name(said.target), masking.content),
-            None if suspicion is None else suspicion.rule,
-        )
+        passage = Passage(TextKind.UPGRADE, notation.content, notation.target)
+        masking, suspicion, verdict = self._admit(theme, passage, self.policies.for_theme(theme), Writer.AGENT)
+        fact = AdmittedFact(Notation(notation.type, to_masked_name(notation.target), masking.content), verdict)
         return Admission((fact,), suspicion, masking.names, masking.unkept)
 
-    def find_refusal(self, theme: str, said: Notation) -> str | None:
+    def find_refusal(self, theme: str, notation: Notation) -> str | None:
         """Return why a fact could not be taken from an agent as it is; None when it could. Nothing is kept anywhere."""
         policy = self.policies.for_theme(theme)
         try:
-            self.admit_name(theme, "the target", said.target, policy, writer=Writer.AGENT)
+            self.admit_name(theme, "the target", notation.target, policy, writer=Writer.AGENT)
         except errors.InputError as error:
             return error.message
-        suspicion = find_suspicion(said.target, said.content) if policy.quarantine else None
+        passage = Passage(TextKind.FACT, notation.content, notation.target)
+        suspicion = find_suspicion(passage) if policy.quarantine else None
         if suspicion is not None:
             return f"it {suspicion.what}; a person has to look at it"
-        secrets = find_secrets_behind(said.target, said.content) if policy.secrets != "allow" else []
+        secrets = find_masked_spans(passage) if policy.secrets != "allow" else []
         if secrets:
-            shape = format_secret_shape(said.content[slice(*secrets[0])])
+            shape = format_secret_shape(notation.content[slice(*secrets[0])])
             return f"it holds a secret ({shape}); move that to a keyring, and name its place instead"
         return None
 
@@ -361,11 +340,12 @@ class Intake:
         :raises SecretRefused: it holds a secret, and the policy stores none
         :raises FileError: it holds a secret that could not be kept
         """
-        policy = self.policies.for_theme(theme)
-        rule = find_turn_rule(content) if policy.quarantine else None
-        if rule is not None and is_held_by(verdict, rule):
-            verdict = rule
-        masking = self._mask(Submission(theme, "turn", content, "", None), policy, Writer.AGENT, True)
+        passage = Passage(TextKind.TURN, content, TURN_TARGET)
+        masking, suspicion, _ = self._admit(
+            theme, passage, self.policies.for_theme(theme), Writer.AGENT, confirmed=True
+        )
+        if suspicion is not None and is_held_by(verdict, suspicion.rule):
+            verdict = suspicion.rule
         return AdmittedTurn(masking.content, verdict)
 
     def gather_secrets(self) -> AbstractContextManager[None]:
@@ -398,79 +378,102 @@ class Intake:
         assert self.vault is not None
         with self.vault.gather():
             while kept:
-                one = kept.pop()
+                entry = kept.pop()
                 try:
-                    self.vault.take_back(one)
+                    self.vault.take_back(entry)
                 except Exception:
                     import logging
 
                     logging.getLogger(__name__).exception(
-                        "the secret %r of theme %s is kept although its fact is not", one.name, one.theme
+                        "the secret %r of theme %s is kept although its fact is not", entry.name, entry.theme
                     )
 
-    def _find_suspicion(
-        self, submission: Submission, policy: ThemePolicy, writer: Writer, *, plain: bool = False
-    ) -> Suspicion | None:
-        if not policy.quarantine:
-            return None
-        suspicion = None if plain else find_suspicion(submission.target, submission.content)
-        for check in self.suspicion_checks if writer is Writer.AGENT else ():
-            suspicion = suspicion or check(submission)
-        return suspicion
+    def _to_passage(
+        self,
+        theme: str,
+        target: str,
+        content: str,
+        writer: Writer,
+        session: str | None = None,
+        *,
+        plain: bool = False,
+    ) -> Passage:
+        if writer is Writer.PERSON or self.load_session_words is None:
+            return Passage(TextKind.PLAIN if plain else TextKind.FACT, content, target)
+        load_words = partial(self.load_session_words, theme, session)
+        return Passage(TextKind.RULED if plain else TextKind.WRITE, content, target, load_words)
+
+    def _admit(
+        self,
+        theme: str,
+        passage: Passage,
+        policy: ThemePolicy,
+        writer: Writer,
+        *,
+        source: str = "",
+        confirmed: bool = False,
+        secret: bool = True,
+    ) -> tuple[Masking, Suspicion | None, str | None]:
+        """Return a text masked, why it must wait, and the verdict: each text that is stored passes here.
+
+        :param secret: whether it may hold a secret
+        """
+        suspicion = find_suspicion(passage) if policy.quarantine else None
+        suspicion, verdict = self._judge(theme, source, suspicion, writer)
+        masking = self._mask(theme, passage, policy, writer, confirmed) if secret else Masking(passage.content)
+        return masking, suspicion, verdict
 
     def _judge(
-        self, submission: Submission, suspicion: Suspicion | None, writer: Writer
+        self, theme: str, source: str, suspicion: Suspicion | None, writer: Writer
     ) -> tuple[Suspicion | None, str | None]:
         """Return why it must wait, if it must, and the verdict to keep. :raises SourceRefused: a person's rule forbids it"""
         if suspicion is None:
             return None, None
         if writer is Writer.PERSON:
             return None, APPROVED + suspicion.rule
-        rule = self._find_rule(submission.theme, submission.source) if submission.source else None
+        rule = self._find_rule(theme, source) if source else None
         if rule == "never":
             raise errors.SourceRefused(
-                f"it {suspicion.what}, and a person has ruled that nothing suspicious from {submission.source!r} is kept "
-                f"in theme {submission.theme!r}; tell the user if it matters",
-                submission.source,
+                f"it {suspicion.what}, and a person has ruled that nothing suspicious from {source!r} is kept "
+                f"in theme {theme!r}; tell the user if it matters",
+                source,
             )
         return (None, ALLOWED + suspicion.rule) if rule == "always" else (suspicion, suspicion.rule)
 
-    def _mask(self, submission: Submission, policy: ThemePolicy, writer: Writer, confirmed: bool) -> Masking:
-        theme, target, content = submission.theme, submission.target, submission.content
-        if policy.secrets == "allow":
-            return Masking(content)
-        spans = find_secrets_behind(target, content)
+    def _mask(self, theme: str, passage: Passage, policy: ThemePolicy, writer: Writer, confirmed: bool) -> Masking:
+        spans = find_masked_spans(passage) if policy.secrets != "allow" else []
         if not spans:
-            return Masking(content)
-        shape = format_secret_shape(content[slice(*spans[0])])
-        if policy.secrets == "refuse":
+            return Masking(passage.content)
+        shape = format_secret_shape(passage.content[slice(*spans[0])])
+        if policy.secrets == "refuse" and passage.kind is not TextKind.UPGRADE:
             raise errors.SecretRefused(
-                f"this holds a secret ({shape}), and the theme keeps none; write where it is kept instead", target
+                f"this holds a secret ({shape}), and the theme keeps none; write where it is kept instead",
+                passage.target,
             )
         if writer is Writer.PERSON and not confirmed:
             raise errors.SecretUnconfirmed(
                 f"this holds a secret ({shape}); confirm that it is masked, and kept in the vault where there is one",
-                target,
+                passage.target,
             )
-        return self._mask_spans(theme, target, content, spans)
+        return self._mask_spans(theme, passage.target, passage.content, spans)
 
     def _mask_spans(self, theme: str, target: str, content: str, spans: Sequence[TextSpan]) -> Masking:
-        known, newly_kept, vault = find_mark_names(content), NEWLY_KEPT.get(), self.vault if spans else None
+        marked, newly_kept, vault = find_mark_names(content), NEWLY_KEPT.get(), self.vault
         marks, names = [], []
         for start, end in spans:
-            kept = None if vault is None else vault.take(theme, target, content[start:end], besides=known)
-            if kept is not None:
-                names.append(kept.name)
-                if kept.fresh and newly_kept is not None:
-                    newly_kept.append(kept)
-            marks.append(to_secret_placeholder(NOT_KEPT if kept is None else kept.name))
+            entry = None if vault is None else vault.take(theme, target, content[start:end], besides=marked)
+            if entry is not None:
+                names.append(entry.name)
+                if entry.fresh and newly_kept is not None:
+                    newly_kept.append(entry)
+            marks.append(to_secret_placeholder(NOT_KEPT if entry is None else entry.name))
         masked = replace_text_spans(content, zip(spans, marks, strict=True))
         return Masking(masked, tuple(dict.fromkeys(names)), len(spans) - len(names))
 
 
-def repeat_fact(said: Notation, verdict: str | None = None) -> AdmittedFact:
+def repeat_fact(notation: Notation, verdict: str | None = None) -> AdmittedFact:
     """Return a fact of the store's own records, which passed the intake when it came in, or was there before."""
-    return AdmittedFact(said, verdict)
+    return AdmittedFact(notation, verdict)
 
 
 def repeat_text(text: str) -> AdmittedText:
@@ -480,12 +483,8 @@ def repeat_text(text: str) -> AdmittedText:
 
 def find_turn_rule(content: str) -> str | None:
     """Return the rule for which a captured turn is not given to agents, if there is one."""
-    from hermes_memory_store.intake.scoring.score_check import find_sentence_suspicion
-
-    suspicion = find_suspicion("", content) or find_sentence_suspicion(content)
-    if suspicion is not None:
-        return suspicion.rule
-    return HIDDEN_RULE if safe_text.has_hidden_characters(content) else None
+    suspicion = find_suspicion(Passage(TextKind.TURN, content))
+    return None if suspicion is None else suspicion.rule
 
 
 def is_held_by(verdict: str | None, rule: str) -> bool:
@@ -507,7 +506,7 @@ def is_admitted(verdict: str) -> bool:
 @lru_cache(maxsize=4096)
 def to_listed_name(name: str) -> AdmittedText:
     """Return a name that cannot be refused, such as a client's, as it may be listed: without secrets and instructions."""
-    if find_suspicion("", name) is not None or find_name_suspicion(name) is not None:
+    if find_suspicion(Passage(TextKind.FACT, name)) or find_suspicion(Passage(TextKind.NAME, name)):
         return AdmittedText(WITHHELD_NAME)
     return to_masked_name(to_given_name(name))
 
@@ -515,16 +514,14 @@ def to_listed_name(name: str) -> AdmittedText:
 @lru_cache(maxsize=4096)
 def to_given_name(name: str) -> AdmittedText:
     """Return a name that was admitted as agents may be given it: not where it gives an order, or makes a claim."""
-    if to_name_sentence(name):
-        from hermes_memory_store.intake.scoring.score_check import find_name_orders
-
-        return AdmittedText(WITHHELD_NAME if find_name_orders(name) else name)
+    if to_name_sentence(name) and find_suspicion(Passage(TextKind.GIVEN_NAME, name)):
+        return AdmittedText(WITHHELD_NAME)
     return AdmittedText(name)
 
 
 def to_masked_name(name: str) -> AdmittedText:
     """Return a name without secrets and hidden characters, which are shown escaped."""
-    spans = find_secrets_behind("", name)
+    spans = find_masked_spans(Passage(TextKind.NAME, name))
     masked = replace_text_spans(name, ((span, to_secret_placeholder()) for span in spans))
     return AdmittedText(safe_text.to_printable(masked))
 
@@ -532,20 +529,9 @@ def to_masked_name(name: str) -> AdmittedText:
 @lru_cache(maxsize=4096)
 def find_name_faults(name: str) -> tuple[str | None, Suspicion | None]:
     """Return the shape of the first secret in a name, and why it reads like an instruction; names repeat."""
-    secrets = find_secrets_behind("", name)
-    return format_secret_shape(name[slice(*secrets[0])]) if secrets else None, find_name_suspicion(name)
-
-
-def find_secrets_behind(target: str, content: str) -> list[TextSpan]:
-    """Return the spans of secrets as `find_secrets` does, also where hidden characters stand within one."""
-    from hermes_memory_store.intake.secrets import find_secrets
-
-    hidden = set() if content.isascii() else safe_text.find_hidden_places(content)
-    if not hidden:
-        return find_secrets(target, content)
-    places = [place for place in range(len(content)) if place not in hidden]
-    shown = "".join(content[place] for place in places)
-    return [TextSpan(places[start], places[end - 1] + 1) for start, end in find_secrets(target, shown)]
+    passage = Passage(TextKind.NAME, name)
+    secrets = find_masked_spans(passage)
+    return format_secret_shape(name[slice(*secrets[0])]) if secrets else None, find_suspicion(passage)
 
 
 def format_secret_shape(secret: str) -> str:

@@ -1,101 +1,126 @@
-"""Classification of words: secret value, reference, placeholder, name, digest or technical term."""
+"""Classification of words and names: secret value, reference, placeholder, name, digest or technical term."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
+from enum import Enum
+from functools import cache
+from pathlib import Path
 
-from hermes_memory_store.safe_text import lazy_pattern
+from hermes_memory_store.data_files import Rows, read_sections
+from hermes_memory_store.intake.patterns import NamedPatterns
+from hermes_memory_store.intake.spans import TextSpan
 
-UUID = lazy_pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+SECRET_PATTERNS = Path(__file__).with_name("secret_patterns.txt")
 
-REFERENCE = lazy_pattern(
-    r"ref\+.*|!(?:Ref|GetAtt|Sub|vault|secret|ENV|env_var)\b.*|%[-+\d.]*[sdrqvif]|\$\{.*|\$\(.*|\$[A-Z_][A-Z0-9_]*\b.*|\$[a-z_]+|%[A-Za-z_]\w*%|%\(.*|\{[^}]*\}\S*|\{\{.*|<[^>]*>\S*|\[.*|‹.*|#\{.*|@[a-z_.]+"
-    r"|(?:env|vault|file|ssm|sops|arn|secretsmanager|gcpsm|kv|ref|op|https?|data|sha\d+|md5|ssh-\w+|urn|s3|gs):.*"
-    r"|aws:secretsmanager.*|.*\d{12}:secret:.*|\d+\$m=.*|%20.*|[\w.-]*(?:\.[A-Za-z]\w*){2,}|v?\d+\.\d+\.\d+\S*"
-    r"|(?:os|process|import\.meta|System|std|config|settings|secrets|vars|ENV|env|self|this|var|local|data|module|args)"
-    r"(?:[.\[]|::).*|[\w.:]+\(.*|[\w.]+\[.*|\$argon2.*|\$2[aby]\$.*|pbkdf2.*|scrypt:.*|bcrypt.*"
-)
-"""Where the value comes from, or how it is made; not the value."""
-
-PLACEHOLDER_WORDS = (
-    "your my the a an some insert enter put replace change add new old secret password passwd pass pwd pw token api "
-    "key access auth here me this it in with value example sample dummy test placeholder redacted hidden masked todo "
-    "tbd fixme none null nil true false undefined required optional string str text user username admin root postgres "
-    "mysql default empty unset disabled enabled changeme foo bar baz abc client service id from real actual goes x"
-).split()
-
-PLACEHOLDER = lazy_pattern(rf"(?i)(?:[-_.]|\d|{'|'.join(sorted(PLACEHOLDER_WORDS, key=len, reverse=True))})++")
-"""Stands where a value would: `your-key-here`, `changeme`, `xxx`. Possessive, so that no value takes long to refuse."""
-
-TRADE = lazy_pattern(
-    r"(?i)(?:[-_/+.,:;()=&|]|argon2(?:id|i|d)?|bcrypt|scrypt|yescrypt|pbkdf2|hkdf|sha-?[0-9]{1,3}|md5|blake[23][bs]?|hmac|aes-?\d*|gcm"
-    r"|cbc|siv|rsa-?\d*|ecdsa|[ehpr]s\d{3}|ed(?:25519|448|dsa)|x25519|curve25519|x?chacha20|poly1305|p-?(?:256|384|521)|oauth"
-    r"(?:2|1)?(?:\.\d)?|oidc|jwt|jwe|jws|jwks?|saml2?|pkce|pkcs\d+|x\.?509|x5c|tls\d?|ssl\d?|mtls|totp|hotp|fido2?|u2f|webauthn"
-    r"|[12]fa|mfa|sso|ldaps?|base(?:16|32|58|62|64)(?:url)?|utf-?(?:8|16)|ascii|hex|k8s|kms|hsm|kv-?v?2?|s3|ec2|r2|gcp|aws|azure"
-    r"|1password|keepass(?:xc|x)?\d?|bitwarden|lastpass|auth0|okta|vault|cl100k_base|o200k_base|bearer|basic|digest|http[s123]?"
-    r"|rfc-?\d+|iso-?\d+|v?\d++(?:\.\d++)*+(?:-?(?:characters|letters|words|digits|bits?|bytes?|chars?|days?|hours?|hrs?|minutes?|mins?|weeks?|months?|years?"
-    r"|rounds?|times?|zeichen|tage|jours|heures|caractères|caracteres|días|kib|mib|kb|mb|gb|rem|px|em|th|st|nd|rd|ms|s|m|h|d|w|y|b|x))?)++"
-)
-"""Words of the trade and measures: `argon2id`, `RS256`, `30d`, `AES-256-GCM`."""
-
-PLACE = lazy_pattern(
-    r"(?:~|\.{1,2})?/[\w.@%+~-]+(?:/[\w.@%+~-]*)*|[A-Za-z]:\\.*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/.*)?"
-    r"|\d{4}-\d\d-\d\d(?:[T_].*)?|\d{1,2}[.:/]\d{1,2}(?:[.:/]\d{2,4})?|\d+(?:\.\d+){3}(?::\d+)?|[\w.-]+:\d{2,5}"
-    r"|\S+\.(?:ya?ml|json|toml|env|txt|pem|key|pub|crt|py|ts|js|go|rs|md|enc|gpg|age|ini|cfg|conf|sh|kdbx|p12|pfx|jks|xml|html|png)"
-)
-"""A path, an address, a file, a date, a port."""
-
-PART = lazy_pattern(
-    r"[A-Z]?[a-z]*|[A-Z]+|(?:[A-Z]?[a-z]{2,}+|[A-Z]{2,5})++\d{0,3}|\d{1,8}|v\d+|[a-z]{1,4}\d{1,3}[a-z]?"
-)
-"""One part of a name that a person chose."""
-
-SIGNS = lazy_pattern(r"[!@#$%^&*~€£§?+=]")
-KINDS = tuple(
-    map(lazy_pattern, ("[a-z\u00df-\u00f6\u00f8-\u00ff]", "[A-Z\u00c0-\u00d6\u00d8-\u00de]", r"\d", r"[^\w\s.‹›-]"))
-)
+COLUMNS = {"hints": 0, "words": 2, "values": 2, "context": 2, "patterns": 3, "formats": 2, "beside": 3}
 
 
-UNLIKE_WORD = r"[\s/\\(){}\[\]<>|:=,;\"'`]"
-"""Characters of code and addresses: a word with one is taken for a secret only where it is announced as one."""
+@cache
+def load_secret_data() -> dict[str, Rows]:
+    """Return the sections of the data file, read for the first text that is looked through."""
+    return read_sections(SECRET_PATTERNS, COLUMNS)
+
+
+@cache
+def load_secret_hints(group: str) -> tuple[str, ...]:
+    """Return the hints of a group."""
+    return tuple(hint for name, *hints in load_secret_data()["hints"] for hint in hints if name == group)
+
+
+@cache
+def load_secret_words(group: str) -> frozenset[str]:
+    """Return the words of a group."""
+    return frozenset(word for name, words in load_secret_data()["words"] for word in words.split() if name == group)
+
+
+VALUES = NamedPatterns(lambda: load_secret_data()["values"])
+
+QUOTE_GROUPS = ("escaped", "double", "single", "tick", "french", "german", "curly")
+OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
+BRACKETS = {")": "(", "]": "[", "}": "{"}
+
+SHORTEST_PASSWORD = 6
+SHORTEST_RANDOM = 8
+SURELY_RANDOM = 16
+"""Characters from which on two kinds of characters, one of them digits, are random."""
+
+LONGEST_PASSPHRASE = 200
+"""Characters: ten words of twelve letters, with room between them."""
+
+
+class SecretKind(Enum):
+    """The kind of secret announced, which determines what the value must look like."""
+
+    PASSWORD = "password"  # noqa: S105 - a person may have chosen it
+    KEY = "key"  # drawn by lot
+    LOGIN = "login"  # there is one somewhere near
+
+
+def find_secret_kind(name: str) -> SecretKind | None:
+    """Return the kind of secret announced by a variable, field or target; None for no secret."""
+    words = [word.lower() for word in VALUES.name_word.findall(name)]
+    while len(words) > 1 and (words[-1] in load_secret_words("tail") or words[-1].isdigit()):
+        words.pop()
+    if not words:
+        return None
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if (
+        last in load_secret_words("password")
+        or (before and last in load_secret_words("short-password"))
+        or words[-3:] == ["mot", "de", "passe"]
+    ):
+        return SecretKind.PASSWORD
+    if last in load_secret_words("key") or (
+        last == "key" and before and before not in load_secret_words("no-secret-key")
+    ):
+        return SecretKind.KEY
+    return None
 
 
 def is_secret_reference(value: str) -> bool:
     """Check whether a value is a reference to a secret or a placeholder, or repeats one character."""
     return bool(
         not value.strip("-_.*…‹›•·xX")
-        or REFERENCE.fullmatch(value)
-        or PLACEHOLDER.fullmatch(value)
+        or VALUES.reference.fullmatch(value)
+        or VALUES.placeholder.fullmatch(value)
         or "****" in value
         or "…" in value
         or "..." in value
-        or re.search(r"(.)\1{5,}", value)
+        or VALUES.repeated.search(value)
         or re.match(r"(?i)<|your[-_]", value)
     )
 
 
 def is_ordinary_value(value: str) -> bool:
     """Check whether a value is a technical term, a measure, a path, an address, a file or a date."""
-    return bool(TRADE.fullmatch(value) or PLACE.fullmatch(value))
+    return bool(VALUES.trade.fullmatch(value) or VALUES.place.fullmatch(value))
 
 
 def is_chosen_name(value: str) -> bool:
     """Check whether a value reads like a name that a person chose: words, numbers and versions separated by signs."""
-    return all(PART.fullmatch(part) for part in re.split(r"[-_./:@#?&=,+|]", value))
+    return all(VALUES.part.fullmatch(part) for part in re.split(r"[-_./:@#?&=,+|]", value))
 
 
 def is_random_value(value: str) -> bool:
     """Check whether a value looks random: three of lower case, upper case, digits and signs; or two, and long."""
     if (
-        len(value) < 8
+        len(value) < SHORTEST_RANDOM
         or is_secret_reference(value)
         or is_ordinary_value(value)
-        or UUID.fullmatch(value)
+        or VALUES.uuid.fullmatch(value)
         or is_chosen_name(value)
     ):
         return False
     kinds = count_character_kinds(value)
-    return kinds >= 3 or (len(value) >= 16 and kinds >= 2 and bool(re.search(r"\d", value)))
+    return kinds >= 3 or (len(value) >= SURELY_RANDOM and kinds >= 2 and bool(re.search(r"\d", value)))
+
+
+def is_random_or_uuid(value: str) -> bool:
+    """Check whether a value looks random, or is a UUID, where a key may be one."""
+    return is_random_value(value) or VALUES.uuid.fullmatch(value) is not None
 
 
 def is_strong_secret(value: str) -> bool:
@@ -104,7 +129,7 @@ def is_strong_secret(value: str) -> bool:
     It has all kinds of characters, or three and is long.
     """
     value = value.strip("*~")
-    if not is_random_value(value) or re.search(UNLIKE_WORD, value):
+    if not is_random_value(value) or VALUES.unlike_word.search(value):
         return False
     kinds = count_character_kinds(value)
     return kinds == 4 or (kinds == 3 and len(value) >= 20)
@@ -114,7 +139,7 @@ def is_strong_password(value: str) -> bool:
     """Check whether a value can hardly be anything but a password where one is mentioned: three kinds, one a sign."""
     bare = value.strip("*~")
     return is_strong_secret(value) or (
-        is_random_value(bare) and SIGNS.search(bare) is not None and not re.search(UNLIKE_WORD, bare)
+        is_random_value(bare) and VALUES.signs.search(bare) is not None and not VALUES.unlike_word.search(bare)
     )
 
 
@@ -122,23 +147,16 @@ def is_password(value: str) -> bool:
     """Check whether a value looks like a chosen password: a letter with a digit or a sign, six characters or more."""
     if is_random_value(value):
         return True
-    if len(value) < 6 or is_secret_reference(value) or is_ordinary_value(value) or UUID.fullmatch(value):
+    if (
+        len(value) < SHORTEST_PASSWORD
+        or is_secret_reference(value)
+        or is_ordinary_value(value)
+        or VALUES.uuid.fullmatch(value)
+    ):
         return False
-    inner = value.rstrip("!?")
-    return bool(re.search(r"[^\W\d_]", value)) and bool(re.search(r"\d", value) or SIGNS.search(inner))
-
-
-TICKET = lazy_pattern(
-    r"[#.][a-z][\w-]*|[A-Z]{2,8}-\d{1,6}|[A-Z]{1,5}\d{1,5}|v?\d[\d.,:]*[a-z%]{0,3}|\d{4}[-/]\d\d.*|[a-z][a-z0-9]*(?:-[a-z0-9]+){2,}"
-)
-"""A ticket, an error code, a measure, a date or a host name: letters and digits, and no password."""
-
-
-CHOSEN = lazy_pattern(r"[A-Z!@#$%^&*~€£§?+=]|(?:\d\D*){3}")
-"""A capital, a sign, or three digits."""
-
-CODE_WORD = lazy_pattern(UNLIKE_WORD + r"|^[\w-]+\.\w+$")
-"""Of code, an address or a file."""
+    return bool(re.search(r"[^\W\d_]", value)) and bool(
+        re.search(r"\d", value) or VALUES.signs.search(value.rstrip("!?"))
+    )
 
 
 def is_likely_password(value: str) -> bool:
@@ -147,9 +165,9 @@ def is_likely_password(value: str) -> bool:
     Letters with digits, and among them a capital, a sign or three digits; no ticket, host, version or term of the trade.
     """
     return bool(
-        CHOSEN.search(value)
-        and not CODE_WORD.search(value)
-        and not TICKET.fullmatch(value)
+        VALUES.chosen.search(value)
+        and not VALUES.code_word.search(value)
+        and not VALUES.ticket.fullmatch(value)
         and re.search(r"\d", value)
         and is_password(value)
     )
@@ -160,10 +178,6 @@ def is_stated_secret(value: str) -> bool:
     return bool(value.strip()) and not is_secret_reference(value) and not is_ordinary_value(value)
 
 
-LONGEST_PASSPHRASE = 200
-"""Characters: ten words of twelve letters, with room between them."""
-
-
 def is_passphrase(value: str) -> bool:
     """Check whether a value is a phrase of four to ten lower-case words, none of them a function word of a sentence."""
     if len(value) > LONGEST_PASSPHRASE:
@@ -172,23 +186,55 @@ def is_passphrase(value: str) -> bool:
     return (
         4 <= len(words) <= 10
         and all(re.fullmatch(r"[a-zäöüßàâçéèêëîïôûùñáíóú]{3,12}", word) for word in words)
-        and not BINDING & set(words)
+        and load_secret_words("sentence").isdisjoint(words)
     )
 
 
-BINDING = frozenset(
-    (
-        "the and for are was were has have had not never must may can should will with without from into onto that this "
-        "than then each every all any when where which who whose how what but only also before after until while once "
-        "twice per its their our your his her they them you out off over under again between both same more most less "
-        "least words word dice characters letters required stored kept asked changed rotated used reused entered typed "
-        "set der die das den dem und oder ist sind wird muss nicht mit ohne von vom zum zur ein eine einen auf aus bei "
-        "nach les des une est sont pas avec sans pour dans sur par que qui los las una con sin por para del como cada"
-    ).split()
-)
-"""Words that make a sentence of a row of words."""
+def is_phrase_candidate(word: str) -> bool:
+    """Check whether a word of a phrase may be a password or a key."""
+    return not VALUES.unlike_word.search(word) and (is_likely_password(word) or is_random_value(word))
+
+
+def is_example_token(token: str) -> bool:
+    """Check whether a token is only an example of a format: `ghp_xxxxxxxx`, `sk-ant-your-key-here`."""
+    return VALUES.shown.search(token) is not None or is_chosen_name(re.sub(r"^[A-Za-z]{2,8}[-_]", "", token))
 
 
 def count_character_kinds(value: str) -> int:
     """Count the kinds of characters in a value: lower case, upper case, digits, signs."""
-    return sum(bool(kind.search(value)) for kind in KINDS)
+    return sum(bool(kind.search(value)) for kind in (VALUES.lower, VALUES.upper, VALUES.digit, VALUES.other))
+
+
+def get_entropy(text: str) -> float:
+    """Return the bits per character of a text, by how often each character is in it."""
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
+
+
+def find_value_span(match: re.Match[str]) -> TextSpan | None:
+    """Return the span of the value, without its quotes and final punctuation."""
+    for group in QUOTE_GROUPS:
+        if match[group] is not None:
+            start, end = match.span(group)
+            while match.string[start:end].endswith(("\\n", "\\")):
+                end -= 2 if match.string[start:end].endswith("\\n") else 1
+            return TextSpan(start, end) if end > start else None
+    return trim_value_span(match.string, *match.span("bare"))
+
+
+def trim_value_span(text: str, start: int, end: int) -> TextSpan | None:
+    """Trim the quotes, brackets and final punctuation around a bare word; None for a reference."""
+    if is_secret_reference(text[start:end].rstrip(".,;:!?")):
+        return None
+    while start < end and text[start] in OPENING:
+        start += 1
+    while start < end and text[end - 1] in CLOSING:
+        if text[end - 1] in BRACKETS and text.count(BRACKETS[text[end - 1]], start, end):
+            break
+        end -= 1
+    return TextSpan(start, end) if end > start else None
+
+
+def trim_phrase_value(text: str, start: int, end: int) -> TextSpan:
+    """Leave out the punctuation after a word, but for a `!` after a digit: that ends a password as often as a sentence."""
+    end = start + len(text[start:end].rstrip(".,;:!?") or text[start:end])
+    return TextSpan(start, end + 1 if text[end : end + 1] == "!" and text[end - 1].isdigit() else end)

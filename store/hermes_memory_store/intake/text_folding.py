@@ -9,6 +9,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from hermes_memory_store.safe_text import lazy_pattern
+
 LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁɡԛԝвкмнтοαερντικυχ",
     "aeopcyxijshdgqwbkmhtoaepvtikyx",
@@ -18,33 +20,47 @@ LOOKALIKES = str.maketrans(
 SMALL = str.maketrans("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnoprstuvwyz")
 """Small capitals, which no normal form turns into letters."""
 
-LEET_IN_WORD = re.compile(r"[a-z][013457@$]|[013457@$][a-z]")
+LEET_IN_WORD = lazy_pattern(r"[a-z][013457@$]|[013457@$][a-z]")
 
 LEET = str.maketrans("013457@$", "oieastas")
 
-HIDDEN = re.compile(
+HIDDEN = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
 )
 
-SPELLED = re.compile(r"\b(?:\w[ .\-_*]){4,}\w\b")
+SEPARATORS = lazy_pattern(r"[-_.]+")
+
+WORD = lazy_pattern(r"[^\W\d_]{2,}")
+
+CAMEL_CASE = lazy_pattern("(?<=[a-z])(?=[A-Z])")
+
+PHRASE_SEPARATORS = lazy_pattern("[-_/]+")
+
+NAME_SEPARATORS = lazy_pattern(
+    r"[-_/]+|\.+(?!(?:com|net|org|io|cc|dev|ai|app|sh|xyz|info|biz|tk|eu|de|uk|ru|cn|co|example|md|json|sh|toml|ya?ml|env)\b)"
+)
+
+SPELLED = lazy_pattern(r"\b(?:\w[ .\-_*]){4,}\w\b")
 """`i g n o r e`: single letters with something between."""
 
-APART = re.compile(r"[ .\-_*]\w[ .\-_*]\w[ .\-_*]")
+APART = lazy_pattern(r"[ .\-_*]\w[ .\-_*]\w[ .\-_*]")
 """What is in every spelled word, and found faster."""
 
-LEET_SIGNS = re.compile("[013457@$]")
+LEET_SIGNS = lazy_pattern("[013457@$]")
 
-CYRILLIC = re.compile("[\u0400-\u04ff]")
+CYRILLIC = lazy_pattern("[\u0400-\u04ff]")
 
-ROTATED = re.compile("vafgehpgvba|cerivbhf|flfgrz|cnffjbeq|vtaber|ehyrf|perqragvny|frperg")
-REVERSED_ATTACK_WORDS = re.compile("noitcurtsni|suoiverp|metsys|drowssap|erongi|selur|laitnederc")
+ROTATED = lazy_pattern("vafgehpgvba|cerivbhf|flfgrz|cnffjbeq|vtaber|ehyrf|perqragvny|frperg")
+REVERSED_ATTACK_WORDS = lazy_pattern("noitcurtsni|suoiverp|metsys|drowssap|erongi|selur|laitnederc")
 """Words of which every such attack has one, turned: only then is the whole text turned back."""
 
-TURNED = re.compile(f"{ROTATED.pattern}|{REVERSED_ATTACK_WORDS.pattern}")
+TURNED = lazy_pattern(f"{ROTATED.pattern}|{REVERSED_ATTACK_WORDS.pattern}")
 
-ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-HEXADECIMAL = re.compile(r"\b(?:[0-9a-fA-F]{2}[ :]?){16,}")
-ESCAPES = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:&#\d{2,4};){4,}")
+ENCODED = lazy_pattern(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+HEXADECIMAL = lazy_pattern(r"\b(?:[0-9a-fA-F]{2}[ :]?){16,}")
+ESCAPES = lazy_pattern(
+    r"(?:%[0-9a-fA-F]{2}){4,}|(?:\\u[0-9a-fA-F]{4}){3,}|(?:\\x[0-9a-fA-F]{2}){4,}|(?:&#\d{2,4};){4,}"
+)
 
 
 def fold_text(text: str, *, lookalikes: bool = True) -> str:
@@ -62,6 +78,18 @@ def fold_text(text: str, *, lookalikes: bool = True) -> str:
     return collapse_whitespace(folded.translate(LOOKALIKES) if re.search("[a-z]", folded) else folded)
 
 
+def to_spaced_words(name: str) -> str:
+    """Return a name with its word separators as spaces."""
+    return SEPARATORS.sub(" ", name)
+
+
+def to_name_sentence(name: str) -> str:
+    """Return a name as the sentence that it may be, its separators as spaces; empty for two words, too few for an order."""
+    separators = PHRASE_SEPARATORS if " " in name else NAME_SEPARATORS
+    sentence = separators.sub(" ", CAMEL_CASE.sub(" ", name))
+    return sentence if len(WORD.findall(sentence)) > 2 or not sentence.isascii() else ""
+
+
 def collapse_whitespace(text: str) -> str:
     """Collapse white space of any kind and length into one space."""
     # No other white space than a space can be printed.
@@ -72,35 +100,35 @@ def collapse_whitespace(text: str) -> str:
 def find_readings(text: str) -> list[str]:
     """Return every possible reading of the text, the plain one first."""
     first = fold_text(text)
-    found = [first]
+    readings = [first]
     if not text.isascii() and CYRILLIC.search(text):
-        found.append(fold_text(text, lookalikes=False))  # Russian beside an address in Latin letters
+        readings.append(fold_text(text, lookalikes=False))  # Russian beside an address in Latin letters
     if APART.search(first) and SPELLED.search(first):
-        found.append(SPELLED.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), first))
+        readings.append(SPELLED.sub(lambda match: re.sub(r"[ .\-_*]", "", match[0]), first))
     if LEET_SIGNS.search(first) and LEET_IN_WORD.search(first):
-        found.append(first.translate(LEET))
-    found += [fold_text(decoded) for decoded in find_decodings(text)]
+        readings.append(first.translate(LEET))
+    readings += [fold_text(decoded) for decoded in find_decodings(text)]
     if TURNED.search(first):
         if ROTATED.search(first):
-            found.append(codecs.encode(first, "rot13"))
+            readings.append(codecs.encode(first, "rot13"))
         if REVERSED_ATTACK_WORDS.search(first):
-            found.append(first[::-1])
-    return found
+            readings.append(first[::-1])
+    return readings
 
 
 @lru_cache(maxsize=16)
 def find_decodings(text: str) -> list[str]:
     """Decode the encoded runs in a text that yield readable text."""
-    said: list[str] = []
+    decoded: list[str] = []
     for match in ENCODED.finditer(text):
         run = match[0].rstrip("=").replace("-", "+").replace("_", "/")
         try:
-            said.append(base64.b64decode(run + "=" * (-len(run) % 4), validate=True).decode())
+            decoded.append(base64.b64decode(run + "=" * (-len(run) % 4), validate=True).decode())
         except (binascii.Error, ValueError):
             continue
     for match in HEXADECIMAL.finditer(text):
         try:
-            said.append(bytes.fromhex(match[0].replace(":", " ")).decode())
+            decoded.append(bytes.fromhex(match[0].replace(":", " ")).decode())
         except ValueError:
             continue
     if ("%" in text or "\\" in text or "&" in text) and ESCAPES.search(text):
@@ -108,5 +136,5 @@ def find_decodings(text: str) -> list[str]:
         from urllib.parse import unquote
 
         spelled = re.sub(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})", lambda m: chr(int(m[1] or m[2], 16)), text)
-        said.append(html.unescape(unquote(spelled)))
-    return [one for one in said if one.isprintable()]
+        decoded.append(html.unescape(unquote(spelled)))
+    return [text for text in decoded if text.isprintable()]

@@ -1,4 +1,4 @@
-"""The check that scores what agents write: with the words of its session that were captured, and what it wrote before.
+"""What an agent's write is scored with: the words of its session that were captured, and what it wrote before.
 
 A person's captured words carry an order, so that it does not wait. They count only where a program captured them: what a model
 says through a tool that the user said proves nothing.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from hermes_memory_store import uids
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.intake.intake import Submission
-from hermes_memory_store.intake.scoring.score_check import RECENT_FACTS, find_scored_suspicion
-from hermes_memory_store.model import Suspicion, Way
+from hermes_memory_store.intake.detector import SessionWords
+from hermes_memory_store.intake.detectors.pieces import RECENT_FACTS
+from hermes_memory_store.model import Way
 
 MOST_TURNS = 30
 """Newest captured turns of a session that are looked at."""
@@ -44,23 +44,19 @@ DECLARED = frozenset({Way.TOOL.value, None})
 
 
 class ScoredWrites:
-    """Find why a write must wait for a person, beyond the rules."""
+    """Load what was said in a session, with which an agent's write is scored."""
 
     def __init__(self, db: Db) -> None:
         self._db = db
 
-    def __call__(self, submission: Submission) -> Suspicion | None:
-        """Return why a write must wait; None when it need not."""
-        turns: tuple[tuple[str, str, str | None], ...] = ()
-        recent: tuple[tuple[str, str], ...] = ()
-        if submission.session is not None:
-            session = uids.parse_uid(submission.session)
-            turns = tuple(self._db.rows(SESSION_TURNS, (session,)))
-            recent = tuple(reversed(self._db.rows(SESSION_FACTS, (submission.theme, session))))
-        return find_scored_suspicion(
-            submission.target,
-            submission.content,
+    def load_words(self, theme: str, session: str | None) -> SessionWords:
+        """Return what was said in a session, by its uid, and what it wrote; nothing where there is no session."""
+        if session is None:
+            return SessionWords()
+        key = uids.parse_uid(session)
+        turns: list[tuple[str, str, str | None]] = self._db.rows(SESSION_TURNS, (key,))
+        return SessionWords(
             person_turns=[text for role, text, way in turns if role == "user" and way not in DECLARED],
             other_turns=[text for role, text, _ in turns if role != "user"],
-            recent_facts=recent,
+            recent_facts=self._db.rows(SESSION_FACTS, (theme, key))[::-1],
         )

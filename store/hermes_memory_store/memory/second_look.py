@@ -8,10 +8,10 @@ from typing import Any
 
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.intake import (
+    TURN_TARGET,
     find_name_faults,
-    find_secrets_behind,
     find_turn_rule,
     format_secret_shape,
     is_held_by,
@@ -48,7 +48,7 @@ JOURNAL = """
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PastFinding:
     """Something that would not come in today as it stands."""
 
     kind: str
@@ -70,7 +70,7 @@ class SecondLook:
         self._names = names
         self._policies = policies
 
-    def find(self, theme: str | None = None) -> Iterator[Finding]:
+    def find(self, theme: str | None = None) -> Iterator[PastFinding]:
         """Yield what today's rules find: facts, then captured turns, then former texts that the journal alone has.
 
         What a person let in by the same rule is left out. Reads page by page.
@@ -107,26 +107,25 @@ class SecondLook:
 
     def _fact_rule(self, theme_id: int, target: str, content: str, label: str, verdict: str | None) -> str | None:
         policy = self._policies.for_theme(self._names.theme_name(theme_id))
-        if policy.secrets != "allow" and (
-            find_secrets_behind(target, content) or find_name_faults(target)[0] or find_name_faults(label)[0]
-        ):
+        passage, faults = Passage(TextKind.FACT, content, target), (find_name_faults(target), find_name_faults(label))
+        if policy.secrets != "allow" and (find_masked_spans(passage) or any(secret for secret, _ in faults)):
             return SECRET_RULE
         if not policy.quarantine:
             return None
-        found = find_suspicion(target, content) or find_name_suspicion(target) or find_name_suspicion(label)
-        return None if found is None or not is_held_by(verdict, found.rule) else found.rule
+        suspicion = find_suspicion(passage) or next((fault for _, fault in faults if fault is not None), None)
+        return None if suspicion is None or not is_held_by(verdict, suspicion.rule) else suspicion.rule
 
     def _turn_rule(self, theme_id: int, content: str, verdict: str | None) -> str | None:
         policy = self._policies.for_theme(self._names.theme_name(theme_id))
-        if policy.secrets != "allow" and find_secrets_behind("turn", content):
+        if policy.secrets != "allow" and find_masked_spans(Passage(TextKind.TURN, content, TURN_TARGET)):
             return SECRET_RULE
         rule = find_turn_rule(content) if policy.quarantine else None
         return rule if rule is not None and verdict is None else None
 
     def _finding(
         self, kind: str, uid: bytes, theme_id: int, rule: str, target: str, content: str, seq: int | None = None
-    ) -> Finding:
+    ) -> PastFinding:
         text = f"[{target}]: {content}" if target else content
-        for start, end in reversed(find_secrets_behind(target, text)):
+        for start, end in reversed(find_masked_spans(Passage(TextKind.FACT, text, target))):
             text = f"{text[:start]}({format_secret_shape(text[start:end])}){text[end:]}"
-        return Finding(kind, format_uid(uid), self._names.theme_name(theme_id), rule, text, seq)
+        return PastFinding(kind, format_uid(uid), self._names.theme_name(theme_id), rule, text, seq)

@@ -219,7 +219,7 @@ class VersionPayload:
 
 def hide_secrets(value: Any, target: str = "") -> Any:
     """Return a JSON value without the secrets of its texts. :param target: of the fact whose content it is"""
-    from hermes_memory_store.intake.intake import find_secrets_behind
+    from hermes_memory_store.intake.detectors.secrets import find_secrets_behind
 
     if isinstance(value, dict):
         return {hide_secrets(key): hide_secrets(one) for key, one in value.items()}

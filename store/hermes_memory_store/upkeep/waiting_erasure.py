@@ -61,7 +61,7 @@ def erase_messages_from_waiting(
 
 def mask_unnamed(text: str) -> str:
     """Return a text with each secret, and each mark of one, as a mark without a name."""
-    from hermes_memory_store.intake.secrets import find_secrets
+    from hermes_memory_store.intake.detectors.secrets import find_secrets
 
     mark = to_secret_placeholder()
     hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])

@@ -17,8 +17,8 @@ from hermes_memory_bridge.runtime.call_log import CallSubject
 from hermes_memory_bridge.team.dsn import mask_dsn_password
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.vault import VaultEntry
+from hermes_memory_store.intake.detectors.secrets import find_secret_texts, find_secrets
 from hermes_memory_store.intake.intake import Intake, Masking, format_secret_shape
-from hermes_memory_store.intake.secrets import find_secret_texts, find_secrets
 from hermes_memory_store.intake.spans import (
     MARK,
     TextSpan,

@@ -22,14 +22,14 @@ from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.context.fence import HEAD, format_fenced_text
-from hermes_memory_store.intake.injection_check import find_hinted_rules, find_suspicion
-from hermes_memory_store.intake.injection_rules import RULES, InjectionRule
-from hermes_memory_store.intake.secrets import find_secret_texts
+from hermes_memory_store.intake.detectors.injection import InjectionRule, find_hinted_rules, load_injection_rules
+from hermes_memory_store.intake.detectors.secrets import find_secret_texts
 from hermes_memory_store.intake.text_folding import collapse_whitespace, find_readings
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
 from tests.examples import example_count
+from tests.store.intake.suspicions import find_rule_suspicion
 
 HERE = Path(__file__).parent
 ORDINARY = (HERE / "ordinary.txt").read_text(encoding="utf-8").splitlines()
@@ -58,19 +58,21 @@ def test_there_are_two_hundred_ordinary_facts() -> None:
 @pytest.mark.parametrize("line", ORDINARY)
 def test_an_ordinary_fact_passes(line: str) -> None:
     said = memory_spec.parse_notation(line)
-    assert find_suspicion(said.target, said.content) is None
+    assert find_rule_suspicion(said.target, said.content) is None
     assert find_secret_texts(said.target, said.content) == []
 
 
 @pytest.mark.parametrize("content", ATTACKS)
 def test_an_attack_is_suspected(content: str) -> None:
-    assert find_suspicion("note", content) is not None
+    assert find_rule_suspicion("note", content) is not None
 
 
 def test_four_in_five_of_the_attacks_that_no_rule_was_promised_to_catch_are_suspected() -> None:
-    caught = sum(find_suspicion("note", content) is not None for content in MEASURED)
+    caught = sum(find_rule_suspicion("note", content) is not None for content in MEASURED)
     assert caught / len(MEASURED) >= 0.8
 
+
+RULES = load_injection_rules()
 
 HINTS = sorted({hint for rule in RULES for hint in rule.hints})
 
@@ -83,11 +85,12 @@ PIECES = st.sampled_from(
 @settings(max_examples=example_count(300), deadline=None)
 def test_one_search_finds_the_rules_that_asking_for_each_hint_finds(text: str) -> None:
     each = [
-        rule
-        for rule in RULES
-        if any(hint in text for hint in rule.hints) and (not rule.besides or any(word in text for word in rule.besides))
+        place
+        for place, rule in enumerate(RULES)
+        if any(hint in text for hint in rule.hints)
+        and (not rule.companions or any(word in text for word in rule.companions))
     ]
-    assert [rule for rule, _ in find_hinted_rules(text)] == each
+    assert find_hinted_rules(text) == each
 
 
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40))
@@ -96,14 +99,14 @@ def test_what_spares_work_on_ordinary_texts_changes_nothing_of_them(text: str) -
     assert collapse_whitespace(text) == re.sub(r"\s+", " ", text)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.reason.rule)
 def test_the_hints_of_a_rule_spare_it_work_and_never_a_match(rule: InjectionRule) -> None:
-    pattern = re.compile("|".join(f"(?:{one})" for one in rule.patterns))
+    pattern = re.compile(rule.pattern)
     for content in [*ATTACKS, *MEASURED]:
         for text in find_readings(content):
             if pattern.search(text):
                 assert any(hint in text for hint in rule.hints), content
-                assert not rule.besides or any(word in text for word in rule.besides), content
+                assert not rule.companions or any(word in text for word in rule.companions), content
 
 
 @pytest.mark.parametrize(("target", "content", "secret"), SECRETS)

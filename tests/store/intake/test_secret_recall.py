@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hermes_memory_store.intake.secrets import find_secrets
+from hermes_memory_store.intake.detectors.secrets import find_secrets
 from tests.tools.secret_measure import is_masked_whole, read_secret_texts
 
 

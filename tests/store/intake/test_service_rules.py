@@ -11,16 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.intake import service_rules
-from hermes_memory_store.intake.secrets import find_secrets
-from hermes_memory_store.intake.service_rules import (
-    RULE_FILE,
-    RuleFileError,
-    ServiceRule,
-    find_rule_secrets,
-    find_service_secrets,
-    read_service_rules,
-)
+from hermes_memory_store.intake import secret_table
+from hermes_memory_store.intake.detectors.secrets import find_pattern_secrets, find_secrets
+from hermes_memory_store.intake.secret_table import RULE_FILE, RuleFileError, SecretPattern, read_service_rules
 from hermes_memory_store.intake.spans import TextSpan
 from tests.store.intake.regex_samples import draw_match
 from tests.tools.convert_rules import LEFT_OUT, convert_rule, keep_group, scope_flags
@@ -29,21 +22,21 @@ RULES = read_service_rules(RULE_FILE)
 OWN = "GITHUB_TOKEN=ghp_" + "016C7f8a9B2c3D4e5F6g7H8i9J0k1L2m3N4o"
 
 
-def draw_sample(rule: ServiceRule) -> tuple[str, TextSpan]:
+def draw_sample(rule: SecretPattern) -> tuple[str, TextSpan]:
     """A text with a token of the rule's service, and where it stands."""
-    source = random.Random(rule.name)
+    source = random.Random(rule.service)
     for _ in range(200):
         text = f"deploy with {draw_match(rule.pattern, source)} since May"
-        if not any(keyword in text.lower() for keyword in rule.keywords):
-            text = f"{rule.keywords[0]}: {text}"
-        found = list(find_rule_secrets(rule, text))
+        if not any(keyword in text.lower() for keyword in rule.hints):
+            text = f"{rule.hints[0]}: {text}"
+        found = list(find_pattern_secrets(rule, text))
         if found:
             return text, found[0]
-    raise AssertionError(f"{rule.name}: nothing drawn from the pattern is found")
+    raise AssertionError(f"{rule.service}: nothing drawn from the pattern is found")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_token_of_each_service_is_found_whole(rule: ServiceRule) -> None:
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.service)
+def test_a_token_of_each_service_is_found_whole(rule: SecretPattern) -> None:
     text, secret = draw_sample(rule)
     assert any(span.start <= secret.start and secret.end <= span.end for span in find_secrets("note", text)), text
 
@@ -55,7 +48,7 @@ def test_the_file_says_where_it_is_from_and_under_which_licence() -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", head["date"])
     assert re.fullmatch(r"[0-9a-f]{64}", head["sha256"])
     assert "MIT License" in RULE_FILE.with_name("LICENSE").read_text(encoding="utf-8")
-    assert not {rule.name for rule in RULES} & set(" ".join(LEFT_OUT.values()).split())
+    assert not {rule.service for rule in RULES} & set(" ".join(LEFT_OUT.values()).split())
 
 
 @pytest.mark.parametrize(
@@ -86,8 +79,8 @@ def test_without_their_file_our_own_rules_go_on_and_the_log_says_so_once(
     file = tmp_path / "rules.json"
     if content is not None:
         file.write_text(content)
-    monkeypatch.setattr(service_rules, "RULE_FILE", file)
-    service_rules.load_service_rules.cache_clear()
+    monkeypatch.setattr(secret_table, "RULE_FILE", file)
+    secret_table.load_service_rules.cache_clear()
     try:
         with caplog.at_level(logging.ERROR):
             assert [OWN[slice(*span)] for span in find_secrets("note", OWN)] == [OWN.partition("=")[2]]
@@ -95,17 +88,17 @@ def test_without_their_file_our_own_rules_go_on_and_the_log_says_so_once(
         (record,) = caplog.records
         assert str(file) in record.getMessage()
     finally:
-        service_rules.load_service_rules.cache_clear()
+        secret_table.load_service_rules.cache_clear()
 
 
 def test_a_rule_that_does_not_compile_is_named_once_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
-    bad = ServiceRule("broken-one", ("glpat-",), "glpat-(", 0.0, False)
+    bad = SecretPattern("service", "glpat-(", ("glpat-",), service="broken-one")
     with caplog.at_level(logging.ERROR):
-        assert list(find_rule_secrets(bad, "glpat-")) == []
-        assert list(find_rule_secrets(bad, "glpat-")) == []
+        assert list(find_pattern_secrets(bad, "glpat-")) == []
+        assert list(find_pattern_secrets(bad, "glpat-")) == []
     (record,) = caplog.records
     assert "broken-one" in record.getMessage()
-    assert list(find_service_secrets("HEROKU_KEY=5e8f2c1a-9b7d-4e6f-a0c1-d2e3f4a5b6c7"))
+    assert find_secrets("note", "HEROKU_KEY=5e8f2c1a-9b7d-4e6f-a0c1-d2e3f4a5b6c7")
 
 
 def test_notation_of_go_becomes_that_of_python() -> None:
@@ -120,7 +113,7 @@ def test_notation_of_go_becomes_that_of_python() -> None:
 
 HOSTILE = {
     "one token": "ghp_" + "aB3" * 33_000,
-    "every keyword": " ".join(keyword for rule in RULES for keyword in rule.keywords) * 20,
+    "every keyword": " ".join(keyword for rule in RULES for keyword in rule.hints) * 20,
     "one keyword": "adafruit." * 11_000,
     "many words": "aB3dE" * 3 + " " + "aB3dE6hI9lM2pQ5tU8 " * 5_000,
     "no end": "-----BEGIN PRIVATE KEY-----" + "A1b2" * 25_000,

@@ -9,19 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_store.intake.injection_check import find_name_suspicion, find_suspicion, is_plain_fact
-from hermes_memory_store.intake.intake import find_secrets_behind
-from hermes_memory_store.intake.required_words import REQUIRED_WORDS, WordIndex, load_required_words
-from hermes_memory_store.intake.scoring.orders import load_order_patterns
-from hermes_memory_store.intake.scoring.score_check import find_scored_suspicion
-from hermes_memory_store.intake.scoring.signal_words import SIGNAL_PATTERNS
-from hermes_memory_store.intake.scoring.signals import load_signal_patterns, replace_addresses
-from hermes_memory_store.intake.secrets import may_hold_secret
+from hermes_memory_store.intake.detectors.injection import is_plain_fact
+from hermes_memory_store.intake.detectors.orders import load_order_patterns
+from hermes_memory_store.intake.detectors.secrets import find_secrets_behind, may_hold_secret
+from hermes_memory_store.intake.patterns import REQUIRED_WORDS, SparedPatterns, WordIndex, load_required_words
+from hermes_memory_store.intake.signals import load_signal_patterns, replace_addresses
 from hermes_memory_store.intake.text_folding import find_readings
 from hermes_memory_store.safe_text import load_pattern
 from tests.bridge.trust.test_trust import ATTACKS, MEASURED, SECRETS
 from tests.content_corpus.corpus import load_attacks
 from tests.examples import example_count
+from tests.store.intake.suspicions import find_name_suspicion, find_rule_suspicion, find_scored_suspicion
 from tests.tools.read_required_words import PATTERNS, find_required_words, format_required_words
 
 ATTACK_FACTS = [(target, content) for sample in load_attacks() for target, content in sample.facts]
@@ -33,7 +31,7 @@ FIRST, SECOND = 4_000, 16_000
 @pytest.mark.parametrize("attacks", [ATTACKS, MEASURED, [content for _, content in ATTACK_FACTS]])
 def test_one_look_lets_nothing_through_that_a_rule_finds(attacks: list[str]) -> None:
     for content in attacks:
-        if find_suspicion("note", content) is not None:
+        if find_rule_suspicion("note", content) is not None:
             assert not is_plain_fact("note", content), content
             assert not is_plain_fact("be.ad", content), content
         if find_name_suspicion(content) is not None:
@@ -57,6 +55,10 @@ def test_where_there_may_be_no_secret_none_is_found(content: str, target: str) -
         assert find_secrets_behind(target, content) == find_secrets_behind("", target) == []
 
 
+def find_places(patterns: SparedPatterns, text: str) -> list[int]:
+    return [place for place, _ in patterns.find_matches(text)]
+
+
 def find_by_trying_all(group: str, text: str) -> list[int]:
     return [place for place, pattern in enumerate(PATTERNS[group]) if load_pattern(pattern).search(text)]
 
@@ -67,8 +69,8 @@ def test_no_pattern_that_matches_is_spared() -> None:
     for _, content in ATTACK_FACTS[::3]:
         for reading in find_readings(content):
             text = replace_addresses(reading)
-            assert [*orders.find_matching(text)] == find_by_trying_all("orders", text), text
-            assert [*signals.find_matching(reading)] == find_by_trying_all("signals", reading), reading
+            assert find_places(orders, text) == find_by_trying_all("orders", text), text
+            assert find_places(signals, reading) == find_by_trying_all("signals", reading), reading
             matches += len(find_by_trying_all("orders", text))
     assert matches > 100
 
@@ -76,11 +78,11 @@ def test_no_pattern_that_matches_is_spared() -> None:
 REQUIRED = sorted({word for sets in load_required_words().values() for one in sets for words in one for word in words})
 
 
-@given(st.lists(st.sampled_from([*REQUIRED, *SIGNAL_PATTERNS, *" .:/@_-1"]), max_size=12).map(" ".join))
+@given(st.lists(st.sampled_from([*REQUIRED, *load_signal_patterns()[0], *" .:/@_-1"]), max_size=12).map(" ".join))
 @settings(max_examples=example_count(200), deadline=None)
 def test_no_pattern_is_spared_in_a_text_of_required_words(text: str) -> None:
-    assert [*load_order_patterns()[1].find_matching(text)] == find_by_trying_all("orders", text)
-    assert [*load_signal_patterns()[1].find_matching(text)] == find_by_trying_all("signals", text)
+    assert find_places(load_order_patterns()[1], text) == find_by_trying_all("orders", text)
+    assert find_places(load_signal_patterns()[1], text) == find_by_trying_all("signals", text)
 
 
 @given(st.text(alphabet="abc", max_size=30), st.sets(st.text(alphabet="abc", min_size=1, max_size=6)))
@@ -128,7 +130,7 @@ def test_required_words_are_read_from_the_pattern(pattern: str, words: tuple[tup
     "check",
     [
         lambda text: find_secrets_behind("note", text),
-        lambda text: find_suspicion("note", text),
+        lambda text: find_rule_suspicion("note", text),
         lambda text: find_scored_suspicion("note", text),
     ],
     ids=["secrets", "rules", "score"],

@@ -26,13 +26,13 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import memory_files
-from hermes_memory_store.intake.injection_check import find_suspicion
 from hermes_memory_store.intake.intake import Intake
 from hermes_memory_store.model import FactFilter, ScopeStatus, SessionStatus, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from hermes_memory_tui.demo import demo_day, demo_home, demo_jobs, second_machine
+from tests.store.intake.suspicions import find_rule_suspicion
 from tests.tui.commands.conftest import COMMAND, Ask
 
 PATIENCE_S = 180.0
@@ -100,11 +100,11 @@ def test_the_same_demo_is_made_every_time(store: Store, tmp_path: Path) -> None:
 def test_what_waits_in_quarantine_falls_under_the_rule_that_is_recorded() -> None:
     for *_, rule, line in demo_home.SUSPICIOUS:
         said = memory_spec.parse_notation(line)
-        found = find_suspicion(said.target, said.content)
+        found = find_rule_suspicion(said.target, said.content)
         assert found is not None
         assert found.rule == rule
     attempt = memory_spec.parse_notation(demo_jobs.ATTEMPT)
-    assert find_suspicion(attempt.target, attempt.content) is not None
+    assert find_rule_suspicion(attempt.target, attempt.content) is not None
 
 
 def test_nothing_else_of_the_demo_is_suspicious_or_secret(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ async def test_the_facts_are_followed_before_they_are_seen_again(
 LATER = {
     "hermes_memory_bridge.trust.vault",
     "hermes_memory_bridge.daemon",
-    "hermes_memory_store.intake.injection_rules",
+    "hermes_memory_store.intake.detectors.injection",
     "hermes_memory_store.items.fulltext",
 }
 """What only writes, searches or bridges need."""

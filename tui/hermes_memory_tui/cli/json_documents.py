@@ -142,7 +142,7 @@ def session_json(session: Session) -> dict[str, Any]:
 
 
 def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
-    from hermes_memory_store.intake.scoring.score_check import explain_rule
+    from hermes_memory_store.intake.detector import explain_rule
 
     return {
         "fact": fact_json(waiting.fact),

@@ -12,7 +12,7 @@ from textual.content import Content
 
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.intake.scoring.score_check import explain_rule
+from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.model import Fact, QuarantinedFact, Rule, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store

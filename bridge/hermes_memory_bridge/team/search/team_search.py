@@ -29,9 +29,9 @@ from hermes_memory_bridge.toolkit.team_request import (
     to_team_request,
 )
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.intake.injection_check import find_name_suspicion, find_suspicion
+from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
+from hermes_memory_store.intake.detectors.secrets import find_secret_texts
 from hermes_memory_store.intake.intake import find_turn_rule
-from hermes_memory_store.intake.secrets import find_secret_texts
 from hermes_memory_store.model import Uid
 from hermes_memory_store.remote.remote_facts import RemoteFact, build_remote_fact_store
 from hermes_memory_store.remote.remote_turns import RemoteTurn, build_remote_turn_store
@@ -250,7 +250,9 @@ def is_fact_presentable(store: Store, theme: str, one: RemoteFact) -> bool:
         return False
     if not policy.quarantine:
         return True
-    return find_suspicion(target, one.content) is None and find_name_suspicion(f"{target} {scope or ''}") is None
+    name = f"{target} {scope or ''}"
+    passages = (Passage(TextKind.FACT, one.content, target), Passage(TextKind.NAME, name))
+    return not any(map(find_suspicion, passages))
 
 
 def is_turn_presentable(store: Store, theme: str, one: RemoteTurn) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.memory.second_look import Finding
+from hermes_memory_store.memory.second_look import PastFinding
 from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.model import FactFilter, QuarantinedFact, Rule, Tier
 from hermes_memory_store.safe_text import to_printable
@@ -113,7 +113,7 @@ def look_again(settings: CommandSettings) -> None:
     click.echo(f"{format_quantity(len(found), 'finding')}; nothing was changed", err=True)
 
 
-def print_findings(found: list[Finding]) -> None:
+def print_findings(found: list[PastFinding]) -> None:
     """Print findings: what and where, and below that the text."""
     for one in found:
         place = one.kind if one.seq is None else f"{one.kind} {one.seq}"
@@ -122,15 +122,15 @@ def print_findings(found: list[Finding]) -> None:
 
 
 def explain_finding(rule: str) -> str:
-    from hermes_memory_store.intake.intake import HIDDEN_RULE
-    from hermes_memory_store.intake.scoring.score_check import explain_rule
+    from hermes_memory_store.intake.detector import explain_rule
+    from hermes_memory_store.intake.detectors.hidden import HIDDEN_RULE
     from hermes_memory_store.memory.second_look import SECRET_RULE
 
     said = {SECRET_RULE: "holds a secret in clear", HIDDEN_RULE: "holds hidden characters"}
     return said.get(rule) or explain_rule(rule)
 
 
-def finding_json(one: Finding) -> dict[str, Any]:
+def finding_json(one: PastFinding) -> dict[str, Any]:
     return {
         "kind": one.kind,
         "uid": one.uid,
@@ -151,7 +151,7 @@ def quarantined_row(waiting: QuarantinedFact) -> dict[str, Any]:
 
 def print_quarantined(waiting: list[QuarantinedFact]) -> None:
     """Print quarantined facts: author, source and reason, and below that the fact."""
-    from hermes_memory_store.intake.scoring.score_check import explain_rule
+    from hermes_memory_store.intake.detector import explain_rule
 
     length = distinct_uid_length([one.fact.uid for one in waiting])
     for one in waiting:

@@ -1,23 +1,38 @@
-"""Words without which a pattern cannot match: most facts lack one that each pattern needs, and a word is found fast.
+"""Patterns of data files: compiled when a text first needs one, and spared where a text lacks words that they require.
 
-They stand as data in `required_words.json`, which `python -m tests.tools.read_required_words`
+The required words stand as data in `required_words.json`, which `python -m tests.tools.read_required_words`
 reads from the patterns.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_store.data_files import Rows
 from hermes_memory_store.safe_text import load_pattern
 
 REQUIRED_WORDS = Path(__file__).with_name("required_words.json")
 
 HEAD = 3
 """Letters by which a word is looked up."""
+
+
+class NamedPatterns:
+    """The patterns of a section, by their names."""
+
+    def __init__(self, load_rows: Callable[[], Rows]) -> None:
+        """:param load_rows: returns rows of a name and a pattern"""
+        self._load_rows = load_rows
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        pattern = load_pattern({row[0]: row[1] for row in self._load_rows()}[name])
+        setattr(self, name, pattern)
+        return pattern
 
 
 class WordIndex:
@@ -56,13 +71,14 @@ class SparedPatterns:
                 self._by_word.setdefault(word, set()).add(place)
         self._index = WordIndex(self._by_word)
 
-    def find_matching(self, text: str) -> Iterator[int]:
-        """Yield the places of the patterns that match a text, in their order."""
+    def find_matches(self, text: str) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the places of the patterns that match a text, in their order, and the matches."""
         likely = self._always.union(*(self._by_word[word] for word in self._index.find(text)))
         for place in sorted(likely):
             has_all = all(any(word in text for word in words) for words in self._required[place][1:])
-            if has_all and load_pattern(self._patterns[place]).search(text):
-                yield place
+            match = load_pattern(self._patterns[place]).search(text) if has_all else None
+            if match is not None:
+                yield place, match
 
 
 @cache
@@ -70,3 +86,11 @@ def load_required_words() -> dict[str, Any]:
     """Return by group, for each pattern, sets of words, rarest first: a match holds one of each."""
     document: dict[str, Any] = json.loads(REQUIRED_WORDS.read_text(encoding="utf-8"))
     return document
+
+
+def has_hint(text: str, hints: tuple[str, ...]) -> bool:
+    """Check whether a text has any of the hints."""
+    for hint in hints:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
+        if hint in text:
+            return True
+    return False

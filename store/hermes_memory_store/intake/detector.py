@@ -1,0 +1,144 @@
+"""Detectors: each reads a text on its way in, and says where something stands that the policy may not let in as it is.
+
+A module of `detectors/` with a `DETECTOR` is one; nothing else lists them. What becomes of a finding is the intake's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.intake.spans import TextSpan
+from hermes_memory_store.model import Suspicion
+
+DETECTORS = Path(__file__).with_name("detectors")
+
+LONGEST_READ = 4_000
+"""Characters of a write that are read, from each end: ten times the longest fact by default."""
+
+
+class TextKind(Enum):
+    """What a text is, by which detectors choose what they read."""
+
+    WRITE = "write"  # a single write of an agent
+    RULED = "ruled"  # the same, which no rule matches
+    FACT = "fact"  # any other fact
+    PLAIN = "plain"  # the same, which no rule matches
+    UPGRADE = "upgrade"  # a fact of an older memory, of which none may be refused
+    TURN = "turn"  # a captured message
+    NAME = "name"  # a target, scope or session, on its way in
+    GIVEN_NAME = "given name"  # the same, on its way to an agent
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWords:
+    """What was said in a session and written in it before."""
+
+    person_turns: Sequence[str] = ()
+    """What the person himself said, as captured."""
+    other_turns: Sequence[str] = ()
+    """What tools and pages said: what only they said waits at a lower score."""
+    recent_facts: Sequence[tuple[str, str]] = ()
+    """Targets and contents that were written before, oldest first, for what is written in pieces."""
+
+
+class Passage:
+    """A text on its way in."""
+
+    def __init__(
+        self, kind: TextKind, content: str, target: str = "", load_words: Callable[[], SessionWords] = SessionWords
+    ) -> None:
+        """:param target: what it is about; empty for a name
+        :param load_words: loads what was said in its session, for detectors that must know
+        """
+        self.kind = kind
+        self.content = content
+        self.target = target
+        self._load_words = load_words
+
+    @cached_property
+    def words(self) -> SessionWords:
+        """What was said in its session."""
+        return self._load_words()
+
+    @cached_property
+    def excerpt(self) -> str:
+        """The beginning and the end of a long content."""
+        if len(self.content) <= 2 * LONGEST_READ:
+            return self.content
+        return f"{self.content[:LONGEST_READ]} {self.content[-LONGEST_READ:]}"
+
+    def locate(self, reading: str, span: tuple[int, int]) -> TextSpan:
+        """Return the part of the content that a part of a reading stands for: all of it, where it was folded or decoded."""
+        if self.content.isascii() and reading == self.content.lower():
+            return TextSpan(*span)
+        return TextSpan(0, len(self.content))
+
+
+class Finding(NamedTuple):
+    """Something in a text that the policy may not let in as it is."""
+
+    span: TextSpan
+    reason: Suspicion
+    weight: float = 1.0
+    """How surely it is what the reason says; of a score, the score."""
+
+
+class Detector(Protocol):
+    """Reads texts for one reason not to let them in as they are."""
+
+    rank: int
+    """Detectors are asked in this order, and the first that finds something says why a text must wait."""
+    masks: bool
+    """Whether what it finds is masked, instead of being a reason to wait."""
+    reads: frozenset[TextKind]
+
+    def find(self, passage: Passage) -> Iterable[Finding]:
+        """Return what is found, the first of several reasons first."""
+
+    def explain(self, rule: str) -> str | None:
+        """Explain in words what a text does that waits for a rule; None for a rule of another detector."""
+
+
+@cache
+def load_detectors() -> tuple[Detector, ...]:
+    """Return the detectors, imported at the first text: who only reads a store needs none."""
+    modules = [import_module(f"{__package__}.{DETECTORS.name}.{file.stem}") for file in DETECTORS.glob("[a-z]*.py")]
+    detectors = [module.DETECTOR for module in modules if hasattr(module, "DETECTOR")]
+    return tuple(sorted(detectors, key=lambda detector: detector.rank))
+
+
+@cache
+def find_detectors(kind: TextKind, *, masks: bool) -> tuple[Detector, ...]:
+    """Return the detectors that read texts of a kind, in the order in which they are asked."""
+    return tuple(detector for detector in load_detectors() if kind in detector.reads and detector.masks is masks)
+
+
+def find_suspicion(passage: Passage) -> Suspicion | None:
+    """Return why a text must wait for a person: the first finding; None for an ordinary one."""
+    for detector in find_detectors(passage.kind, masks=False):
+        for finding in detector.find(passage):
+            return finding.reason
+    return None
+
+
+def find_masked_spans(passage: Passage) -> list[TextSpan]:
+    """Return the parts of a text that are masked, in order and without overlaps."""
+    return [finding.span for detector in find_detectors(passage.kind, masks=True) for finding in detector.find(passage)]
+
+
+def explain_rule(rule: str) -> str:
+    """Explain in words what a text does that waits for a rule; the rule itself where no detector of this version has it."""
+    explanations = (detector.explain(rule) for detector in load_detectors())
+    return next((text for text in explanations if text is not None), rule)
+
+
+def explain_names(rule: str, meanings: Mapping[str, str]) -> str:
+    """Explain a rule that names several findings: `order:hide+pay`, `score:authority+send`."""
+    names = rule.partition(":")[2].split("+")
+    return "; ".join(dict.fromkeys(meanings.get(name, name) for name in names if name)) or "reads like known attacks"

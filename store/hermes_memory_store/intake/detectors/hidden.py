@@ -1,0 +1,37 @@
+"""Characters that a person cannot see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hermes_memory_store import safe_text
+from hermes_memory_store.intake.detector import Finding, Passage, TextKind
+from hermes_memory_store.intake.spans import TextSpan
+from hermes_memory_store.model import Suspicion
+
+HIDDEN_RULE = "hidden"
+"""The verdict on a text with characters that a person cannot see."""
+
+HIDDEN = Suspicion(HIDDEN_RULE, "holds characters that a person cannot see")
+
+
+class HiddenCharacterDetector:
+    """Finds texts with characters that a person cannot see; in what agents write they are refused before."""
+
+    rank = 50
+    masks = False
+    reads = frozenset({TextKind.TURN, TextKind.UPGRADE})
+
+    def find(self, passage: Passage) -> Iterator[Finding]:
+        """Yield one finding for the whole text."""
+        is_hiding = (
+            safe_text.has_hidden_characters if passage.kind is TextKind.TURN else safe_text.has_unsafe_characters
+        )
+        if is_hiding(passage.content):
+            yield Finding(TextSpan(0, len(passage.content)), HIDDEN)
+
+    def explain(self, rule: str) -> str | None:
+        """Return None: the rule says it."""
+
+
+DETECTOR = HiddenCharacterDetector()

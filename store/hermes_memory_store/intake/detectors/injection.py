@@ -1,0 +1,155 @@
+"""Instructions in disguise: does a text read like an instruction to the agent that will recall it?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from hermes_memory_store.data_files import Rows, read_sections
+from hermes_memory_store.intake.detector import Finding, Passage, TextKind
+from hermes_memory_store.intake.patterns import WordIndex, has_hint
+from hermes_memory_store.intake.spans import TextSpan
+from hermes_memory_store.intake.text_folding import find_readings, to_spaced_words
+from hermes_memory_store.model import Suspicion
+
+INJECTION_RULES = Path(__file__).with_name("injection_rules.txt")
+
+COLUMNS = {"rules": 2, "patterns": 2, "hints": 0, "companions": 0, "permissions": 2}
+
+PROMPT_TARGETS = ("system.prompt", "system_prompt")
+
+NEW_SELF = re.compile(r"you (are|must|will)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionRule:
+    """A way of poisoning a memory."""
+
+    reason: Suspicion
+    pattern: str
+    hints: tuple[str, ...]
+    """Without any of these there is no match: what spares most facts the pattern."""
+    companions: tuple[str, ...]
+    """Words of which a match holds one, too, if there are any."""
+
+
+class InjectionDetector:
+    """Finds texts that try to command an agent instead of telling it something."""
+
+    rank = 10
+    masks = False
+    reads = frozenset(TextKind) - {TextKind.RULED, TextKind.PLAIN, TextKind.GIVEN_NAME}
+
+    def find(self, passage: Passage) -> Iterator[Finding]:
+        """Yield what the rules find; of a target that is about the reader, also what it makes of it."""
+        if passage.kind is TextKind.NAME:
+            yield from find_in_text(passage, to_spaced_words(passage.content))
+            return
+        yield from find_in_text(passage, passage.content)
+        if passage.kind is TextKind.TURN:
+            return
+        yield from find_promotion(passage)
+        if passage.kind is TextKind.UPGRADE:
+            yield from find_in_text(passage, to_spaced_words(passage.target))
+
+    def explain(self, rule: str) -> str | None:
+        """Return what a text does that matches a rule."""
+        return next((known.reason.what for known in load_injection_rules() if known.reason.rule == rule), None)
+
+
+DETECTOR = InjectionDetector()
+
+
+@cache
+def load_rule_data() -> dict[str, Rows]:
+    """Return the sections of the data file, read at the first write."""
+    return read_sections(INJECTION_RULES, COLUMNS)
+
+
+@cache
+def load_injection_rules() -> tuple[InjectionRule, ...]:
+    """Return the rules, in the order in which they are tried."""
+    data = load_rule_data()
+    return tuple(
+        InjectionRule(
+            Suspicion(name, meaning),
+            "|".join(f"(?:{pattern})" for rule, pattern in data["patterns"] if rule == name),
+            tuple(hint for rule, *hints in data["hints"] for hint in hints if rule == name),
+            tuple(word for rule, *words in data["companions"] for word in words if rule == name),
+        )
+        for name, meaning in data["rules"]
+    )
+
+
+@cache
+def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
+    """Return the hints of all rules, and the places of the rules that have them."""
+    rules = load_injection_rules()
+    hints = {hint for rule in rules for hint in rule.hints}
+    return WordIndex(hints), {
+        hint: frozenset(place for place, rule in enumerate(rules) if hint in rule.hints) for hint in hints
+    }
+
+
+@cache
+def load_rule_pattern(place: int) -> re.Pattern[str]:
+    """Return the pattern of a rule, compiled for the first text that has a hint of it."""
+    return re.compile(load_injection_rules()[place].pattern)
+
+
+@cache
+def load_permission_pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of targets that say what an agent may do, or of content that raises it to more."""
+    return re.compile(next(pattern for row, pattern in load_rule_data()["permissions"] if row == name))
+
+
+def find_hinted_rules(text: str) -> list[int]:
+    """Return the places of the rules whose hints occur in a text, in order."""
+    index, places = load_rule_hints()
+    hints = index.find(text)
+    if not hints:
+        return []
+    rules = load_injection_rules()
+    return [
+        place
+        for place in sorted(frozenset().union(*(places[hint] for hint in hints)))
+        if not rules[place].companions or has_hint(text, rules[place].companions)
+    ]
+
+
+def find_in_text(passage: Passage, text: str) -> Iterator[Finding]:
+    """Yield what the rules find in a text of the passage, which is its content or another form of a name."""
+    for reading in find_readings(text):
+        for place in find_hinted_rules(reading):
+            match = load_rule_pattern(place).search(reading)
+            if match:
+                yield Finding(passage.locate(reading, match.span()), load_injection_rules()[place].reason)
+
+
+def find_promotion(passage: Passage) -> Iterator[Finding]:
+    """Yield what a content makes of the reader, under a target that is about it."""
+    if not is_about_reader(passage.target):
+        return
+    content, whole = passage.content.casefold(), TextSpan(0, len(passage.content))
+    if passage.target.casefold() in PROMPT_TARGETS:
+        rule = "persona" if NEW_SELF.match(content) else None
+    else:
+        rule = "privilege" if load_permission_pattern("raised").search(content) else None
+    if rule is not None:
+        yield Finding(whole, next(known.reason for known in load_injection_rules() if known.reason.rule == rule))
+
+
+def is_plain_fact(target: str, content: str) -> bool:
+    """Check at one go that neither target nor content can match any rule: most facts are let through here."""
+    # No run of encoded characters goes on across a semicolon between spaces, and no hint holds one.
+    readings = find_readings(f"{to_spaced_words(target)} ; {content}")
+    return len(readings) == 1 and not find_hinted_rules(readings[0]) and not is_about_reader(target)
+
+
+def is_about_reader(target: str) -> bool:
+    """Check whether a target is one by which an agent is told what it is and may do."""
+    about = target.casefold()
+    return about in PROMPT_TARGETS or load_permission_pattern("target").fullmatch(about) is not None

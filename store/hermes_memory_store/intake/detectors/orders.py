@@ -1,0 +1,229 @@
+"""The closed list of orders and claims: texts that wait for the person whatever their score, unless his own words carry them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+from hermes_memory_store.data_files import Rows, read_sections
+from hermes_memory_store.intake.detector import Finding, Passage, TextKind, explain_names
+from hermes_memory_store.intake.patterns import SparedPatterns
+from hermes_memory_store.intake.signals import ADDRESSES, replace_addresses
+from hermes_memory_store.intake.text_folding import find_decodings, find_readings, fold_text, to_name_sentence
+from hermes_memory_store.model import Suspicion
+from hermes_memory_store.safe_text import lazy_pattern, load_pattern
+
+ORDER_PATTERNS = Path(__file__).with_name("order_patterns.txt")
+
+COLUMNS = {"kinds": 2, "unless": 2, "patterns": 2, "disguises": 2, "small": 1}
+
+CARRIED_SHARE = 0.6
+"""Share of a fact's words that a person's turn must have, so that the fact is his: a summary changes some."""
+
+QUOTED = lazy_pattern(r"```.*?(?:```|\Z)|^\s*>.*$|<(\w+)[^>]*>.*?</\1>", re.DOTALL | re.MULTILINE)
+"""What a person pastes is not what he says: fenced blocks, quoted lines, marked-up text."""
+
+LONGEST_TURN = 2_000
+"""Characters of a turn that are looked at, from each end: an order stands at the beginning or the end of a paste."""
+
+EXACT = (
+    r"\b[a-z]{2}\d{2}(?: ?\w{2,}){3,}|\b(?:bc1|0x)\w{6,}"
+    r"|\b[\w-]+\.(?:md|json|toml|ya?ml|sh|env)\b|\b\d[\d,.]{2,}\d\b"
+)
+"""What must be said exactly beside addresses: accounts, files, amounts."""
+
+SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])\s+|\n+")
+
+WRAPPED_SENTENCE_END = lazy_pattern(r"(?<=[.!?。！？])\s+|\n\s*\n|\n(?=\s*(?:[-*•]|\d+[.)])\s)")
+"""A line break within a paragraph ends no sentence, but before an item of a list."""
+
+GENERAL = lazy_pattern(
+    r"\b(all|any|every\w*|always|never|without|when\w*|before|after|from now|agents?|assistants?|you)\b"
+)
+
+DISGUISE = "disguise"
+"""The kind of a text in a code that no fact needs. The way of writing is the reason to wait, whatever it says."""
+
+LEAST_WORDS = 3
+"""Words that a decoded text must have: fewer come about by chance, or are a name."""
+
+PLAIN_TEXT = lazy_pattern(rf"[^\W\d_]+(?:[ ,.;:'/-]+[\w.:/@~-]+){{{LEAST_WORDS - 1},}}[.!]?")
+
+SPELLED_OUT = lazy_pattern(r"(?<!\S)(?:[^\W\d_][ .\-_*]){9,}[^\W\d_](?!\S)")
+"""Ten single letters in a row."""
+
+MORSE = lazy_pattern(r"(?:[.-]{1,5} ){6,}[.-]{1,5}(?: |$)|(?:[.-]{1,5} (?:/ )?){12,}")
+
+PIG_LATIN = lazy_pattern(r"(?:\b[^\W\d_]+ay\b\W*){4,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order or claim found in a text."""
+
+    kind: str
+    content: str
+    """What the text says, folded."""
+    reading: str = ""
+    span: tuple[int, int] = (0, 0)
+    """The part of the reading that gives it."""
+
+
+class OrderDetector:
+    """Finds orders and claims of the closed list."""
+
+    rank = 20
+    masks = False
+    reads = frozenset({TextKind.WRITE, TextKind.RULED, TextKind.TURN, TextKind.GIVEN_NAME})
+
+    def find(self, passage: Passage) -> Iterator[Finding]:
+        """Yield one finding that names all orders of the text, or of the first sentence of a message that gives any."""
+        orders: Sequence[Order]
+        if passage.kind is TextKind.GIVEN_NAME:
+            orders = find_name_orders(passage.content)
+        elif passage.kind is TextKind.TURN:
+            orders = find_sentence_orders(passage.content)
+        else:
+            turns = passage.words.person_turns
+            orders = [order for order in find_given_orders(passage) if not is_carried_by(turns, order)]
+        if orders:
+            yield to_order_finding(passage, orders)
+
+    def explain(self, rule: str) -> str | None:
+        """Return what the orders of a verdict give."""
+        if not rule.startswith("order:"):
+            return None
+        return explain_names(rule, {row[0]: row[1] for row in load_order_data()["kinds"]})
+
+
+DETECTOR = OrderDetector()
+
+
+@cache
+def load_order_data() -> dict[str, Rows]:
+    """Return the sections of the data file, read for the first text."""
+    return read_sections(ORDER_PATTERNS, COLUMNS)
+
+
+@cache
+def load_order_patterns() -> tuple[list[str], SparedPatterns]:
+    """Return the patterns of orders and claims, and the kind of each."""
+    rows = load_order_data()["patterns"]
+    return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], "orders")
+
+
+@cache
+def load_exceptions() -> dict[str, re.Pattern[str]]:
+    """Return by kind what makes an ordinary sentence of an order."""
+    return {kind: load_pattern(pattern) for kind, pattern in load_order_data()["unless"]}
+
+
+@cache
+def load_exact_pattern() -> re.Pattern[str]:
+    """Return the pattern of what must be said exactly."""
+    addresses = (ADDRESSES.url, ADDRESSES.mail, ADDRESSES.host)
+    return re.compile("|".join([*(pattern.pattern for pattern in addresses), EXACT]))
+
+
+@cache
+def load_small_words() -> frozenset[str]:
+    """Return words that say nothing."""
+    return frozenset(word for (line,) in load_order_data()["small"] for word in line.split())
+
+
+@lru_cache(maxsize=16)
+def find_orders_and_claims(content: str) -> tuple[Order, ...]:
+    """Return the orders a text gives and the claims it makes, one of each kind."""
+    orders: dict[str, Order] = {}
+    readings = find_readings(content)
+    kinds, patterns = load_order_patterns()
+    for reading in readings:
+        text = replace_addresses(reading)
+        for number, match in patterns.find_matches(text):
+            kind = kinds[number]
+            exception = load_exceptions().get(kind)
+            if kind not in orders and (exception is None or not exception.search(text)):
+                orders[kind] = Order(kind, readings[0], text, match.span())
+    if not orders and is_disguised(content):
+        orders[DISGUISE] = Order(DISGUISE, readings[0])
+    return tuple(orders.values())
+
+
+def find_sentence_orders(text: str) -> tuple[Order, ...]:
+    """Return the orders of the first sentence of a message that gives any: length is no evidence, so nothing is scored."""
+    for sentence in dict.fromkeys([*SENTENCE_END.split(text), *WRAPPED_SENTENCE_END.split(text)]):
+        if orders := find_orders_and_claims(sentence):
+            return orders
+    return ()
+
+
+@lru_cache(maxsize=256)
+def find_name_orders(name: str) -> tuple[Order, ...]:
+    """Return the orders and claims of a name. What switches one check off is often the work itself, unless it is general."""
+    sentence = to_name_sentence(name)
+    orders = (*find_orders_and_claims(sentence), *find_orders_and_claims(name)) if sentence else ()
+    return tuple(order for order in orders if order.kind != "disable" or GENERAL.search(sentence.casefold()))
+
+
+def find_given_orders(passage: Passage) -> tuple[Order, ...]:
+    """Return the orders and claims of a fact, whoever gave them."""
+    return find_orders_and_claims(passage.excerpt) + find_name_orders(passage.target)
+
+
+def to_order_finding(passage: Passage, orders: Sequence[Order]) -> Finding:
+    """Return the finding that names these orders."""
+    rule = f"order:{'+'.join(order.kind for order in orders)}"
+    reason = Suspicion(rule, DETECTOR.explain(rule) or rule)
+    return Finding(passage.locate(orders[0].reading, orders[0].span), reason)
+
+
+def is_carried_by(turns: Sequence[str], order: Order) -> bool:
+    """Check whether a person's own words carry an order: one turn has most of its words and all that must be exact.
+
+    :param turns: what the person said in this session; never what a tool or a page said
+    """
+    if not turns:
+        return False
+    exact = {match[0].rstrip(".,") for match in load_exact_pattern().finditer(order.content)}
+    words = to_content_words(order.content)
+    for turn in turns:
+        text = fold_text(QUOTED.sub(" ", turn if len(turn) <= 2 * LONGEST_TURN else cut_turn(turn)))
+        if all(part in text for part in exact):
+            spoken = to_content_words(text)
+            if words and sum(word in spoken for word in words) >= CARRIED_SHARE * len(words):
+                return True
+    return False
+
+
+def cut_turn(turn: str) -> str:
+    """Return the beginning and the end of a long turn."""
+    return f"{turn[:LONGEST_TURN]}\n{turn[-LONGEST_TURN:]}"
+
+
+def to_content_words(text: str) -> set[str]:
+    """Return the words of a folded text that say something, by their first six letters."""
+    small = load_small_words()
+    return {word[:6] for word in re.findall(r"[^\W_]{2,}", text) if word not in small}
+
+
+def is_disguised(content: str) -> bool:
+    """Check whether a content is a sentence in base64, hexadecimal, Morse, rot13, turned, spelled out or in pig Latin."""
+    # A text without what each of these codes is made of is not searched for it: most have none of it.
+    if SPELLED_OUT.search(content) or (content.count("ay") > 3 and PIG_LATIN.search(content)):
+        return True
+    if content.count(". ") + content.count("- ") > 5 and MORSE.search(content):
+        return True
+    words = [word.strip(".,:;!") for word in content.casefold().split()]
+    for common in load_disguised_words():
+        if not common.isdisjoint(words) and sum(word in common for word in words) >= 2:
+            return True
+    return any(PLAIN_TEXT.fullmatch(" ".join(text.split())) for text in find_decodings(content))
+
+
+@cache
+def load_disguised_words() -> tuple[frozenset[str], ...]:
+    """Return common words in rot13, and turned: two of them are no chance."""
+    return tuple(frozenset(words.split()) for _, words in load_order_data()["disguises"])

@@ -1,0 +1,389 @@
+"""Secrets in a text: tokens, keys and passwords that must not be in a memory that is recalled into prompts.
+
+They are located by first and last character, and never searched for again by content: a password of one letter
+occurs in half the words of a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+from hermes_memory_store import safe_text
+from hermes_memory_store.intake.detector import Finding, Passage, TextKind
+from hermes_memory_store.intake.patterns import has_hint
+from hermes_memory_store.intake.secret_sentences import CONTEXT, find_sentence_secrets
+from hermes_memory_store.intake.secret_table import (
+    SecretPattern,
+    compile_secret_pattern,
+    find_hinted_patterns,
+    load_gated_patterns,
+)
+from hermes_memory_store.intake.secret_values import (
+    SHORTEST_PASSWORD,
+    SHORTEST_RANDOM,
+    VALUES,
+    SecretKind,
+    find_secret_kind,
+    find_value_span,
+    get_entropy,
+    is_chosen_name,
+    is_example_token,
+    is_ordinary_value,
+    is_passphrase,
+    is_password,
+    is_phrase_candidate,
+    is_random_or_uuid,
+    is_random_value,
+    is_secret_reference,
+    is_stated_secret,
+    load_secret_hints,
+    trim_phrase_value,
+    trim_value_span,
+)
+from hermes_memory_store.intake.spans import FILLER, TextSpan, blank_secret_marks, merge_text_spans
+from hermes_memory_store.model import Suspicion
+from hermes_memory_store.safe_text import load_pattern
+
+SECRET = Suspicion("secret", "holds a secret")
+
+LONG = 15
+"""Characters of the shortest word that holds a token of a known form."""
+
+DIGIT = re.compile(r"\d")
+
+SEAL_HINTS = ("ENC[", "SHA256:", "sha256", "sha384", "sha512")
+
+RANDOM_BITS = 3.5
+"""Bits per character of a token in which one character is repeated; what only shows a form has fewer."""
+
+SHORTEST_DIGITS = 4
+"""Digits of the shortest number that `PASSWORD=` is given."""
+
+WELL_KNOWN_PASSWORDS = ("guest", "anonymous")
+KNOWN_BUT_SECRET = ("postgres", "root", "admin", "a", "x", "test", "user")
+"""They read like placeholders, and are passwords in an address."""
+
+SIGNS_AROUND = "\"'`«»„“”‘’().,;:!?"
+
+PGPASS_COLONS = 4
+
+DIGIT_GATES = ("phrase", "code")
+ADDRESS_GATES = ("url", "driver", "at")
+CODED_GATES = (*ADDRESS_GATES, "dash", "program", "colons", "query", "cookie")
+ANNOUNCED_GATES = ("name", "element", "connection", "spelling")
+"""Gates of what a digit, a long word or a sign, and a name gives away."""
+
+
+@lru_cache(maxsize=4)
+def has_connection(text: str) -> bool:
+    """Check whether settings of a connection stand in a text: whatever they give for a password is one."""
+    return CONTEXT.connection.search(text) is not None
+
+
+GATES: dict[str, Callable[[str], bool]] = {
+    "phrase": lambda text: has_hint(text.lower(), load_secret_hints("phrase")) and has_phrase_candidate(text),
+    "code": lambda text: VALUES.digits.search(text) is not None and has_hint(text.lower(), load_secret_hints("code")),
+    "url": lambda text: "://" in text and "@" in text,
+    "driver": lambda text: "@tcp" in text or "@unix" in text,
+    "at": lambda text: "@" in text,
+    "dash": lambda text: " -" in text,
+    "program": lambda text: " -" in text or "/user:" in text,
+    "colons": lambda text: text.count(":") >= PGPASS_COLONS,
+    "query": lambda text: "=" in text and "?" in text,
+    "cookie": lambda text: "=" in text and "ookie" in text,
+    "header": lambda text: CONTEXT.scheme.search(text) is not None,
+    "name": lambda _: True,
+    "element": lambda text: "</" in text,
+    "connection": has_connection,
+    "spelling": lambda text: has_hint(text.lower(), load_secret_hints("spelling")),
+}
+"""What a text must have for the patterns of a gate: most texts are spared most of them."""
+
+
+class SecretDetector:
+    """Finds secrets, which are masked."""
+
+    rank = 60
+    masks = True
+    reads = frozenset(TextKind)
+
+    def find(self, passage: Passage) -> Iterator[Finding]:
+        """Yield the spans of secrets, in order and without overlaps."""
+        for span in find_secrets_behind(passage.target, passage.content):
+            yield Finding(span, SECRET)
+
+    def explain(self, rule: str) -> str | None:
+        """Return None: nothing waits for a secret, it is masked."""
+
+
+DETECTOR = SecretDetector()
+
+
+def find_secrets_behind(target: str, content: str) -> list[TextSpan]:
+    """Return the spans of secrets as `find_secrets` does, also where hidden characters stand within one."""
+    hidden = set() if content.isascii() else safe_text.find_hidden_places(content)
+    if not hidden:
+        return find_secrets(target, content)
+    places = [place for place in range(len(content)) if place not in hidden]
+    shown = "".join(content[place] for place in places)
+    return [TextSpan(places[start], places[end - 1] + 1) for start, end in find_secrets(target, shown)]
+
+
+def find_secrets(target: str, content: str) -> list[TextSpan]:
+    """Return the spans of secrets in a fact's content, in order and without overlaps; none in an ordinary fact.
+
+    :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
+    """
+    announced = has_hint(f"{target} {content}".lower(), load_secret_hints("announced"))
+    long = max(map(len, content.split()), default=0) >= LONG
+    text = content
+    if long and has_hint(content, SEAL_HINTS):
+        text = VALUES.sealed.sub(lambda match: FILLER * len(match[0]), content)
+    text = blank_secret_marks(text)
+    spans = [*find_gated_secrets(text, DIGIT_GATES)] if DIGIT.search(content) else []
+    if announced or long or "@" in content or " -" in content:
+        if (long and has_long_token(text)) or "PRIVATE KEY" in text:
+            spans += [span for row in find_hinted_patterns(text) for span in find_pattern_secrets(row, text)]
+        spans += find_gated_secrets(text, CODED_GATES)
+    if announced:
+        spans += [*find_gated_secrets(text, ("header",)), *find_announced_secrets(text)]
+        if find_secret_kind(target) is not None:
+            lead = f"{target}: "
+            spans += [
+                TextSpan(start - len(lead), end - len(lead))
+                for start, end in find_announced_secrets(lead + text)
+                if start >= len(lead)
+            ]
+    return merge_text_spans(span for span in spans if text[span.start : span.end].strip(FILLER))
+
+
+def find_secret_texts(target: str, content: str) -> list[str]:
+    """Return the secrets in a fact's content, each once, longest first; none for an ordinary fact."""
+    texts = dict.fromkeys(content[span.start : span.end] for span in find_secrets(target, content))
+    return sorted(texts, key=len, reverse=True)
+
+
+def may_hold_secret(text: str) -> bool:
+    """Check quickly whether there may be a secret in a target, in its content, or in one announced by the other.
+
+    :param text: both, with a space between
+    """
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return (
+        has_hint(lower, load_secret_hints("announced"))
+        or "@" in text
+        or " -" in text
+        or max(map(len, text.split()), default=0) >= LONG
+        or (
+            DIGIT.search(text) is not None
+            and (has_hint(lower, load_secret_hints("phrase")) or has_hint(lower, load_secret_hints("code")))
+        )
+    )
+
+
+def find_address_passwords(text: str) -> Iterator[TextSpan]:
+    """Find passwords in addresses."""
+    return find_gated_secrets(text, ADDRESS_GATES)
+
+
+def find_announced_secrets(text: str) -> Iterator[TextSpan]:
+    """Find secrets that a name or a sentence announces."""
+    yield from find_gated_secrets(text, ANNOUNCED_GATES)
+    yield from find_sentence_secrets(text)
+
+
+def find_gated_secrets(text: str, gates: Iterable[str]) -> Iterator[TextSpan]:
+    """Find what the patterns of these gates match, where the text has what the gate asks for."""
+    for gate in gates:
+        if GATES[gate](text):
+            for row in load_gated_patterns()[gate]:
+                yield from find_pattern_secrets(row, text)
+
+
+def find_pattern_secrets(row: SecretPattern, text: str) -> Iterator[TextSpan]:
+    """Find what one pattern matches, as its judge sees it."""
+    if row.beside and not load_pattern(row.beside).search(text):
+        return
+    pattern = compile_secret_pattern(row)
+    for match in pattern.finditer(text) if pattern is not None else ():
+        yield from judge_service(match, row) if row.service else JUDGES[row.judge](match)
+
+
+def has_long_token(text: str) -> bool:
+    """Check whether any word may be a token: long, and not made of words and numbers."""
+    return any(not is_chosen_name(word) or VALUES.letters.search(word) for word in VALUES.token.findall(text))
+
+
+def has_phrase_candidate(text: str) -> bool:
+    """Check whether any word may be a password or a key that a phrase states."""
+    for word in VALUES.phrase_break.split(text):
+        if (
+            len(word) >= SHORTEST_PASSWORD
+            and DIGIT.search(word)
+            and VALUES.chosen.search(word)
+            and is_phrase_candidate(word.strip(SIGNS_AROUND))
+        ):
+            return True
+    return False
+
+
+def judge_by_value(is_secret: Callable[[str], bool]) -> Callable[[re.Match[str]], Iterator[TextSpan]]:
+    """Return a judge of the last group that matched."""
+
+    def judge(match: re.Match[str]) -> Iterator[TextSpan]:
+        group = match.lastgroup or 0
+        if is_secret(match[group]):
+            yield TextSpan(*match.span(group))
+
+    return judge
+
+
+def judge_phrase(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge the word that a phrase states."""
+    span = trim_phrase_value(match.string, *match.span("secret"))
+    if is_phrase_candidate(match.string[span.start : span.end]):
+        yield span
+
+
+def judge_loose_phrase(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge a word that may as well be the name of a product."""
+    for span in judge_phrase(match):
+        if not VALUES.product.fullmatch(match.string[span.start : span.end]):
+            yield span
+
+
+def judge_service(match: re.Match[str], row: SecretPattern) -> Iterator[TextSpan]:
+    """Judge a token of a service as gitleaks does: its only group, or the whole match, is random enough."""
+    span = TextSpan(*match.span(min(match.re.groups, 1)))
+    secret = match.string[span.start : span.end]
+    if (
+        get_entropy(secret) > max(row.entropy, RANDOM_BITS if VALUES.repeated.search(secret) else 0)
+        and not VALUES.reference.fullmatch(secret)
+        and not VALUES.placeholder.fullmatch(secret)
+        and not (row.named and (is_chosen_name(secret) or not DIGIT.search(secret)))
+    ):
+        yield span
+
+
+def judge_assignment(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge the value that a name is given with a sign."""
+    kind = find_secret_kind(match["name"])
+    if kind is not None and (span := find_value_span(match)) is not None:
+        value, name, sign = match.string[span.start : span.end], match["name"], match["op"]
+        tight = "=" in sign and sign.strip() == sign
+        if is_secret_value(value, kind, tight=tight, connection=has_connection(match.string), name=name):
+            yield span
+
+
+def judge_option(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge the value of an option or an element."""
+    kind = find_secret_kind(match["name"])
+    if kind is not None:
+        span = TextSpan(*match.span("secret")) if "secret" in match.re.groupindex else find_value_span(match)
+        if span is not None and is_secret_value(match.string[span.start : span.end], kind, tight=True):
+            yield span
+
+
+def judge_setting(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge one setting of a connection."""
+    if find_secret_kind(match["name"]) is SecretKind.PASSWORD and is_stated_secret(match["bare"].strip("\"'")):
+        yield TextSpan(*match.span("bare"))
+
+
+def judge_cookie(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge the values of a cookie."""
+    for pair in CONTEXT.cookie_pair.finditer(match.string, *match.span("pairs")):
+        if is_random_or_uuid(pair["secret"]):
+            yield TextSpan(*pair.span("secret"))
+
+
+def judge_header(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge what a header gives: `Authorization: Bearer …`."""
+    secret = match["secret"]
+    if is_random_value(secret) or (match["scheme"].lower() == "basic" and len(secret) % 4 == 0 and is_password(secret)):
+        span = trim_value_span(match.string, *match.span("secret"))
+        if span is not None:
+            yield span
+
+
+def judge_address(match: re.Match[str]) -> Iterator[TextSpan]:
+    """Judge what follows `scheme://user:`."""
+    start, end = match.start("rest"), find_password_end(match["rest"])
+    if end is not None and not is_url_placeholder(match["rest"][:end]):
+        yield TextSpan(start, start + end)
+
+
+JUDGES: dict[str, Callable[[re.Match[str]], Iterator[TextSpan]]] = {
+    "any": judge_by_value(lambda _: True),
+    "token": judge_by_value(lambda value: not is_example_token(value)),
+    "stated": judge_by_value(is_stated_secret),
+    "password": judge_by_value(is_password),
+    "random": judge_by_value(is_random_or_uuid),
+    "phrase": judge_phrase,
+    "loose": judge_loose_phrase,
+    "assignment": judge_assignment,
+    "option": judge_option,
+    "setting": judge_setting,
+    "cookie": judge_cookie,
+    "header": judge_header,
+    "address": judge_address,
+}
+
+
+def is_secret_value(
+    value: str, kind: SecretKind, *, tight: bool = False, connection: bool = False, name: str = ""
+) -> bool:
+    """Check whether a value is the secret its name announces.
+
+    :param tight: given as `NAME=value`, with no space between
+    """
+    if is_secret_reference(value) or is_ordinary_value(value) or CONTEXT.url.match(value):
+        return False
+    if kind is SecretKind.PASSWORD:
+        if connection:
+            return is_stated_secret(value)
+        shortest = SHORTEST_DIGITS if value.isdigit() else SHORTEST_PASSWORD
+        return is_password(value) or is_passphrase(value) or (tight and len(value) >= shortest)
+    if is_random_value(value):
+        return True
+    if VALUES.uuid.fullmatch(value):
+        return len(name) > len("token") or tight
+    return tight and name.isupper() and len(value) >= SHORTEST_RANDOM and is_password(value)
+
+
+def find_password_end(rest: str) -> int | None:
+    """Return the end of the password in what follows `scheme://user:`; None when there is none.
+
+    The last `@` before the path ends it. A password that contains a `/` itself is recognised by the host after a later
+    `@`.
+    """
+    ends = [at for at, sign in enumerate(rest) if sign == "@" and at and CONTEXT.authority.match(rest, at + 1)]
+    if not ends:
+        return None
+    query = re.search(r"\?[\w.-]+=", rest)
+    ends = [at for at in ends if query is None or at < query.start()] or ends
+    path = re.search(r"[/?#]", rest)
+    within = [at for at in ends if path is None or at < path.start()]
+    if within and is_url_host(rest, within[-1]):
+        return within[-1]
+    plausible = [at for at in ends if is_url_host(rest, at)]
+    return (plausible or within or ends)[-1]
+
+
+def is_url_host(rest: str, at: int) -> bool:
+    """Check whether what follows an `@` can hardly be anything but a host: dots, a port, or localhost."""
+    match = CONTEXT.authority.match(rest, at + 1)
+    return match is not None and (
+        match["port"] is not None or "." in match["host"].strip(".") or match["host"] == "localhost"
+    )
+
+
+def is_url_placeholder(password: str) -> bool:
+    """Check whether the password is only a placeholder, or one that everybody knows."""
+    if password in WELL_KNOWN_PASSWORDS:
+        return True
+    return is_secret_reference(password) and password.lower() not in KNOWN_BUT_SECRET

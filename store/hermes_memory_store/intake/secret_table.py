@@ -1,0 +1,137 @@
+"""The table of patterns that find secrets: our own of `secret_patterns.txt`, and gitleaks' rules for some two hundred services.
+
+Gitleaks' stand in `gitleaks/rules.json`, converted from one release by `python -m tests.tools.convert_rules`, under
+the licence beside them. A file or a rule of them that cannot be read costs these rules alone: it is logged once as an
+error, and our own patterns go on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hermes_memory_store.intake.patterns import WordIndex
+from hermes_memory_store.intake.secret_values import load_secret_data
+
+RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
+
+
+class RuleFileError(ValueError):
+    """The rule file, or one rule of it, cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretPattern:
+    """A pattern, and how its matches are judged."""
+
+    judge: str
+    """Names the function of `detectors/secrets.py` that tells which part of a match is a secret, if any; `service` for a
+    rule of gitleaks."""
+    pattern: str
+    hints: tuple[str, ...] = ()
+    """Without any of these there is no match; those of services are in lower case."""
+    beside: str = ""
+    """What stands elsewhere in the text; without it the form says too little."""
+    service: str = ""
+    """The name of gitleaks' rule."""
+    entropy: float = 0.0
+    """Bits per character that a service's token must exceed, as gitleaks measures it (Shannon)."""
+    named: bool = False
+    """Whether a service's name announces the secret, whose own form says little."""
+
+
+@cache
+def load_gated_patterns() -> dict[str, list[SecretPattern]]:
+    """Return the patterns of secrets that their context gives away, by what a text must have for them."""
+    patterns: dict[str, list[SecretPattern]] = {}
+    for gate, judge, pattern in load_secret_data()["patterns"]:
+        patterns.setdefault(gate, []).append(SecretPattern(judge, pattern))
+    return patterns
+
+
+@cache
+def load_formats() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
+    """Return the hints of all formats of tokens, and the formats of each."""
+    data = load_secret_data()
+    return index_hints(
+        [
+            *(SecretPattern("token", pattern, tuple(hints.split())) for hints, pattern in data["formats"]),
+            *(
+                SecretPattern("token", pattern, tuple(hints.split()), beside)
+                for hints, beside, pattern in data["beside"]
+            ),
+        ]
+    )
+
+
+@cache
+def load_service_rules() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
+    """Return the keywords of gitleaks' rules, and the rules of each; none when their file cannot be read, which is logged."""
+    try:
+        return index_hints(read_service_rules(RULE_FILE))
+    except RuleFileError as error:
+        log_rule_error("%s; secrets are looked for without these rules, install the package again", error)
+    return index_hints(())
+
+
+def index_hints(patterns: Iterable[SecretPattern]) -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
+    """Return the hints of all patterns, and the patterns of each."""
+    by_hint: dict[str, list[SecretPattern]] = {}
+    for pattern in patterns:
+        for hint in pattern.hints:
+            by_hint.setdefault(hint, []).append(pattern)
+    return WordIndex(by_hint), by_hint
+
+
+def find_hinted_patterns(text: str) -> Iterator[SecretPattern]:
+    """Yield the formats and services whose hints a text has."""
+    for (index, by_hint), hinted in ((load_formats(), text), (load_service_rules(), text.lower())):
+        yield from {pattern for hint in index.find(hinted) for pattern in by_hint[hint]}
+
+
+def read_service_rules(file: Path) -> list[SecretPattern]:
+    """Read gitleaks' rules.
+
+    :raises RuleFileError: it is no such file; names the place
+    """
+    try:
+        document: Any = json.loads(file.read_text(encoding="utf-8"))
+        return [
+            SecretPattern(
+                "service",
+                str(rule["pattern"]),
+                tuple(map(str, rule["keywords"])),
+                service=str(rule["name"]),
+                entropy=float(rule["entropy"]),
+                named=bool(rule["named"]),
+            )
+            for rule in document["rules"]
+        ]
+    except (OSError, ValueError) as error:
+        raise RuleFileError(f"{file} cannot be read: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise RuleFileError(f"{file} is no file of rules: {error!r}") from error
+
+
+@cache
+def compile_secret_pattern(row: SecretPattern) -> re.Pattern[str] | None:
+    """Compile a pattern for the first likely text; None, with an error in the log, for a service's that does not parse."""
+    try:
+        return re.compile(row.pattern)
+    except re.error as error:
+        if not row.service:
+            raise
+        log_rule_error("the rule %s of %s does not parse: %s; the others go on", row.service, RULE_FILE, error)
+        return None
+
+
+def log_rule_error(message: str, *values: object) -> None:
+    """Log an error of the rules. Here the logger is imported, which most texts need as little as the rules."""
+    import logging
+
+    logging.getLogger(__name__).error(message, *values)
