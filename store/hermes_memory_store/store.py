@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from hermes_memory_store.projects.place_themes import PlaceThemes
     from hermes_memory_store.projects.projects import Projects
     from hermes_memory_store.projects.theme_moves import ThemeMoves, ThemeSplit
-    from hermes_memory_store.recall.session_start import SessionStart
     from hermes_memory_store.sync.shared_turns import SharedTurns
     from hermes_memory_store.sync.team_sync import Sync
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
@@ -112,8 +111,16 @@ class Store:
 
         return BranchLabels(self.db, self.names, self.policies)
 
-    @cached_property
+    @property
     def injection(self) -> ContextBlocks:
+        """The former name of `context`; it goes with the next release."""
+        import warnings
+
+        warnings.warn("Store.injection is Store.context now", DeprecationWarning, stacklevel=2)
+        return self.context
+
+    @cached_property
+    def context(self) -> ContextBlocks:
         """The text that an agent receives at the start."""
         from hermes_memory_store.context.context_block import ContextBlocks
 
@@ -133,12 +140,10 @@ class Store:
 
         return Recall(self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme))
 
-    @cached_property
-    def session_start(self) -> SessionStart:
+    @property
+    def session_start(self) -> ContextBlocks:
         """What a session is given at its start."""
-        from hermes_memory_store.recall.session_start import SessionStart
-
-        return SessionStart(self.injection, self.clock)
+        return self.context
 
     @cached_property
     def fact_uses(self) -> FactUses:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hermes_memory_store.context.given import MakeNearest
 from hermes_memory_store.memory_tests.evidence_curve import ShareAt
 from hermes_memory_store.model import FactType, Millis, Notation, Origin, Uid, Way
-from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.benchmarks.conversation_file import Conversation, EvidenceQuestion, NotedFact

@@ -187,7 +187,7 @@ def calls_of_context_block(folder: Path) -> list[FileCall]:
         for number in range(CONTEXT_FACTS):
             store.facts.write("moves", f"D[cache.{number}]: redis 7 with {number} replicas", scope="cache")
         session = store.sessions.open("moves", "agent")
-        return calls_of(lambda _: store.injection.status("moves", session=session))
+        return calls_of(lambda _: store.context.status("moves", session=session))
 
 
 def calls_of_pull(folder: Path) -> list[FileCall]:
@@ -237,7 +237,7 @@ def time_works(folder: Path) -> None:
             return store.facts.write("timed", f"V[size.{number}]: {number} MB", scope="cache", session=session)
 
         def context_block(_: int) -> object:
-            return store.injection.status("moves", session=session)
+            return store.context.status("moves", session=session)
 
         session = store.sessions.open("timed", "agent")
         for work in (write, context_block):

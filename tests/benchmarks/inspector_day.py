@@ -54,7 +54,7 @@ with Store.open(sys.argv[1]) as store:
         if number % 3:
             store.facts.write("default", f"V[work.{number % 40}]: at {number}", scope="day", session=agent)
         else:
-            store.injection.status("default", session=agent)
+            store.context.status("default", session=agent)
         number += 1
 """
 

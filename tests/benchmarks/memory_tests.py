@@ -42,7 +42,7 @@ def write_tests(store: Store, rng: random.Random) -> Iterator[str]:
     for number in range(STARTS):
         theme = THEMES[number % len(THEMES)]
         scope = rng.choice(store.names.labels(theme))
-        hot = rng.choice(store.injection.ranked_facts(theme))
+        hot = rng.choice(store.context.ranked_facts(theme))
         start = json.dumps(scope, ensure_ascii=False)
         yield f"[[test]]\nname = 'start {number}'\ntheme = '{theme}'\nstart = {{ scope = {start} }}\ngiven = ['{hot.uid}']\n"
 

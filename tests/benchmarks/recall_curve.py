@@ -17,13 +17,13 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from hermes_memory_bridge.embedding.local_nearest import open_local_nearest
+from hermes_memory_store.context.given import WORDS_ONLY
 from hermes_memory_store.memory_tests.evidence_curve import (
     BUDGETS,
     RecallCurve,
     ShareAt,
     measure_curve,
 )
-from hermes_memory_store.recall.given import WORDS_ONLY
 from tests.benchmarks.conversation_file import read_conversations
 from tests.benchmarks.conversation_store import open_conversation_store
 from tests.benchmarks.timing import table

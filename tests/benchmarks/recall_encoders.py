@@ -21,8 +21,8 @@ from pathlib import Path
 from hermes_memory_bridge.embedding.local_model import find_installed_folder
 from hermes_memory_bridge.embedding.local_nearest import LocalNearest, open_local_nearest
 from hermes_memory_bridge.embedding.model_catalogue import CATALOGUE
+from hermes_memory_store.context.given import GivenItem
 from hermes_memory_store.notation.memory_spec import parse_notation
-from hermes_memory_store.recall.given import GivenItem
 from hermes_memory_store.store import Store
 from hermes_memory_themes import EmbeddingSettings, Policies
 from tests.recall_sets import Half, RecallSet, SetQuestion, load_developer_set

@@ -46,7 +46,7 @@ def main() -> None:
             "facts and turns": lambda line: found.give([THEME], line, BUDGET),
             "facts": lambda line: found.give([THEME], line, BUDGET, kinds=("fact",)),
             "turns": lambda line: found.give([THEME], line, BUDGET, kinds=("turn",)),
-            "block": lambda _: store.injection.status(THEME, record=False),
+            "block": lambda _: store.context.status(THEME, record=False),
             "plain FTS5": lambda line: ask_plain(plain, line),
         }
         times: dict[str, list[float]] = {name: [] for name in ways}

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.context.fence import HEAD, MARK
+from hermes_memory_store.context.given import Given, StartSituation
 from hermes_memory_store.context.start_choice import START_FACTS
 from hermes_memory_store.notation.token_estimate import estimate_tokens
-from hermes_memory_store.recall.given import Given, StartSituation
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.benchmarks.generate import store_of
@@ -205,7 +205,7 @@ def measure_speed(facts: int, kept: Path) -> None:
         here = StartSituation(theme, folder=f"/home/jo/shop/{label}", branch=f"feature/{label}")
         jobs: dict[str, Callable[[], object]] = {
             "hot rows": lambda: store.db.rows(START_FACTS, (store.names.theme(theme),)),
-            "context block": lambda: store.injection.status(theme, record=False),
+            "context block": lambda: store.context.status(theme, record=False),
             "start": lambda: store.session_start.give(here, 180),
         }
         for name, work in jobs.items():

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from hermes_memory_store.context.fence import parse_fenced_text
+from hermes_memory_store.context.given import Given
 from hermes_memory_store.model import Origin
-from hermes_memory_store.recall.given import Given
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event
 from tests.bridge.hook_service.prompt_set import FACTS

@@ -50,7 +50,7 @@ def note(store: Store, state: str, *, target: str = "", at: str = MAIN, branch: 
 def block(store: Store, reader: Origin) -> list[str]:
     """Return the facts of the context block that a reader is given."""
     with store.attribute(reader):
-        text = store.injection.status("default", record=False).text
+        text = store.context.status("default", record=False).text
     return [line for line in text.split("[MEMORY ")[1].splitlines()[1:] if line]
 
 
@@ -148,7 +148,7 @@ def test_the_persons_own_facts_keep_their_place_and_are_never_held_back(store: S
     held = hold(store, "hold", tmp_path)
     with held.attribute(place(store, "main", MAIN)):
         for theme, lines in (("default", []), ("personal", ["D[user.editor]: vim (branch pay)"])):
-            text = held.injection.status(theme, record=False).text
+            text = held.context.status(theme, record=False).text
             assert [line for line in text.splitlines() if line.startswith("D[user")] == lines
             found = held.branch_labels.mark(held.facts.page(FactFilter(theme=theme)).facts)
             assert [one.line for one in found.given] == lines
@@ -159,7 +159,7 @@ def test_labels_count_as_tokens(store: Store) -> None:
     for number in range(60):
         write(store, f"V[number{number}]: {number}", "a-branch-with-a-long-name", PAY)
     with store.attribute(place(store, "main", MAIN)):
-        told = store.injection.status("default", record=False)
+        told = store.context.status("default", record=False)
     assert told.fact_tokens <= 180
     assert told.left_out == 60 - len(told.facts) > 0
     assert set(told.marks) == {fact.uid for fact in told.facts}
@@ -273,17 +273,17 @@ def test_marks_cost_one_statement_a_read_and_none_where_nothing_is_from_another_
 
     def count(reader: Origin) -> int:
         with store.attribute(reader):
-            store.injection.status("default", record=False)
+            store.context.status("default", record=False)
             asked.clear()
-            store.injection.status("default", record=False)
+            store.context.status("default", record=False)
         return len(asked)
 
     plain = replace(place(store, "pay", PAY), branch=None, commit=None)
     with store.attribute(plain):
         off = hold(store, "off", store.path.parent)
-        off.injection.status("default", record=False)
+        off.context.status("default", record=False)
         asked.clear()
-        off.injection.status("default", record=False)
+        off.context.status("default", record=False)
         without = len(asked)
     assert count(place(store, "main", MAIN)) == without + 1
     store.db.conn.set_trace_callback(None)

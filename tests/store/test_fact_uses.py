@@ -22,7 +22,7 @@ def session(store: Store, facts: list[Fact]) -> Session:
     """A session that was given all facts."""
     assert facts
     session = store.sessions.open("ops", "night")
-    store.injection.status("ops", session=session)
+    store.context.status("ops", session=session)
     return session
 
 
@@ -36,8 +36,8 @@ def uses(store: Store) -> dict[str, tuple[int, int]]:
 def test_a_fact_that_a_session_is_given_is_counted(store: Store, facts: list[Fact]) -> None:
     session = store.sessions.open("ops", "night")
     for _ in range(2):
-        store.injection.status("ops", session=session)
-    store.injection.status("ops", record=False)
+        store.context.status("ops", session=session)
+    store.context.status("ops", record=False)
     assert uses(store) == {"db.port": (2, 0), "queue.broker": (2, 0), "commits": (2, 0)}
     store.reads.note("search", "ops", facts, session=store.sessions.open("ops", "other"), why="db")
     assert uses(store)["db.port"] == (2, 0), "who asked was not given it unasked"
@@ -94,9 +94,9 @@ def test_any_text_may_be_said(store: Store, session: Session, text: str) -> None
 def test_a_rule_loses_nothing_by_being_obeyed_in_silence(store: Store, facts: list[Fact]) -> None:
     session = store.sessions.open("ops", "night")
     for _ in range(5):
-        store.injection.status("ops", session=session)
+        store.context.status("ops", session=session)
     store.reads.flush()
-    choice = store.injection.choose("ops", store.injection.present_situation(), 100)
+    choice = store.context.choose("ops", store.context.present_situation(), 100)
     reasons = {one.key: dict(one.parts) for one in choice.given}
     assert "unused" in reasons[facts[0].id]
     assert "unused" not in reasons[facts[2].id]

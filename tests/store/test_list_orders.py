@@ -39,7 +39,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
             theme, f"V[v.{number}]: {'word ' * (number % 9)}{number}", scope=scope, session=agents.get(theme)
         )
         if number % 5 == 0 and theme in agents:
-            store.injection.status(theme, session=agents[theme])
+            store.context.status(theme, session=agents[theme])
     now[0] = Millis(NOW)
     store.facts.write("ops", "V[last]: 1")
     store.close()  # reads are written in batches

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.model import FactFilter, Origin, Way
-from hermes_memory_store.places.branch_places import find_reader
+from hermes_memory_store.places.branch_marks import find_reader
 from hermes_memory_store.places.place_reading import read_folder_theme
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store

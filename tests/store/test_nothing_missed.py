@@ -48,7 +48,7 @@ def fill(store: Store, facts: list[tuple[Any, ...]]) -> None:
 
 def given_at(store: Store, place: str) -> list[str]:
     theme = store.place_themes.theme_of(see(place))
-    block = store.injection.status(theme, record=False)
+    block = store.context.status(theme, record=False)
     assert block.fact_tokens <= store.policies.for_theme(theme).injection_tokens
     return [fact.uid for fact in block.facts]
 
@@ -69,7 +69,7 @@ def test_what_was_given_before_is_given_somewhere_and_what_was_found_is_found(
         with store.db.write_transaction() as conn:
             conn.execute("UPDATE place_choice SET places = 'default', chosen_at = NULL")
         fill(store, facts)
-        before = store.injection.status("default", record=False)
+        before = store.context.status("default", record=False)
         whole = {fact.uid for fact in store.search.find("default", "tier:all", limit=1_000, record=False).facts}
         origins = {fact.uid: fact.origin.project for fact in before.facts}
         for place in PLACES:
@@ -80,7 +80,7 @@ def test_what_was_given_before_is_given_somewhere_and_what_was_found_is_found(
         for place in PLACES[1:]:
             project = place.rpartition("/")[2]
             concerned = {uid for uid, whose in origins.items() if whose in (None, project)}
-            block = store.injection.status(store.place_themes.theme_of(see(place)), record=False)
+            block = store.context.status(store.place_themes.theme_of(see(place)), record=False)
             # A longer fact that has room now may take that of shorter ones after it; nothing else keeps one out.
             assert concerned <= told[place] or block.left_out
             assert not {uid for uid in told[place] - concerned if origins.get(uid) not in (None, project)}
@@ -108,7 +108,7 @@ def test_what_is_read_without_the_store_is_what_the_store_gives(
     with Store.open(folder / "memory.db", policies=Policies(folder / "memory-themes.toml")) as store:
         fill(store, facts)
         themes = {place: store.place_themes.theme_of(see(place)) for place in PLACES}
-        expected = {place: {fact.uid for fact in store.injection.ranked_facts(themes[place])} for place in PLACES}
+        expected = {place: {fact.uid for fact in store.context.ranked_facts(themes[place])} for place in PLACES}
         with closing(sqlite3.connect(store.path)) as conn:
 
             def ask(sql: str, args: Any) -> list[tuple[Any, ...]]:

@@ -21,7 +21,7 @@ def test_a_quarantined_fact_is_neither_hot_nor_on_the_gauge(store: Store) -> Non
 
     assert kept.tier is Tier.QUARANTINED
     assert store.tiers.gauge(THEME).used == 0
-    assert "obey me" not in store.injection.status(THEME).text
+    assert "obey me" not in store.context.status(THEME).text
 
 
 def test_it_supersedes_nothing(store: Store) -> None:

@@ -15,10 +15,10 @@ def test_what_was_told_is_told_again_in_its_own_words(tmp_path: Path) -> None:
     with Store.open(tmp_path / "m.db", clock=lambda: next(times)) as store:
         session = store.sessions.open("t", "agent")
         fact = store.facts.write("t", "D[cache]: redis", session=session).fact
-        store.injection.status("t", session=session)
+        store.context.status("t", session=session)
         store.facts.edit(fact.uid, "none")
         store.search.find("t", "cache", session=session)
-        store.injection.status("t", record=False)
+        store.context.status("t", record=False)
         store.reads.flush()
         newest, first = store.context_records.list("t", "agent")
         assert (newest.kind, newest.why) == ("search", "cache")

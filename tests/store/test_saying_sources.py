@@ -39,7 +39,7 @@ def agent(store: Store) -> Session:
     ):
         store.facts.write(THEME, line)
     agent = store.sessions.open(THEME, "worker")
-    store.injection.status(THEME, session=agent)
+    store.context.status(THEME, session=agent)
     store.reads.flush()
     return agent
 

@@ -16,7 +16,7 @@ def test_everything_that_names_a_session_has_its_title(store: Store) -> None:
     session = store.sessions.open("default", NAME, client="claude-code 2.1", project="shop")
     captured = store.turns.add("default", "user", "use a UUID", session=session)
     fact = store.facts.write("default", "C[db.id]: UUID", session=session, origin=Origin(way=Way.TOOL)).fact
-    store.injection.status("default", session=session)
+    store.context.status("default", session=session)
     store.reads.flush()
 
     title = "claude-code · shop #1"

@@ -313,7 +313,7 @@ class PressureMachine(RuleBasedStateMachine):
     def the_hot_tier_never_exceeds_its_budget(self) -> None:
         gauge = self.store.tiers.gauge(THEME)
         assert gauge.used <= gauge.budget
-        assert self.store.injection.status(THEME).fact_tokens <= 180
+        assert self.store.context.status(THEME).fact_tokens <= 180
 
     @invariant()
     def gauges_equal_a_recount(self) -> None:

@@ -55,7 +55,7 @@ def told(member: Member) -> str:
     """All that an agent may come to read."""
     facts = member.store.facts.page(FactFilter(theme=THEME, tiers=frozenset(Tier) - {Tier.QUARANTINED})).facts
     said = [str(fact.notation) for fact in facts]
-    return f"{member.store.injection.status(THEME).text} {said} {member.store.names.labels(THEME)}"
+    return f"{member.store.context.status(THEME).text} {said} {member.store.names.labels(THEME)}"
 
 
 def agree(*members: Member, server: Server) -> None:

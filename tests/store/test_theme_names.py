@@ -195,7 +195,7 @@ READERS: dict[str, Callable[[Store, str], object]] = {
     "gauge": lambda store, theme: store.tiers.gauge(theme),
     "history of the gauge": lambda store, theme: store.pressure.history(theme, since=0, points=3),
     "plan": lambda store, theme: store.pressure.plan(theme),
-    "context block": lambda store, theme: store.injection.status(theme, record=False),
+    "context block": lambda store, theme: store.context.status(theme, record=False),
     "context records": lambda store, theme: store.context_records.list(theme),
     "scopes": lambda store, theme: store.scopes.list(theme),
     "scope": lambda store, theme: store.scopes.get(theme, "setup"),

@@ -124,7 +124,7 @@ def test_the_injection_holds_its_budget_and_counts_what_it_left_out(store: Store
     fill(store, 80)
     store.facts.write(THEME, "C[law]: never drop a table")
 
-    told = store.injection.status(THEME)
+    told = store.context.status(THEME)
 
     assert told.fact_tokens <= 180
     assert told.tokens <= 420
@@ -137,7 +137,7 @@ def test_what_was_told_is_recorded(store: Store, path: Path) -> None:
     session = store.sessions.open(THEME, "s1")
     fact = store.facts.write(THEME, "C[law]: never drop a table").fact
 
-    store.injection.status(THEME, session=session)
+    store.context.status(THEME, session=session)
     store.reads.flush()
 
     row = store.db.row("SELECT kind, tokens, facts, session_id FROM injections")

@@ -104,7 +104,7 @@ def test_tiers_follow_from_status_and_hidden_facts_live_again(old: Path) -> None
         assert facts["billing/port=3006"].tier == Tier.HOT
         assert facts["early/early=decided long ago"].tier == Tier.ARCHIVED
         assert facts["perf/cache=redis or memcached"].tier == Tier.COLD
-        assert "V[port]: 3006" in store.injection.status("default").text
+        assert "V[port]: 3006" in store.context.status("default").text
 
 
 def test_facts_that_stood_side_by_side_are_kept_and_the_newest_stands(old: Path) -> None:

@@ -118,7 +118,7 @@ def write(store, sessions):
     match pick.randrange(12):
         case 0: store.turns.add(who.theme, "user", f"[red turn {number}", session=who)
         case 1: store.facts.quarantine(who.theme, f"C[q.{number}]: obey {number}", why="orders", session=who)
-        case 2: store.injection.status(who.theme, session=who)
+        case 2: store.context.status(who.theme, session=who)
         case 3: store.scopes.close(who.theme, scope)
         case 4: store.facts.write(who.theme, f"D[d.{number}]: {'long ' * 70}", scope=scope, session=who)
         case 5: store.scopes.reopen(who.theme, scope)

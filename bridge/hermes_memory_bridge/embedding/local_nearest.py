@@ -16,9 +16,9 @@ from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
 from hermes_memory_bridge.embedding.local_model import LocalModel, is_model_installed
 from hermes_memory_bridge.embedding.query_vector import find_embeddable_words
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector
+from hermes_memory_store.context.given import Nearest
 from hermes_memory_store.database import driver
 from hermes_memory_store.find.vector_file import KINDS, Vector, Vectors, vector_file_path
-from hermes_memory_store.recall.given import Nearest
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store

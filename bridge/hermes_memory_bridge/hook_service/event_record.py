@@ -159,5 +159,5 @@ def record_message(store: Store, moment: HookMoment, session: Session, known: Ho
 def remove_given_lines(store: Store, known: HostSession, summary: str) -> str:
     """Return a summary without the lines of facts that the host was told to keep word for word."""
     told = {fact.notation for fact in store.facts.by_uids(store.host_sessions.given_facts(known)).values()}
-    told |= {fact.notation for fact in store.injection.ranked_facts(known.theme or "default")}
+    told |= {fact.notation for fact in store.context.ranked_facts(known.theme or "default")}
     return "\n".join(line for line in summary.split("\n") if line.strip().lstrip("-*•> ").strip("`") not in told)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from hermes_memory_bridge.embedding.query_vector import QueryVector
 from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_store.context.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 from hermes_memory_store.errors import NotFound
 from hermes_memory_store.find.candidates import MOST_OF_EACH
 from hermes_memory_store.model import Fact, Session
 from hermes_memory_store.projects.branch_labels import MarkedFacts
-from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 from hermes_memory_store.store import Store
 
 

@@ -200,7 +200,7 @@ class Connection:
 
         The rules of the notation stand in the first one of a session's window; in those after it, a line that refers to them.
         """
-        return self.store.injection.status(
+        return self.store.context.status(
             self.theme,
             session=session,
             personal=self.reads_personal,

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_memory_store.context.given import GivenItem
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.intake import to_given_name
 from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.items.origin_rows import to_portable_file
 from hermes_memory_store.model import Fact, Gauge, Origin, is_opaque_name
 from hermes_memory_store.places.branch_marks import BranchMark
-from hermes_memory_store.recall.given import GivenItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_reason_data
 from hermes_memory_bridge.toolkit.tool_spec import FACTS, REASONS, WHOLE, ToolSpec
 from hermes_memory_store.context.fence import format_fenced_text
+from hermes_memory_store.context.given import WORDS_ONLY, Given
 from hermes_memory_store.notation.token_count import count_tokens, find_counter
-from hermes_memory_store.recall.given import WORDS_ONLY, Given
 
 MOST_CHARS = 4_000
 """Of a message that are looked at."""

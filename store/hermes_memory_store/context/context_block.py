@@ -1,21 +1,24 @@
 """The context block: the facts an agent is given about its memory, packed into a hard token budget.
 
-Which facts are worth most where the session starts is decided in `start_choice.py`; a last line counts what was left
-out, so that the agent knows that a search is worthwhile.
+A last line counts what was left out, so that the agent knows that a search is worthwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.context.fact_packing import LINE_TOKENS, MOST_GIVEN_BYTES
-from hermes_memory_store.context.fence import HEAD, MARK
-from hermes_memory_store.context.given_reasons import to_given_reasons
-from hermes_memory_store.context.hot_context import format_left_out
+from hermes_memory_store.context.given import Given, GivenItem, RankReason, StartSituation, to_given_reasons
+from hermes_memory_store.context.line_costs import (
+    count_fence,
+    count_fenced_lines,
+    count_left_out_line,
+    count_text,
+)
+from hermes_memory_store.context.packing import LINE_TOKENS, count_fitting, format_left_out, to_given_order
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.context.start_choice import StartCandidate, StartChoice, choose_start_facts, to_given_order
+from hermes_memory_store.context.start_choice import StartCandidate, StartChoice, choose_start_facts
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import to_given_name
@@ -55,6 +58,11 @@ SPEC_REFERENCE = (
     "[MEMORY_SPEC v1.0, as given before] C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete; ! critical"
 )
 """What stands for `SPEC` where its reader was given it already."""
+
+
+OPEN_SCOPES = """
+    SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> '' ORDER BY id DESC LIMIT 200
+"""
 
 
 class ContextBlocks:
@@ -106,32 +114,61 @@ class ContextBlocks:
         policy, theme_id = self._policies.for_theme(theme), self._names.theme_or_none(theme)
         gauge = self._tiers.gauge_by_key(theme, theme_id, policy)
         situation = situation or self.present_situation(session)
-        choice = self.choose(theme, situation, policy.injection_tokens, personal=personal, sealed=sealed, count=count)
+        choice = self._choose(theme, theme_id, situation, policy.injection_tokens, personal, sealed, 0, None, count)
         chosen = self.load_facts(choice.given)
-        scopes = self._open_scopes(theme_id)
-        marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
-        lines = [f"{fact.notation} {marks[fact.uid].label}" if fact.uid in marks else fact.notation for fact in chosen]
+        labels = [] if theme_id is None else self._db.kept_rows()(OPEN_SCOPES, (theme_id,))
+        scopes: list[str] = [to_given_name(label) for (label,) in labels]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
-        spec = SPEC_REFERENCE if is_spec_known else SPEC
-        head, active = [spec, gauge_line, ""], format_scope_labels(scopes, count)
-        text = format_block(head, lines, len(choice.left_out), choice.held, active)
-        while lines and len(text.encode()) > MOST_GIVEN_BYTES:
-            lines.pop()
-            choice.leave_out(chosen.pop().id)
-            text = format_block(head, lines, len(choice.left_out), choice.held, active)
+        head = [SPEC_REFERENCE if is_spec_known else SPEC, gauge_line, ""]
+        lines, omitted, active = choice.lines, len(choice.left_out), format_scope_labels(scopes, count)
+
+        def to_text(fitting: int) -> str:
+            return format_block(head, lines[:fitting], omitted + len(lines) - fitting, choice.held, active)
+
+        fitting = count_fitting(len(lines), to_text)
+        text = to_text(fitting)
+        choice.cut(fitting)
+        chosen = chosen[:fitting]
         if record:
-            self._reads.note(
-                "status",
-                theme,
-                chosen,
-                session=session,
-                tokens=choice.tokens,
-                reasons=to_given_reasons(choice),
-            )
+            reasons = to_given_reasons(choice)
+            self._reads.note("status", theme, chosen, session=session, tokens=choice.tokens, reasons=reasons)
         tokens = sum(count_text(f"{part}\n\n", count) for part in text.split("\n\n"))
+        marks = {fact.uid: choice.places[fact.id].mark for fact in chosen if fact.id in choice.places}
         return ContextBlock(
             text, chosen, choice.tokens, tokens, len(choice.left_out), gauge, scopes, marks, choice.held
         )
+
+    def give(self, start: StartSituation, budget: int) -> Given:
+        """Return the facts that a session in this situation is given within `budget` tokens, fence included.
+
+        It is what its hook gives, and `memory_status` between its other lines.
+        """
+        situation = Situation(
+            self._clock() if start.at is None else start.at,
+            folder=start.folder,
+            branch=start.branch,
+            scope=start.scope,
+            session=start.session,
+            message=start.message,
+        )
+        choice = self.choose_fenced(start.theme, situation, budget)
+        facts = {fact.id: fact for fact in self.load_facts([*choice.given, *choice.left_out])}
+        given, left_out = (
+            tuple(
+                GivenItem(
+                    choice.to_line(one),
+                    one.cost,
+                    one.value,
+                    fact=facts[one.key],
+                    reasons=tuple([RankReason(name, value) for name, value in one.parts]),
+                )
+                for one in candidates
+                if one.key in facts
+            )
+            for candidates in (choice.given, choice.left_out)
+        )
+        tokens = count_fence() + choice.tokens + (count_left_out_line() if left_out else 0) if given else 0
+        return Given(given, left_out, tokens)
 
     def present_situation(self, session: Session | None = None) -> Situation:
         """Return where the present call comes from, as far as it says so (`Store.attribute`)."""
@@ -139,6 +176,19 @@ class ContextBlocks:
         folder = "/".join(part for part in (origin.root, origin.folder) if part and part != ".")
         name = session.name if session is not None else None
         return Situation(self._clock(), folder=folder, branch=origin.branch, session=name)
+
+    def choose_fenced(
+        self,
+        theme: str,
+        situation: Situation,
+        budget: int,
+        *,
+        is_allowed: Callable[[str | None], bool] | None = None,
+    ) -> StartChoice:
+        """Choose what a session is given within a budget, the fence and the line that counts the others included."""
+        return self.choose(
+            theme, situation, budget - count_fence(), count_line=count_left_out_line(), is_allowed=is_allowed
+        )
 
     def choose(
         self,
@@ -154,19 +204,33 @@ class ContextBlocks:
     ) -> StartChoice:
         """Choose what a session of this theme is given within `room` tokens: see `choose_start_facts`."""
         theme = self._names.find_theme_name(theme)
-        if not self._policies.has_project_themes:
-            personal, sealed = False, True
+        theme_id = self._names.theme_or_none(theme)
+        return self._choose(theme, theme_id, situation, room, personal, sealed, count_line, is_allowed, count)
+
+    def _choose(
+        self,
+        theme: str,
+        theme_id: int | None,
+        situation: Situation,
+        room: int,
+        personal: bool,
+        sealed: bool,
+        count_line: int,
+        is_allowed: Callable[[str | None], bool] | None,
+        count: Callable[[str], int],
+    ) -> StartChoice:
+        has_project_themes = self._policies.has_project_themes
         return choose_start_facts(
             self._db.kept_rows(),
             theme,
-            self._names.theme_or_none(theme),
+            theme_id,
             situation,
             room,
-            lambda rows: self._branches.place_hot_facts(theme, rows),
-            personal=personal,
-            sealed=sealed,
+            partial(self._branches.place_hot_facts, theme),
+            personal=personal and has_project_themes,
+            sealed=sealed or not has_project_themes,
             count_line=count_line,
-            count=partial(count_fenced_line, count=count),
+            count=partial(count_fenced_lines, count=count),
             is_allowed=is_allowed,
         )
 
@@ -178,44 +242,14 @@ class ContextBlocks:
         :param personal: sealed; as for `status`
         """
         choice = self.choose(theme, self.present_situation(), 0, personal=personal, sealed=sealed)
-        ranked = sorted(choice.left_out, key=to_given_order)
-        return self.load_facts(ranked)
+        return self.load_facts(sorted(choice.left_out, key=to_given_order))
 
     def load_facts(self, candidates: list[StartCandidate]) -> list[Fact]:
         """Return the facts of candidates, in their order."""
-        keys = [one.key for one in candidates]
-        marks = ", ".join("?" * len(keys))
-        rows = self._db.kept_rows()(f"{FACTS_WITH_READS} WHERE f.id IN ({marks})", keys)
-        found = self._reader.by_id(rows)
-        return [found[key] for key in keys if key in found]
-
-    def _open_scopes(self, theme_id: int | None) -> list[str]:
-        sql = (
-            "SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
-            " ORDER BY id DESC LIMIT 200"
-        )
-        return [] if theme_id is None else [to_given_name(row[0]) for row in self._db.kept_rows()(sql, (theme_id,))]
-
-
-@lru_cache(maxsize=1 << 14)
-def count_text(text: str, count: Callable[[str], int]) -> int:
-    """Return the tokens of a text that is counted again and again: lines, labels and parts of blocks stay the same for long."""
-    return count(text)
-
-
-def count_fenced_line(line: str, count: Callable[[str], int] = count_tokens) -> int:
-    """Return what a line costs in its fence."""
-    return count_text(f"\n{MARK}{line}", count)
-
-
-def fence_tokens() -> int:
-    """Return what the head of a fence costs."""
-    return count_text(HEAD, count_tokens)
-
-
-def count_left_out_tokens() -> int:
-    """Return what the line costs that counts the facts left out."""
-    return count_fenced_line(format_left_out(9_999))
+        keys = tuple([one.key for one in candidates])
+        rows = self._db.kept_rows()(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(keys))})", keys)
+        facts = self._reader.by_id(rows)
+        return [facts[key] for key in keys if key in facts]
 
 
 def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: str) -> str:

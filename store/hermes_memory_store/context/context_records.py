@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_memory_store.context.given_reasons import GivenReasons, parse_given_reasons
+from hermes_memory_store.context.given import GivenReasons, parse_given_reasons
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.name_keys import Names
@@ -34,7 +34,7 @@ class ContextRecord:
     theme: str
     session: str | None
     kind: str
-    """`status` for the injection, `search`, `recall`, `reflect` …"""
+    """`status` for the context block, `search`, `recall`, `reflect` …"""
     why: str | None
     """The question, for a search."""
     tokens: int

@@ -1,19 +1,19 @@
 """The hot facts of a folder's theme, read from the store's file: for a hook without a bridge, and for `instructions`.
 
-Ranked and packed as the context block is. Nothing is copied: what was purged, quarantined or withdrawn is not in the
+Chosen and packed as the context block is. Nothing is copied: what was purged, quarantined or withdrawn is not in the
 hot tier any more, so the next read has nothing of it.
 """
 
 from __future__ import annotations
 
+import os
 from time import time
 
 from hermes_memory_store.context import fence
-from hermes_memory_store.context.fact_packing import MOST_GIVEN_BYTES
+from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, count_fitting, format_left_out
 from hermes_memory_store.context.start_choice import USES, choose_start_facts
 from hermes_memory_store.context.start_situation import find_situation
-from hermes_memory_store.database import store_reading
-from hermes_memory_store.database.driver import Connection, OperationalError
+from hermes_memory_store.database import driver, store_reading
 from hermes_memory_store.places import place_queries, place_reading
 
 TYPE_CHECKING = False
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
     from hermes_memory_store.places.place_queries import Ask
     from hermes_memory_themes.policy import Policies
 
-INJECTION_TOKENS = 180
-"""The default of `ThemePolicy.injection_tokens`."""
+    Policy = tuple[int, str, bool]
+    """Of a theme: `injection_tokens`, `branches`, and whether projects have themes."""
 
-FENCE_TOKENS = 10
-"""What the head of the fence takes; the mark of a line is in `fact_packing.LINE_TOKENS`."""
-
-COUNT_TOKENS = 12
-"""What the line takes that counts the facts left out."""
+DEFAULT_POLICY = (180, "mark", True)
+"""What holds without a file of policies."""
 
 FIRST_WITH_ORIGINS, FIRST_WITH_USES = 7, 9
 """Versions of the store since which facts have an origin, and uses are counted."""
@@ -64,9 +61,7 @@ class HotContext:
     @property
     def tokens(self) -> int:
         """Return the tokens of everything given: fence, facts, and the line that counts those left out."""
-        if not self.text_lines:
-            return 0
-        return FENCE_TOKENS + sum(self.costs) + (COUNT_TOKENS if self.left_out else 0)
+        return FENCE_TOKENS + sum(self.costs) + (LEFT_OUT_TOKENS if self.left_out else 0) if self.text_lines else 0
 
     @property
     def text(self) -> str:
@@ -76,14 +71,13 @@ class HotContext:
         more = [format_left_out(self.left_out)] if self.left_out else []
         return fence.format_fenced_lines(self.text_lines + more)
 
-    def within_bytes(self, most: int) -> HotContext:
-        """Return as many of the facts, in order, as make a text of at most `most` bytes of UTF-8."""
-        fitting, count = self, len(self.text_lines)
-        while count and len(fitting.text.encode("utf-8", "replace")) > most:
-            count -= 1
-            left_out = self.left_out + len(self.text_lines) - count
-            fitting = HotContext(self.theme, self.text_lines[:count], self.uids[:count], self.costs[:count], left_out)
-        return fitting
+    def within_bytes(self, *most: int) -> HotContext:
+        """Return as many of the facts, in order, as make a text of at most so many bytes; `MOST_GIVEN_BYTES` unless given."""
+        return self._cut(count_fitting(len(self.text_lines), lambda count: self._cut(count).text, *most))
+
+    def _cut(self, count: int) -> HotContext:
+        left_out = self.left_out + len(self.text_lines) - count
+        return HotContext(self.theme, self.text_lines[:count], self.uids[:count], self.costs[:count], left_out)
 
 
 def read_hot_context(
@@ -103,18 +97,17 @@ def read_hot_context(
     :param environ: where `HERMES_HOME` is looked for; the process's environment unless given
     """
 
-    def read(conn: Connection) -> HotContext:
+    def read(conn: driver.Connection) -> HotContext:
         ask = to_ask(conn)
         policies = load_policies(environ)
         name = find_theme(ask, folder, theme, policies)
-        policy = to_quick_policy(policies, name)
-        return read_theme_context(ask, name, policy.injection_tokens if budget is None else budget, folder, policy)
+        return read_theme_context(ask, name, folder, find_policy(policies, name), budget)
 
-    found = store_reading.read_store(store_path, read)
-    return None if found is None else found.within_bytes(MOST_GIVEN_BYTES)
+    context = store_reading.read_store(store_path, read)
+    return None if context is None else context.within_bytes()
 
 
-def to_ask(conn: Connection) -> Ask:
+def to_ask(conn: driver.Connection) -> Ask:
     """Return a function that runs one reading statement and returns its rows.
 
     In a store of an older version, tables that it lacks are empty, and facts have no origin.
@@ -125,15 +118,13 @@ def to_ask(conn: Connection) -> Ask:
         return conn.execute(sql, args).fetchall()
 
     def ask_older(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
+        if version < FIRST_WITH_USES:
+            sql = sql.replace(USES[0], "NULL, NULL").replace(USES[1], "")
+        if version < FIRST_WITH_ORIGINS:
+            sql = sql.replace("f.origin_id", "NULL").replace("f.verdict", "NULL")
         try:
-            known = sql.replace(USES[0], "NULL, NULL").replace(USES[1], "") if version < FIRST_WITH_USES else sql
-            known = (
-                known.replace("f.origin_id", "NULL").replace("f.verdict", "NULL")
-                if version < FIRST_WITH_ORIGINS
-                else known
-            )
-            return conn.execute(known, args).fetchall()
-        except OperationalError:
+            return conn.execute(sql, args).fetchall()
+        except driver.OperationalError:
             return []
 
     return ask if version == store_reading.KNOWN_STORE[1] else ask_older
@@ -148,47 +139,47 @@ def find_theme(ask: Ask, folder: str, named: str, policies: Policies | None) -> 
     if named.strip():
         return to_stored_theme(named)
     theme = place_reading.read_folder_theme(ask, folder)
-    return theme if to_quick_policy(policies, theme).has_project_themes else place_queries.DEFAULT
+    return theme if find_policy(policies, theme)[2] else place_queries.DEFAULT
 
 
 def read_theme_context(
     ask: Ask,
     theme: str,
-    budget: int,
     folder: str,
-    policy: QuickPolicy,
+    policy: Policy,
+    budget: int | None = None,
     *,
+    reserved: int = 0,
     personal: bool = True,
     sealed: bool = False,
 ) -> HotContext:
-    """Return the hot facts that an agent of a theme is given within `budget` tokens, fence included.
+    """Return the hot facts that an agent of a theme is given, fence included.
 
     :param folder: where the agent works, which decides what matters there and what was written on another branch
+    :param budget: tokens in all; without it, what the policy says
+    :param reserved: tokens of it that something else takes
     :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
     :param sealed: it reads no theme but its own
     """
-    if not policy.has_project_themes:
-        personal, sealed = False, True
-    chosen = choose_start_facts(
+    tokens, branches, has_project_themes = policy
+    choice = choose_start_facts(
         ask,
         theme,
         next((key for (key,) in ask(place_queries.THEME_KEY, (theme,))), None),
         find_situation(ask, folder, int(time() * 1000)),
-        budget - FENCE_TOKENS,
-        lambda rows: place_hot_facts(ask, rows, theme, folder, policy.branches),
-        personal=personal,
-        sealed=sealed,
-        count_line=COUNT_TOKENS,
+        (tokens if budget is None else budget) - reserved - FENCE_TOKENS,
+        lambda rows: place_hot_facts(ask, rows, theme, folder, branches),
+        personal=personal and has_project_themes,
+        sealed=sealed or not has_project_themes,
+        count_line=LEFT_OUT_TOKENS,
     )
-    given, places = chosen.given, chosen.places
-    lines = [f"{one.line} {places[one.key].mark.label}" if one.key in places else one.line for one in given]
-    named, costs = [format_uuid(one.uid) for one in given], [one.cost for one in given]
-    return HotContext(theme, lines, named, costs, len(chosen.left_out))
+    uids, costs = [format_uuid(one.uid) for one in choice.given], [one.cost for one in choice.given]
+    return HotContext(theme, choice.lines, uids, costs, len(choice.left_out))
 
 
 def place_hot_facts(
     ask: Ask, rows: list[tuple[Any, ...]], theme: str, folder: str, branches: str
-) -> dict[int, HotPlace]:
+) -> Mapping[int, HotPlace]:
     """Return how the branches that facts were written on change their places, by key; most are not in it.
 
     :param rows: of `START_FACTS`
@@ -202,30 +193,15 @@ def place_hot_facts(
     known = place_reading.find_known_folder(ask, folder) if written and folder else place_reading.FolderPlace()
     if all(at[1] == known.project and at[2] == known.branch and known.branch for at in written):
         return {}
-    from hermes_memory_store.places.branch_places import (
-        find_hot_places,  # here, not above: most facts are of this branch
-    )
+    # Here, not above: most facts are of this branch.
+    from hermes_memory_store.notation.token_estimate import estimate_tokens
+    from hermes_memory_store.places.branch_marks import read_hot_places
 
-    return find_hot_places(ask, rows, written, theme, folder, branches)
-
-
-class QuickPolicy:
-    """What of a theme's policy matters here."""
-
-    __slots__ = ("branches", "has_project_themes", "injection_tokens")
-
-    def __init__(
-        self, injection_tokens: int = INJECTION_TOKENS, branches: str = "mark", has_project_themes: bool = True
-    ) -> None:
-        self.injection_tokens = injection_tokens
-        self.branches = branches
-        self.has_project_themes = has_project_themes
+    return read_hot_places(ask, rows, written, theme, folder, estimate_tokens, holds=branches == "hold")
 
 
 def load_policies(environ: Mapping[str, str] | None = None) -> Policies | None:
     """Load the file of policies; None where there is none, or a wrong one, and the defaults hold."""
-    import os
-
     variables = os.environ if environ is None else environ
     home = variables.get("HERMES_HOME", "").strip() or os.path.join(os.path.expanduser("~"), ".hermes")
     path = os.path.join(home, "memory-themes.toml")
@@ -240,17 +216,17 @@ def load_policies(environ: Mapping[str, str] | None = None) -> Policies | None:
         return None
 
 
-def to_quick_policy(policies: Policies | None, theme: str) -> QuickPolicy:
+def find_policy(policies: Policies | None, theme: str) -> Policy:
     """Return the policy of a theme. :param policies: of `load_policies`"""
     if policies is None:
-        return QuickPolicy()
+        return DEFAULT_POLICY
     from hermes_memory_themes.theme_errors import PolicyError
 
     try:
         policy = policies.for_theme(theme)
-        return QuickPolicy(policy.injection_tokens, policy.branches, policies.has_project_themes)
+        return policy.injection_tokens, policy.branches, policies.has_project_themes
     except PolicyError:  # the file was changed since it was loaded, and is wrong now
-        return QuickPolicy()
+        return DEFAULT_POLICY
 
 
 def to_stored_theme(name: str) -> str:
@@ -268,11 +244,6 @@ def to_stored_theme(name: str) -> str:
         return normalise_theme(name)
     except ThemeError:
         return ""
-
-
-def format_left_out(count: int) -> str:
-    """Format the line that counts the facts left out."""
-    return f"(+{count} more: memory_search)"
 
 
 def format_uuid(uid: bytes) -> str:

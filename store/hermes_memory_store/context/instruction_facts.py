@@ -58,39 +58,25 @@ def read_instruction_facts(
 
     def read(conn: Connection) -> hot_context.HotContext | None:
         ask = hot_context.to_ask(conn)
-        access = read_token_access(conn, token) if token else Access(theme, personal=personal, sealed=sealed)
+        access = read_token_access(conn, token) if token else (theme, personal, sealed)
         if access is None or is_start_heard(ask, client, folder):
             return None
         policies = hot_context.load_policies(environ)
-        name = hot_context.find_theme(ask, folder, access.theme, policies)
-        policy = hot_context.to_quick_policy(policies, name)
-        found = hot_context.read_theme_context(
-            ask,
-            name,
-            policy.injection_tokens - reserved,
-            folder,
-            policy,
-            personal=access.personal,
-            sealed=access.sealed,
+        name = hot_context.find_theme(ask, folder, access[0], policies)
+        policy = hot_context.find_policy(policies, name)
+        context = hot_context.read_theme_context(
+            ask, name, folder, policy, reserved=reserved, personal=access[1], sealed=access[2]
         )
-        return found if found.text_lines else None
+        return context if context.text_lines else None
 
     return store_reading.read_store(store_path, read)
 
 
-class Access:
-    """Which theme a connection reads, and what of others."""
+def read_token_access(conn: Connection, token: str) -> tuple[str, bool, bool] | None:
+    """Return the theme that a token reads, whether also the person's own facts, and whether no other theme.
 
-    __slots__ = ("personal", "sealed", "theme")
-
-    def __init__(self, theme: str, *, personal: bool, sealed: bool) -> None:
-        self.theme = theme
-        self.personal = personal
-        self.sealed = sealed
-
-
-def read_token_access(conn: Connection, token: str) -> Access | None:
-    """Return what a token may read; None where it may read no facts, or is good no longer."""
+    None where it may read no facts, or is good no longer.
+    """
     import hashlib
     import time
 
@@ -102,7 +88,7 @@ def read_token_access(conn: Connection, token: str) -> Access | None:
     tools = [right for right in rights if right.startswith("tool:")]
     if "read" not in rights or (tools and STATUS_TOOL not in tools):
         return None
-    return Access(row[0], personal="personal" in rights, sealed=True)
+    return row[0], "personal" in rights, True
 
 
 def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
@@ -118,5 +104,5 @@ def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
     if heard_at is None or not (is_here or folders != 1):
         return False
     names = CLIENT_NAMES[host]
-    begun = [at for name, at in ask(NEWEST_SESSIONS, ()) if str(name).lower().startswith(names)]
-    return len(begun) < LAST_SESSIONS or heard_at >= begun[LAST_SESSIONS - 1] - SETTLED_MS
+    starts = [at for name, at in ask(NEWEST_SESSIONS, ()) if str(name).lower().startswith(names)]
+    return len(starts) < LAST_SESSIONS or heard_at >= starts[LAST_SESSIONS - 1] - SETTLED_MS

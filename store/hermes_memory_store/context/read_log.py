@@ -21,7 +21,7 @@ from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, Millis, Session
 
 if TYPE_CHECKING:
-    from hermes_memory_store.context.given_reasons import GivenReasons
+    from hermes_memory_store.context.given import GivenReasons
 
 NOTES_PER_WRITE = 128
 """Notes that are written together: fewer than one search in a hundred pays for it."""

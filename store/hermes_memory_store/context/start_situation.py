@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from math import log
 
+from hermes_memory_store.context.start_value import Nearness, describe_facts, to_probes, to_stem, to_words
 from hermes_memory_store.places.place_reading import find_known_folder
 
 TYPE_CHECKING = False
@@ -23,12 +24,6 @@ LAST_SCOPE_WEIGHT, SESSION_WEIGHT, NAMED_WEIGHT = 0.5, 0.9, 3.0
 
 These and the weights above were chosen on the `choosing` sessions of `tests/recall_sets/shop_starts.txt`.
 """
-
-CERTAIN = 0.5
-"""Evidence of a scope from which on others are taken to be somewhere else."""
-
-UNKNOWN_SHARE = 0.3
-"""How near every scope is where nothing says what the session works on."""
 
 MOST_SCOPES = 300
 """Newest scopes of a theme that are compared."""
@@ -53,8 +48,6 @@ GENERIC_WORDS = """
 """
 """Words of folders, branches and messages that tell nothing of a scope."""
 
-SIGNS = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~→…", " "))
-
 SCOPES = """
     SELECT id, label FROM scopes WHERE theme_id = ? AND label <> '' AND status <> 'withdrawn' ORDER BY id DESC LIMIT ?
 """
@@ -75,10 +68,6 @@ LAST_MESSAGE = """
     SELECT t.content FROM sessions n JOIN turns t ON t.session_id = n.id
     WHERE n.theme_id = ? AND n.name = ? AND t.role = 'user' ORDER BY t.id DESC LIMIT 1
 """
-
-_known_words: dict[str, frozenset[str]] = {}
-
-MOST_KNOWN = 20_000
 
 
 class Situation:
@@ -115,28 +104,6 @@ def find_situation(ask: Ask, folder: str, now: int) -> Situation:
     return Situation(now, folder=folder, branch=find_known_folder(ask, folder).branch if folder else None)
 
 
-def to_words(text: str) -> frozenset[str]:
-    """Return the words of a text without their endings: `migrations`, `migration` → `migration`."""
-    known = _known_words.get(text)
-    if known is None:
-        if len(_known_words) >= MOST_KNOWN:
-            _known_words.clear()
-        known = frozenset([to_stem(word) for word in text.translate(SIGNS).casefold().split()])
-        _known_words[text] = known
-    return known
-
-
-def to_stem(word: str) -> str:
-    """Return an English word without the endings that most of its forms differ in."""
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
-        word = word[:-1]
-    if len(word) > 6 and word.endswith("ing"):
-        return word[:-3]
-    return word[:-2] if len(word) > 6 and word.endswith("ed") else word
-
-
 GENERIC = frozenset([to_stem(word) for word in GENERIC_WORDS.split()])
 
 
@@ -155,90 +122,27 @@ def weigh_words(situation: Situation, message: str) -> dict[str, float]:
     return weights
 
 
-def to_probes(words: Iterable[str]) -> tuple[str, ...]:
-    """Return what stands in each text that has one of these words, in any of its forms."""
-    return tuple([word[:-1] if word.endswith("y") else word for word in words])
-
-
-def find_fact_words(target: str, content: str, probes: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a fact, or none where it cannot have those that are looked for: few texts need be split."""
-    folded = f"{target}\n{content}".casefold()
-    for probe in probes:
-        if probe in folded:
-            return to_words(target), to_words(content)
-    return frozenset(), frozenset()
-
-
-class Nearness:
-    """How near scopes and single facts are to a situation, from 0 to 1."""
-
-    __slots__ = ("_common", "_weights", "evidence", "of_scopes", "probes", "unknown")
-
-    def __init__(
-        self, weights: Mapping[str, float], common: Mapping[Any, frozenset[str]], evidence: Mapping[Any, float]
-    ) -> None:
-        """:param weights: what a word of the situation counts in a fact that has it
-        :param common: by scope, words of the situation that most of its targets have: they tell its facts not apart
-        :param evidence: how much speaks for each scope
-        """
-        self._weights = weights
-        self.probes = to_probes(weights)
-        self._common = common
-        best = max(evidence.values(), default=0.0)
-        self.evidence = min(1.0, best / CERTAIN)
-        self.unknown = UNKNOWN_SHARE * (1.0 - self.evidence)
-        top = max(best, CERTAIN)
-        self.of_scopes = {key: (one / top) ** 2 for key, one in evidence.items() if one > 0}
-        """By scope; those of which nothing is said are missing."""
-
-    def of_scope(self, scope: Any) -> float:
-        """Return how near a scope is."""
-        return max(self.unknown, self.of_scopes.get(scope, 0.0))
-
-    def of_words(self, scope: Any, target: frozenset[str], content: frozenset[str]) -> float:
-        """Return how much of the situation a fact names itself, beyond what its scope does."""
-        near = 0.0
-        common = self._common.get(scope, ())
-        for word, weight in self._weights.items():
-            if word in target:
-                if word not in common:
-                    near += weight
-            elif word in content:
-                near += 0.5 * weight
-        return near if near < 1.0 else 1.0
-
-
-def measure_nearness(
-    ask: Ask, theme_id: int | None, situation: Situation, facts: Iterable[tuple[Any, str, str]]
-) -> Nearness:
-    """Measure how near each scope is to a situation.
-
-    :param facts: scope, target and content of the facts that are known
-    """
+def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows: Iterable[tuple[Any, ...]]) -> Nearness:
+    """Measure how near each scope is to a situation. :param rows: of `START_FACTS`: the facts that are known"""
     message = situation.message
     if not message and situation.session and theme_id is not None:
-        message = next((said for (said,) in ask(LAST_MESSAGE, (theme_id, situation.session))), "")
+        message = next((content for (content,) in ask(LAST_MESSAGE, (theme_id, situation.session))), "")
     words = weigh_words(situation, message or "")
     labels: dict[Any, str] = {}
     if theme_id is not None and (words or situation.scope):
         labels = dict(ask(SCOPES, (theme_id, MOST_SCOPES)))
+    texts = describe_facts(rows, to_probes(words)) if words else {}
     sizes: dict[Any, int] = {}
     in_scopes: dict[str, dict[Any, int]] = {word: {} for word in words}
     in_content: dict[str, dict[Any, int]] = {word: {} for word in words}
     often = dict.fromkeys(words, 0)
-    total = 0
-    probes = to_probes(words)
-    for scope, target, content in facts if words else ():
-        total += 1
+    for scope, target, content in texts.values():
         sizes[scope] = sizes.get(scope, 0) + 1
-        named, said = find_fact_words(target, content, probes)
-        if not named and not said:
-            continue
-        for word in words:
-            if word in named:
+        for word in words if target or content else ():
+            if word in target:
                 often[word] += 1
                 in_scopes[word][scope] = in_scopes[word].get(scope, 0) + 1
-            elif word in said:
+            elif word in content:
                 often[word] += 1
                 in_content[word][scope] = in_content[word].get(scope, 0) + 1
     evidence: dict[Any, float] = {}
@@ -258,12 +162,13 @@ def measure_nearness(
     for scope, weight in find_recent_scopes(ask, theme_id, situation, labels):
         evidence[scope] = evidence.get(scope, 0.0) + weight
     # as rare as the facts say: a word in one of them counts whole, one in all of them nothing
-    weights = {word: words[word] * log((total + 1) / count) / log(total + 1) for word, count in often.items() if count}
+    total = len(texts) + 1
+    weights = {word: words[word] * log(total / count) / log(total) for word, count in often.items() if count}
     common = {
         scope: frozenset(word for word, where in in_scopes.items() if 2 * where.get(scope, 0) >= size)
         for scope, size in sizes.items()
     }
-    return Nearness(weights, common, evidence)
+    return Nearness(weights, common, evidence, texts)
 
 
 def find_recent_scopes(
@@ -273,8 +178,8 @@ def find_recent_scopes(
     if theme_id is None:
         return []
     if situation.scope:
-        wanted = situation.scope.casefold()
-        return [(key, NAMED_WEIGHT) for key, label in labels.items() if label.casefold() == wanted]
+        named = situation.scope.casefold()
+        return [(key, NAMED_WEIGHT) for key, label in labels.items() if label.casefold() == named]
     if situation.session:
         recent: dict[Any, float] = {}
         for scope, silence in ask(SESSION_SCOPES, (theme_id, situation.session)):

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,7 +77,7 @@ class Db:
         self._before_commit: list[Callable[[driver.Connection], None]] = []
         self.rescue: Callable[[], str] | None = None
         """Saves the content of a file that has lost its name, once, and says where; set by the store."""
-        self._kept: dict[tuple[str, tuple[Any, ...]], list[tuple[Any, ...]]] = {}
+        self._kept: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]] = self.rows
         self._kept_state = (0, 0)
         self._rescued: str | None = None
         with translate_sqlite_errors(path):
@@ -105,22 +106,17 @@ class Db:
         return self.value("PRAGMA data_version"), self.conn.total_changes
 
     def kept_rows(self) -> Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]:
-        """Return what reads rows as `rows` does, and a statement only once while the store does not change."""
+        """Return what reads rows as `rows` does, and a statement only once while the store does not change.
+
+        Its arguments are tuples.
+        """
         with self.lock:
             if self.conn.in_transaction:
                 return self.rows
             state = self.state()
-            if state != self._kept_state or len(self._kept) > 64:
-                self._kept_state, self._kept = state, {}
-            kept = self._kept
-
-        def ask(sql: str, args: Sequence[Any]) -> list[tuple[Any, ...]]:
-            key = sql, tuple(args)
-            if key not in kept:
-                kept[key] = self.rows(sql, args)
-            return kept[key]
-
-        return ask
+            if state != self._kept_state:
+                self._kept_state, self._kept = state, lru_cache(maxsize=64)(self.rows)
+            return self._kept
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of one reading statement, or None."""
@@ -301,7 +297,7 @@ class Db:
 
     def forget_caches(self) -> None:
         """Clear the caches that depend on what the file holds."""
-        self._kept = {}
+        self._kept_state = (0, 0)
         for forget in self._forget:
             forget()
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from hermes_memory_store.context.given import Nearest, RankReason
 from hermes_memory_store.find.ranking import TurnRanking, text_terms
 from hermes_memory_store.find.search import Search
 from hermes_memory_store.model import Fact, FactSearchResult, Tier, Turn, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
-from hermes_memory_store.recall.given import Nearest, RankReason
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_BY_WORDS = 80

@@ -8,9 +8,9 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, FactSearchResult
 
 if TYPE_CHECKING:
+    from hermes_memory_store.context.given import Nearest
     from hermes_memory_store.find.recall import Recall
     from hermes_memory_store.find.search import Search
-    from hermes_memory_store.recall.given import Nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def list_ranked_facts(
     :raises StoreError: as `Search.find`
     """
     # Here, not above: a list in another order ranks nothing.
+    from hermes_memory_store.context.given import WORDS_ONLY
     from hermes_memory_store.find.candidates import MOST_OF_EACH
-    from hermes_memory_store.recall.given import WORDS_ONLY
 
     found = by_words
     if found is None:

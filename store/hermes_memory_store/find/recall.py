@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.context.fence import HEAD, MARK
+from hermes_memory_store.context.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.candidates import (
     MOST_OF_EACH,
@@ -23,7 +24,6 @@ from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import MarkedFacts
-from hermes_memory_store.recall.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
 
 KINDS = ("fact", "turn")
 

@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from statistics import fmean
 
+from hermes_memory_store.context.given import GivenItem, RankReason
+from hermes_memory_store.context.packing import Budget
 from hermes_memory_store.find.candidates import RecallCandidate
 from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFacts
-from hermes_memory_store.recall.given import GivenItem, RankReason
 
 BORROWED = 0.4
 """What the best turn that a fact was written from adds, of that turn's words; and the best fact written from a turn."""
@@ -103,6 +104,7 @@ def pack_recall(
     :param to_item: writes a line and counts its tokens, which costs more than all else: only what is looked at is written
     """
     among = frozenset(candidate.uid for candidate in ranked)
+    budget = Budget(room)
     queue = [(-candidate.score, place, candidate, False) for place, candidate in enumerate(ranked)]
     heapq.heapify(queue)
     chosen: list[GivenItem] = []
@@ -119,12 +121,11 @@ def pack_recall(
             left_out.append(to_item(candidate))
         elif sources and sources <= turn_uids and not is_lowered:
             heapq.heappush(queue, (score * ALREADY_HEARD, place, candidate, True))
-        elif (item := to_item(candidate)).tokens > room:
-            left_out.append(item)
-        else:
-            room -= item.tokens
+        elif budget.take((item := to_item(candidate)).tokens):
             chosen.append(item)
             source_uids |= sources
             if is_turn:
                 turn_uids.add(candidate.uid)
+        else:
+            left_out.append(item)
     return chosen, left_out

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.context.given import MakeNearest
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.journal.rewind import last_change_before
@@ -14,7 +15,6 @@ from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, C
 from hermes_memory_store.memory_tests.memory_case import ExpectedBy, MemoryCase
 from hermes_memory_store.memory_tests.memory_copy import CopiedMemory, open_memory_copy
 from hermes_memory_store.model import Change, Millis
-from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from hermes_memory_themes.theme_identity import DEFAULT

@@ -9,12 +9,12 @@ from enum import StrEnum
 
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import parse_moment
+from hermes_memory_store.context.given import Given, MakeNearest, StartSituation
 from hermes_memory_store.errors import FileError, StoreError
 from hermes_memory_store.items.project_rows import project_key
 from hermes_memory_store.memory_tests.memory_case import CaseStart, Expectation, ExpectedBy, MemoryCase
 from hermes_memory_store.model import LIVE_TIERS, Fact, Tier
 from hermes_memory_store.projects.place_themes import find_project_themes
-from hermes_memory_store.recall.given import Given, MakeNearest, StartSituation
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import DIGITS, parse_uid
 from hermes_memory_themes.theme_identity import DEFAULT

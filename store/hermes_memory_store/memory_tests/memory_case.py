@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from hermes_memory_store.context.given import GivenItem
 from hermes_memory_store.fact_types import TYPE_SYMBOLS
 from hermes_memory_store.model import Fact, FactType
 from hermes_memory_store.notation import memory_spec
-from hermes_memory_store.recall.given import GivenItem
 from hermes_memory_store.uids import DIGITS, SHORT_DIGITS, has_uid_part, parse_uid_digits
 
 ANY_TYPE = "*"

@@ -1,4 +1,4 @@
-"""Which facts were written on a branch that is not merged, by what is stored of it: no process, no file of a repository.
+"""Which facts were written on a branch that is not merged, by what is stored of it, and how that changes their places.
 
 For a reader in the same project on the same branch, or on the default branch as far as it was looked at, a state is known;
 whatever is not known is undecided, and given.
@@ -7,11 +7,16 @@ whatever is not known is undecided, and given.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hermes_memory_store.places.git_files import USUAL_DEFAULTS
 from hermes_memory_store.places.place_queries import PERSONAL
+from hermes_memory_store.places.place_reading import find_seen_project
+from hermes_memory_store.places.project_sighting import read_project, to_project
+
+if TYPE_CHECKING:
+    from hermes_memory_store.places.place_queries import Ask
 
 UNMERGED, UNDECIDED = "unmerged", "undecided"
 
@@ -77,46 +82,46 @@ class HotPlace(NamedTuple):
 
 
 def find_branch_marks(
-    rows: Callable[[str, Sequence[Any]], Sequence[Sequence[Any]]], wanted: Collection[WrittenAt], reader: WrittenAt
+    rows: Callable[[str, Sequence[Any]], Sequence[Sequence[Any]]], places: Collection[WrittenAt], reader: WrittenAt
 ) -> dict[WrittenAt, BranchMark]:
     """Return the marks of those of these places that have one: one statement, none where no fact is from another branch.
 
     :param rows: runs a statement on a store of this version
     :param reader: where the agent is that is given the facts
     """
-    open_ones = [one for one in wanted if is_elsewhere(one, reader)]
-    if not open_ones:
+    distant = [place for place in places if is_elsewhere(place, reader)]
+    if not distant:
         return {}
     target = reader.branch or (DETACHED if reader.commit else "")
-    found: dict[WrittenAt, BranchMark] = {}
-    said = json.dumps([list(one) for one in open_ones])
-    for n, default, of_default, default_commits, of_reader in rows(STATES, (said, target, reader.commit or "")):
-        one = open_ones[int(n)]
-        if is_default_branch(one, default) or "merged" in (of_default, of_reader):
+    marks: dict[WrittenAt, BranchMark] = {}
+    arguments = (json.dumps([list(place) for place in distant]), target, reader.commit or "")
+    for n, default, of_default, default_commits, of_reader in rows(STATES, arguments):
+        place = distant[int(n)]
+        if is_default_branch(place, default) or "merged" in (of_default, of_reader):
             continue
         unmerged = of_default == UNMERGED
-        if unmerged and one.project == reader.project:
+        if unmerged and place.project == reader.project:
             on_default = reader.branch is not None and is_default_branch(reader, default)
-            known_here = (reader.commit or "") in default_commits if on_default else of_reader == UNMERGED
-            unmerged = known_here and reader.branch is not None
-        found[one] = BranchMark(UNMERGED if unmerged else UNDECIDED, one.branch, one.commit)
-    return found
+            is_examined = (reader.commit or "") in default_commits if on_default else of_reader == UNMERGED
+            unmerged = is_examined and reader.branch is not None
+        marks[place] = BranchMark(UNMERGED if unmerged else UNDECIDED, place.branch, place.commit)
+    return marks
 
 
-def is_elsewhere(one: WrittenAt, reader: WrittenAt) -> bool:
+def is_elsewhere(place: WrittenAt, reader: WrittenAt) -> bool:
     """Check whether a fact may be from another branch than the reader's."""
-    if (one.branch is None and one.commit is None) or ERASED in (one.branch, one.commit):
+    if (place.branch is None and place.commit is None) or ERASED in (place.branch, place.commit):
         return False
     return (
-        one.project != reader.project
-        or one.project is None
-        or (one.branch or one.commit) != (reader.branch if one.branch else reader.commit)
+        place.project != reader.project
+        or place.project is None
+        or (place.branch or place.commit) != (reader.branch if place.branch else reader.commit)
     )
 
 
-def is_default_branch(one: WrittenAt, default: str | None) -> bool:
+def is_default_branch(place: WrittenAt, default: str | None) -> bool:
     """Check whether a place is on its project's default branch. :param default: its name; None: it is not known"""
-    return one.branch == default if default is not None else one.branch in USUAL_DEFAULTS
+    return place.branch == default if default is not None else place.branch in USUAL_DEFAULTS
 
 
 def is_lowered(mark: BranchMark | None, fact_type: str, author: str, theme: str, *, is_pinned: bool = False) -> bool:
@@ -130,3 +135,63 @@ def is_lowered(mark: BranchMark | None, fact_type: str, author: str, theme: str,
     if mark is None or mark.state != UNMERGED:
         return False
     return not (fact_type == "C" or author == "person" or theme == PERSONAL or is_pinned)
+
+
+def place_marked_facts(
+    rows: Iterable[tuple[Any, ...]],
+    marks: Mapping[Any, BranchMark],
+    author_of: Callable[[int], str],
+    theme: str,
+    count: Callable[[str], int],
+    *,
+    holds: bool,
+) -> dict[int, HotPlace]:
+    """Return how marks change the places of hot facts, by key; facts without a mark are missing.
+
+    :param rows: of `START_FACTS`
+    :param marks: by key of the origin
+    :param author_of: returns the kind of an actor
+    :param theme: the agent's own
+    :param count: counts the tokens of a label
+    :param holds: whether what is lowered is held back
+    """
+    places: dict[int, HotPlace] = {}
+    for key, kind, pinned, _, _, _, actor_id, origin_id, *_ in rows:
+        mark = marks.get(origin_id)
+        if mark is not None:
+            lowered = is_lowered(mark, kind, author_of(actor_id), theme, is_pinned=bool(pinned))
+            places[key] = HotPlace(mark, lowered, lowered and holds, count(mark.label))
+    return places
+
+
+AUTHORS = "SELECT id, kind FROM actors WHERE id IN ({marks})"
+
+
+def read_hot_places(
+    ask: Ask,
+    rows: list[tuple[Any, ...]],
+    written: list[tuple[Any, ...]],
+    theme: str,
+    folder: str,
+    count: Callable[[str], int],
+    *,
+    holds: bool,
+) -> dict[int, HotPlace]:
+    """Return how branches change the places of facts, by key, for a reader without the store.
+
+    :param written: key of an origin, its project, branch and commit
+    """
+    places = {key: WrittenAt(project, branch, commit) for key, project, branch, commit in written}
+    marks = find_branch_marks(ask, set(places.values()), find_reader(ask, folder))
+    actors = sorted({row[6] for row in rows})
+    authors: dict[int, str] = dict(ask(AUTHORS.format(marks=", ".join("?" * len(actors))), actors))
+    by_origin = {key: marks[place] for key, place in places.items() if place in marks}
+    return place_marked_facts(rows, by_origin, lambda actor: str(authors.get(actor)), theme, count, holds=holds)
+
+
+def find_reader(ask: Ask, folder: str) -> WrittenAt:
+    """Return where the agent is that is given the facts."""
+    seen = to_project(read_project(folder)) if folder else None
+    if seen is None:
+        return WrittenAt(None, None, None)
+    return WrittenAt(find_seen_project(ask, seen.identities), seen.branch, seen.commit)

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 NEW_PROJECT = ""
 """The theme of a project that the store does not know yet: it reads what `default` says of no known place."""
 
-PERSONAL_TOKENS = 40
-"""Tokens of the person's own facts in a context block, at most: they are given in every project."""
-
 OWN, JOINED, INHERITED, OF_PERSON = "own", "joined", "inherited", "personal"
 """Why a theme is read: it is the agent's own, that of a project which has joined its project, `default` as far as it was
 written there or in no known place, or the person's."""

@@ -6,7 +6,6 @@ The reader is where the present change or read comes from (`Store.attribute`): p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from hermes_memory_store.database.db import Db
@@ -15,8 +14,15 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.project_rows import FIND_PROJECT, fold_project_name
 from hermes_memory_store.model import Fact, Origin
-from hermes_memory_store.notation import token_estimate
-from hermes_memory_store.places.branch_marks import BranchMark, HotPlace, WrittenAt, find_branch_marks, is_lowered
+from hermes_memory_store.notation.token_estimate import estimate_tokens
+from hermes_memory_store.places.branch_marks import (
+    BranchMark,
+    HotPlace,
+    WrittenAt,
+    find_branch_marks,
+    is_lowered,
+    place_marked_facts,
+)
 from hermes_memory_themes import Policies, PolicyError
 
 MARK, HOLD, OFF = "mark", "hold", "off"
@@ -81,25 +87,23 @@ class BranchLabels:
 
     def find_marks(self, theme: str, origins: Iterable[Origin]) -> Mapping[Whereabouts, BranchMark]:
         """Return the marks of those of these origins that have one, by `whereabouts`."""
-        if self._setting(theme) == OFF:
-            return {}
         reader = whereabouts(self._names.origins.current())
-        wanted = {place for origin in origins if is_apart(place := whereabouts(origin), reader)}
-        return self._find_marks_of(wanted, reader) if wanted else {}
+        places = {place for origin in origins if is_apart(place := whereabouts(origin), reader)}
+        return self._find_marks_at(places, reader) if places and self._setting(theme) != OFF else {}
 
-    def _find_marks_of(self, wanted: Collection[Whereabouts], reader: Whereabouts) -> Mapping[Whereabouts, BranchMark]:
+    def _find_marks_at(self, places: Collection[Whereabouts], reader: Whereabouts) -> Mapping[Whereabouts, BranchMark]:
         """Return the marks of these places; what was found for the same reader holds until the store changes."""
         version = reader, self._db.state()
         if version != self._version:
             self._version, self._known = version, {}
-        missing = [place for place in wanted if place not in self._known]
+        missing = [place for place in places if place not in self._known]
         if missing:
             keys = {name: self._project_key(name) for name in {place[0] for place in (*missing, reader)}}
-            places = {place: WrittenAt(keys[place[0]], place[1], place[2]) for place in missing}
+            written = {place: WrittenAt(keys[place[0]], place[1], place[2]) for place in missing}
             at = WrittenAt(keys[reader[0]], reader[1], reader[2])
-            marks = find_branch_marks(self._db.rows, set(places.values()), at)
-            self._known |= {place: marks.get(one) for place, one in places.items()}
-        return {place: mark for place in wanted if (mark := self._known[place]) is not None}
+            marks = find_branch_marks(self._db.rows, set(written.values()), at)
+            self._known |= {place: marks.get(one) for place, one in written.items()}
+        return {place: mark for place in places if (mark := self._known[place]) is not None}
 
     def _setting(self, theme: str) -> str:
         """Return what a theme's policy says of branches; with a mistake in the file nothing is held back, and reads go on."""
@@ -140,16 +144,14 @@ class BranchLabels:
         marks = self.find_marks(theme, origins.values())
         if not marks:
             return {}
-        of_origins = {key: mark for key, origin in origins.items() if (mark := marks.get(whereabouts(origin)))}
-        holds = self._setting(theme) == HOLD
-        found: dict[int, HotPlace] = {}
-        for key, kind, pinned, _, _, _, actor_id, origin_id, *_ in rows:
-            mark = None if origin_id is None else of_origins.get(origin_id)
-            if mark is not None:
-                author = self._names.actor_by_key(actor_id).kind
-                lowered = is_lowered(mark, kind, author, theme, is_pinned=bool(pinned))
-                found[key] = HotPlace(mark, lowered, lowered and holds, label_tokens(mark))
-        return found
+        return place_marked_facts(
+            rows,
+            {key: mark for key, origin in origins.items() if (mark := marks.get(whereabouts(origin)))},
+            lambda actor: self._names.actor_by_key(actor).kind,
+            theme,
+            estimate_tokens,
+            holds=self._setting(theme) == HOLD,
+        )
 
     def _project_key(self, name: str | None) -> int | None:
         if name is None:
@@ -160,12 +162,6 @@ class BranchLabels:
             if key is not None:
                 self._keys[name] = key
         return key
-
-
-@lru_cache(maxsize=1024)
-def label_tokens(mark: BranchMark) -> int:
-    """Return what the label of a mark costs."""
-    return token_estimate.estimate_tokens(mark.label)
 
 
 def whereabouts(origin: Origin) -> Whereabouts:

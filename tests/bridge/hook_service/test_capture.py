@@ -154,7 +154,7 @@ def test_records_that_waited_come_in_with_their_time_and_are_erased(allowed: Pat
         waiting_records.append(str(allowed), record)
     given = to_event("start", source="startup", at=now - DAY_MS - 5, given={"uids": [], "tokens": 0, "kind": "start"})
     with Store.open(allowed) as store:
-        given["given"]["uids"] = [fact.uid for fact in store.injection.ranked_facts("default")]
+        given["given"]["uids"] = [fact.uid for fact in store.context.ranked_facts("default")]
     waiting_records.append(str(allowed), given)
     waiting_records.append(str(allowed), {"host": "nonsense"})
     with bridge(allowed):

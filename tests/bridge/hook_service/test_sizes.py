@@ -78,7 +78,7 @@ def test_what_is_read_without_a_bridge_and_the_status_block_are_as_short(db: Pat
     check_size(quick.text)
     assert count_all(quick.text) == FACTS
     with open_store(db) as store:
-        block = store.injection.status("default")
+        block = store.context.status("default")
         started = make_start_giving(store, "default", Situation(round(time.time() * 1000)))
     check_size(block.text)
     assert len(block.facts) + block.left_out == FACTS == len(started.facts) + started.left_out

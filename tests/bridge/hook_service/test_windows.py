@@ -55,7 +55,7 @@ def test_a_resumed_session_hears_what_does_not_hold_any_more_and_nothing_of_what
         send_event(places, "start", source="startup")
         settle(places)
         with Store.open(memory) as store:
-            facts = {fact.target: fact.uid for fact in store.injection.ranked_facts("default")}
+            facts = {fact.target: fact.uid for fact in store.context.ranked_facts("default")}
             store.facts.archive([facts["cache"]])
             store.purge.erase([facts["db.id"]])
         text = send_event(places, "start", source="resume")
@@ -220,7 +220,7 @@ def test_the_mcp_connection_of_the_same_host_process_is_the_same_session(memory:
         with Store.open(memory) as store:
             known = store.host_sessions.find("claude-code", "s1")
             assert known is not None
-            fact = next(one for one in store.injection.ranked_facts("default") if one.target == "joined")
+            fact = next(one for one in store.context.ranked_facts("default") if one.target == "joined")
             assert fact.actor.name == known.session
             assert len(store.sessions.list("default")) == 1
         assert "D[joined]" in send_event(places, "start", source="compact", pids=[os.getpid()])
@@ -235,7 +235,7 @@ def test_a_first_call_before_the_next_hook_belongs_to_the_session_of_the_hooks(m
         with Store.open(memory) as store:
             known = store.host_sessions.find("claude-code", "s1")
             assert known is not None
-            fact = next(one for one in store.injection.ranked_facts("default") if one.target == "joined")
+            fact = next(one for one in store.context.ranked_facts("default") if one.target == "joined")
             assert fact.actor.name == known.session
             assert len(store.sessions.list("default")) == 1
 
@@ -251,6 +251,6 @@ def test_two_sessions_of_one_process_are_not_joined(memory: Path) -> None:
         shim.call("memory_write", content="D[joined]: written by the tool")
         with Store.open(memory) as store:
             names = {one.session for one in store.host_sessions.list()}
-            fact = next(one for one in store.injection.ranked_facts("default") if one.target == "joined")
+            fact = next(one for one in store.context.ranked_facts("default") if one.target == "joined")
         assert len(names) == 2
         assert fact.actor.name not in names

@@ -254,7 +254,7 @@ def test_what_comes_from_the_team_passes_the_screens_of_this_machine(database: D
         verified = json.loads(there.command("sync", "verify", "--json").stdout)
         with there.store() as store:
             (waiting,) = store.facts.quarantine_queue(THEME)
-            injected = store.injection.status(THEME).text
+            injected = store.context.status(THEME).text
 
         assert there.contents() == {"‹secret:login›"}
         assert (waiting.fact.uid, waiting.source) == (command, "team")

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_memory_store.context import hot_context
-from hermes_memory_store.context.fact_packing import BINDING
 from hermes_memory_store.context.fence import HEAD, to_shown_line
-from hermes_memory_store.context.hot_context import HotContext, read_hot_context, to_stored_theme
+from hermes_memory_store.context.hot_context import DEFAULT_POLICY, HotContext, read_hot_context, to_stored_theme
 from hermes_memory_store.context.instruction_facts import read_instruction_facts
+from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, format_left_out
+from hermes_memory_store.context.start_choice import BINDING
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas
 from hermes_memory_store.database.store_reading import KNOWN_STORE
 from hermes_memory_store.model import FactType
@@ -47,7 +47,7 @@ def test_the_quick_reader_and_the_context_block_give_the_same_facts_in_the_same_
         kind = "CDV?"[number % 4]
         store.facts.write("default", f"{kind}[topic.{number}]: " + "word " * (number % 9 + 1))
     store.facts.pin(store.facts.write("default", "V[pinned]: stays first").fact.uid)
-    ranked = [fact.notation for fact in store.injection.ranked_facts("default")]
+    ranked = [fact.notation for fact in store.context.ranked_facts("default")]
     found = read(path)
     assert found.text_lines[0] == "V[pinned]: stays first"
     assert [line for line in ranked if line in found.text_lines] == found.text_lines
@@ -228,9 +228,9 @@ def test_a_path_with_signs_of_an_address_is_read(tmp_path: Path) -> None:
 def test_what_stands_twice_is_the_same() -> None:
     assert KNOWN_STORE == (APPLICATION_ID, STORE_VERSION)
     assert list(BINDING) == [kind.value for kind in FactType]
-    assert ThemePolicy().injection_tokens == hot_context.INJECTION_TOKENS
-    assert estimate_tokens(HEAD) <= hot_context.FENCE_TOKENS
-    assert estimate_tokens(f"| {hot_context.format_left_out(9_999_999)}") <= hot_context.COUNT_TOKENS
+    assert (ThemePolicy().injection_tokens, ThemePolicy().branches) == DEFAULT_POLICY[:2]
+    assert estimate_tokens(HEAD) <= FENCE_TOKENS
+    assert estimate_tokens(f"| {format_left_out(9_999_999)}") <= LEFT_OUT_TOKENS
 
 
 @given(st.text())
@@ -259,7 +259,7 @@ def test_reading_imports_no_store() -> None:
     code = (
         "import sys\nfrom hermes_memory_store.context.hot_context import read_hot_context\nread_hot_context('/nowhere', '')\n"
         "print(*sorted(n for n in sys.modules if n.startswith('hermes')))\n"
-        "print({'dataclasses', 'pathlib', 're', 'typing'} & set(sys.modules))"
+        "print({'dataclasses', 'pathlib'} & set(sys.modules))"
     )
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=env)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.clock import DAY_MS
+from hermes_memory_store.context.given import Given, StartSituation
 from hermes_memory_store.context.hot_context import read_hot_context
-from hermes_memory_store.context.start_choice import LEAST, is_critical
-from hermes_memory_store.context.start_situation import Situation, to_words, weigh_words
+from hermes_memory_store.context.start_situation import Situation, weigh_words
+from hermes_memory_store.context.start_value import LEAST, is_critical, to_words
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.recall.given import Given, StartSituation
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.benchmarks.session_start import SETS, best_grades, load_start_set, start_store
@@ -77,7 +77,7 @@ def test_a_running_session_is_given_what_it_spoke_of(store: Store, clock: HandCl
     session = store.sessions.open("ops", "now")
     store.sessions.tick(session, 1, "what is left to do in billing?")
     assert set(scopes_of(start(store, session="now"))) == {"billing"}
-    block = store.injection.status("ops", session=session, record=False)
+    block = store.context.status("ops", session=session, record=False)
     assert block.facts[0].scope == "billing"
 
 
@@ -293,7 +293,7 @@ def test_the_best_possible_grades_are_those_of_the_best_set_that_fits() -> None:
 
 def test_a_context_block_follows_every_change_of_the_store_by_whomever(store: Store, path: Path) -> None:
     def listed() -> list[str]:
-        return sorted(fact.target for fact in store.injection.status("ops", record=False).facts)
+        return sorted(fact.target for fact in store.context.status("ops", record=False).facts)
 
     def rename_and_fail() -> None:
         with store.db.write_transaction() as conn:

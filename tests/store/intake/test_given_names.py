@@ -387,7 +387,7 @@ def test_a_suspicious_scope_is_kept_and_its_label_is_not_given(tmp_path: Path) -
         for order in ORDERS:
             assert store.facts.write("default", "V[port]: 5432", scope=order).fact.tier is Tier.HOT
         assert {scope.label for scope in store.scopes.list("default")} >= set(ORDERS)
-        block = store.injection.status("default")
+        block = store.context.status("default")
         with pytest.raises(UnknownScope) as unknown:
             store.scopes.get("default", "nosuch")
         given = f"{block.text} {block.scopes} {unknown.value.message}"

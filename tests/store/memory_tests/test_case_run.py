@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.context.given import Nearest
 from hermes_memory_store.memory_tests.case_file import parse_cases
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.model import Origin, Way
-from hermes_memory_store.recall.given import Nearest
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
 

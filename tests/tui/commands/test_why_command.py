@@ -18,7 +18,7 @@ def told(home: Path, db: Path) -> None:
     with Store.open(db) as store:
         store.facts.write("default", "V[cache.port]: redis listens on 6379")
         who = store.sessions.open("default", "worker", client="claude-code 2.0")
-        store.injection.status("default", session=who)
+        store.context.status("default", session=who)
         store.reads.flush()
         store.turns.add("default", "assistant", "Sure: redis listens on 6379.", session=who)
 

@@ -36,7 +36,7 @@ async def test_who_was_told_it_last_and_what_they_asked(tmp_path: Path) -> None:
     with Store.open(path, clock=frozen) as store:
         session = store.sessions.open("default", "worker")
         store.search.find("default", "redis [bold]", session=session)
-        store.injection.status("default", session=session)
+        store.context.status("default", session=session)
     async with inspecting(path, size=(180, 40)) as pilot:
         await until(pilot, lambda: "worker, status" in screen_text(pilot))
         assert "worker, search: redis [bold]" in screen_text(pilot)
@@ -67,7 +67,7 @@ async def test_joiners_that_join_nothing_are_seen_wherever_a_line_ends(tmp_path:
     with Store.open(path, clock=frozen) as store:
         session = store.sessions.open("default", "worker")
         store.search.find("default", "redis\n\u200d\u200d" + 20 * "日本", session=session)
-        store.injection.status("default", session=session)
+        store.context.status("default", session=session)
     async with inspecting(path, size=(180, 40)) as pilot:
         await until(pilot, lambda: "worker, search" in screen_text(pilot))
         await until(pilot, lambda: "u{200d}" in screen_text(pilot))

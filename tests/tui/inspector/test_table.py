@@ -264,7 +264,7 @@ async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some() 
 
 async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:
     with Store.open(path, clock=lambda: NOW) as store:
-        store.injection.status("default", session=store.sessions.get("default", "worker"))
+        store.context.status("default", session=store.sessions.get("default", "worker"))
     fill(path, "V[g]: new", scope="launch", session="worker")
     async with inspecting(path, size=(160, 40)) as pilot:
         await pilot.press("C")

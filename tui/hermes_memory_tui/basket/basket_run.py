@@ -234,6 +234,6 @@ def find_last_author(store: Store, one: Subject) -> str:
 
 def load_context(store: Store, theme: str) -> ThemeContext:
     """Load what an agent of a theme is given at its start, as the running transaction has it."""
-    block = store.injection.status(theme, record=False, situation=store.injection.present_situation())
+    block = store.context.status(theme, record=False, situation=store.context.present_situation())
     lines = tuple(line for line in block.text.split("\n") if not line.startswith(COUNTS))
     return ThemeContext(lines, block.tokens, store.tiers.gauge(theme))

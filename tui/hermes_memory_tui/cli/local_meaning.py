@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from hermes_memory_store.context.given import MakeNearest
 from hermes_memory_store.find.vector_file import vector_file_path
-from hermes_memory_store.recall.given import MakeNearest
 from hermes_memory_store.store import Store
 
 

@@ -245,7 +245,7 @@ def record_context(store: Store, clock: DemoClock, now: int, minutes: int, theme
     clock.now = Millis(now - minutes * MINUTE)
     who = demo_day.open_demo_session(store, theme)
     if question is None:
-        store.injection.status(theme, session=who)
+        store.context.status(theme, session=who)
     else:
         store.search.find(theme, question, session=who)
 

@@ -33,7 +33,7 @@ class ContextData:
 
     themes: list[ThemeSummary]
     theme: str
-    injection: ContextBlock
+    block: ContextBlock
     ranked: list[Fact]
     candidates: dict[str, StartCandidate]
     """What each is worth, by uid."""
@@ -93,16 +93,16 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         theme = self.theme if self.theme in names else names[0] if names else "default"
         with store.db.snapshot():
             budget = store.policies.for_theme(theme).injection_tokens
-            situation = store.injection.present_situation()
-            injection = store.injection.status(theme, record=False, situation=situation)
-            choice = store.injection.choose(theme, situation, budget)
+            situation = store.context.present_situation()
+            block = store.context.status(theme, record=False, situation=situation)
+            choice = store.context.choose(theme, situation, budget)
             valued = [*choice.given, *choice.left_out]
-            ranked = store.injection.load_facts(valued)
+            ranked = store.context.load_facts(valued)
         by_key = {one.key: one for one in valued}
-        return ContextData(themes, theme, injection, ranked, {fact.uid: by_key[fact.id] for fact in ranked}, budget)
+        return ContextData(themes, theme, block, ranked, {fact.uid: by_key[fact.id] for fact in ranked}, budget)
 
     def draw(self, data: ContextData) -> None:
-        included = {fact.id for fact in data.injection.facts}
+        included = {fact.id for fact in data.block.facts}
         rows, total = [], 0
         for fact in data.ranked:
             is_included = fact.id in included
@@ -127,24 +127,23 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         title: Any = Content.assemble(("■ ", f"$mark-{hue}"), f"context of {to_printable(data.theme)}")
         self.grid.border_title = title
         self.grid.set_subtitle(
-            f"{len(included)} included, {data.injection.left_out} omitted · "
-            f"{data.injection.fact_tokens}/{data.budget} tokens"
+            f"{len(included)} included, {data.block.left_out} omitted · {data.block.fact_tokens}/{data.budget} tokens"
         )
         self.grid.show(rows)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         assert self.data is not None
-        injection = self.data.injection
+        block = self.data.block
         chosen = next((fact.notation for fact in self.data.ranked if fact.uid == key), None)
         lines: list[Line] = [
             *self._why(str(key)),
             heading_line(
-                f"{pluralise(injection.tokens, 'token')}, {pluralise(len(injection.text), 'character')}",
+                f"{pluralise(block.tokens, 'token')}, {pluralise(len(block.text), 'character')}",
                 "as returned by memory_status:",
             ),
             Content(""),
         ]
-        for line in injection.text.split("\n"):
+        for line in block.text.split("\n"):
             style = "bold $accent" if line == chosen else "$dim" if line.startswith("(+") else ""
             lines.append(Content.styled(to_printable(line), style))
         return "context block", lines
@@ -153,7 +152,7 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         one = self.data.candidates.get(uid) if self.data is not None else None
         if self.data is None or one is None:
             return []
-        is_given = any(fact.uid == uid for fact in self.data.injection.facts)
+        is_given = any(fact.uid == uid for fact in self.data.block.facts)
         said = reason_lines.format_reason_lines(one.parts, one.value, one.cost)
         title = heading_line("why this" if is_given else "why not", "" if is_given else "others are worth more a token")
         return [title, *(Content.styled(line, "$dim") for line in said[:-1]), Content(said[-1]), Content("")]

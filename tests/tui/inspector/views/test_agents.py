@@ -44,9 +44,9 @@ def path(path: Path) -> Path:
     with Store.open(path, clock=frozen) as store:
         who = store.sessions.open("ops", "worker", client="tests 1.0")
         store.facts.write("ops", "D[cache]: redis", scope="release", session=who)
-        store.injection.status("ops", session=who)
+        store.context.status("ops", session=who)
         store.facts.write("ops", "V[port]: 6379", scope="release", session=who)
-        store.injection.status("ops", session=who)
+        store.context.status("ops", session=who)
     return path
 
 
@@ -363,7 +363,7 @@ async def test_a_record_says_why_each_fact_was_given_and_which_were_left_out(pat
     fill(path, *(f"V[filler.{number}]: {'word ' * 30}{number}" for number in range(12)), theme="ops")
     with Store.open(path, clock=frozen) as store:
         who = store.sessions.get("ops", "worker")
-        store.injection.status("ops", session=who)
+        store.context.status("ops", session=who)
         store.reads.flush()
         (newest, *_) = store.context_records.list("ops", "worker")
         assert newest.reasons is not None

@@ -53,7 +53,7 @@ def hostile(path: Path, home: Path) -> Path:
             store.turns.add(
                 f"theme-{number % 3}", "user", f"{text}\n\x1b[31mred\x1b[0m \x1b]0;title\x07\u202e{text}", session=who
             )
-            store.injection.status(f"theme-{number % 3}", session=who)
+            store.context.status(f"theme-{number % 3}", session=who)
             if number % 2:
                 store.sessions.close(who)
                 store.scopes.close(f"theme-{number % 3}", scope)

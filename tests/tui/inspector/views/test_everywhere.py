@@ -82,7 +82,7 @@ def path(path: Path) -> Path:
         who = store.sessions.open("ops", "worker")
         store.facts.write("ops", "D[cache]: redis", scope="release", session=who)
         store.turns.add("ops", "user", "deploy the canary", session=who)
-        store.injection.status("ops", session=who)
+        store.context.status("ops", session=who)
     return path
 
 

@@ -38,7 +38,7 @@ def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     fill(path, "D[cache]: redis", "V[port]: 6379", theme="ops")
     with Store.open(path, clock=frozen) as store:
         who = store.sessions.open("ops", "worker", client="tests 1.0")
-        store.injection.status("ops", session=who)
+        store.context.status("ops", session=who)
         store.search.find("ops", "redis cache", session=who)
         store.facts.write("ops", "D[deploy]: by hand", scope="release", session=who)
         store.reads.flush()
@@ -103,7 +103,7 @@ async def test_what_was_left_out_is_offered_first(path: Path) -> None:
             store.facts.write(
                 "ops", f"D[shelf.{number}]: a long line that says where book number {number} stands in the hall"
             )
-        store.injection.status("ops", session=store.sessions.get("ops", "worker"))
+        store.context.status("ops", session=store.sessions.get("ops", "worker"))
         store.reads.flush()
         left_out = [one.notation for one in store.context_records.left_out(store.context_records.list("ops")[0])]
     assert left_out

@@ -43,7 +43,7 @@ def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for line in ("V[cache.port]: redis listens on 6379", "D[deploy]: deploys go out on tuesday"):
             store.facts.write("ops", line)
         who = store.sessions.open("ops", "0f9a1b2c-worker", client="claude-code 2.0")
-        store.injection.status("ops", session=who)
+        store.context.status("ops", session=who)
         store.reads.flush()
         store.turns.add("ops", "user", "Where does redis listen?", session=who)
         store.turns.add("ops", "assistant", SAID, session=who)

@@ -33,7 +33,7 @@ def path(path: Path) -> Path:
 
 async def test_the_text_is_what_an_agent_is_told_word_for_word(path: Path) -> None:
     with Store.open(path, clock=frozen) as store:
-        told = store.injection.status("ops", record=False).text
+        told = store.context.status("ops", record=False).text
     async with inspecting(path, "ops") as pilot:
         await opened(pilot, "told")
         await until(pilot, lambda: told in beside(pilot))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from hermes_memory_store.clock import format_iso_time, system_clock
-from hermes_memory_store.context.given_reasons import MOST_LEFT_OUT
+from hermes_memory_store.context.given import MOST_LEFT_OUT
 from hermes_memory_store.context.start_choice import StartCandidate
 from hermes_memory_store.context.start_situation import Situation, find_situation
 from hermes_memory_store.hosts.capture_switch import describe_capture
@@ -49,7 +49,7 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
     with settings.store() as store:
         theme = settings.reading_theme(store)
         situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
-        told = store.injection.status(theme, record=False, situation=situation, count=count)
+        told = store.context.status(theme, record=False, situation=situation, count=count)
         reasons = list_start_reasons(store, theme, situation, count) if why else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
@@ -142,9 +142,9 @@ def list_start_reasons(
     store: Store, theme: str, situation: Situation, count: Callable[[str], int]
 ) -> list[StartReason]:
     """Return the facts that are given, and then the best of those left out."""
-    choice = store.injection.choose(theme, situation, store.policies.for_theme(theme).injection_tokens, count=count)
+    choice = store.context.choose(theme, situation, store.policies.for_theme(theme).injection_tokens, count=count)
     shown = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
-    facts = {fact.id: fact for fact in store.injection.load_facts(shown)}
+    facts = {fact.id: fact for fact in store.context.load_facts(shown)}
     return [
         StartReason(facts[one.key], one, at < len(choice.given)) for at, one in enumerate(shown) if one.key in facts
     ]

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from hermes_memory_store.context.given import Given, GivenItem
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseRunner
 from hermes_memory_store.memory_tests.evidence_curve import BUDGETS, RecallCurve, measure_curve, to_questions
-from hermes_memory_store.recall.given import Given, GivenItem
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings

@@ -1,11 +1,19 @@
-"""What is given of a memory, item by item, with the reasons: for tools, hooks, tests of a memory and the flight recorder."""
+"""What is given of a memory, item by item, with the reasons: for tools, hooks, tests of a memory and the flight recorder.
+
+The reasons of a context record are numbers, names of parts and uids (`injections.reasons`): nothing of a fact's text, so that
+a purge has nothing to erase there.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
+from hermes_memory_store import uids
+from hermes_memory_store.context.start_choice import StartChoice
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Millis, Turn, Uid
 from hermes_memory_store.places.branch_marks import BranchMark
 from hermes_memory_store.projects.branch_labels import MarkedFacts
@@ -112,5 +120,76 @@ class StartSituation:
     """The name of our session, where it has one."""
     at: Millis | None = None
     """UTC milliseconds; now unless given."""
-    also: tuple[str, ...] = field(default=())
+    also: tuple[str, ...] = ()
     """Themes that are read beside it."""
+
+
+MOST_LEFT_OUT = 12
+"""Facts left out that a record keeps, those best per token."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactReasons:
+    """What one fact was worth when a session was given others, or it."""
+
+    uid: Uid
+    value: float
+    """Sum of the parts."""
+    tokens: int
+    """Of its line."""
+    parts: tuple[tuple[str, float], ...]
+    """What each reason added, or took: `scope`, `pinned`, `unused` …"""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenReasons:
+    """The facts of a context record, in its order, and the best of those left out, best first."""
+
+    given: tuple[FactReasons, ...] = ()
+    left_out: tuple[FactReasons, ...] = ()
+
+    def limited_to(self, facts: Sequence[Fact]) -> GivenReasons:
+        """Return the reasons where only these facts are given in the end; the others are left out."""
+        given = {fact.uid for fact in facts}
+        left_out = [one for one in (*self.given, *self.left_out) if one.uid not in given]
+        by_uid = {one.uid: one for one in (*self.left_out, *self.given)}
+        return GivenReasons(
+            tuple(by_uid[fact.uid] for fact in facts if fact.uid in by_uid), tuple(left_out[:MOST_LEFT_OUT])
+        )
+
+    def to_json(self) -> str:
+        """Return the reasons as they are stored."""
+        return json.dumps(
+            {
+                key: [[one.uid, one.value, one.tokens, one.parts] for one in facts]
+                for key, facts in (("given", self.given), ("left_out", self.left_out))
+            },
+            separators=(",", ":"),
+        )
+
+
+@lru_cache(maxsize=16)
+def parse_given_reasons(text: str | None) -> GivenReasons | None:
+    """Return stored reasons; None where none are, or where they cannot be read."""
+
+    def to_reasons(uid: Any, value: Any, tokens: Any, parts: Any) -> FactReasons:
+        named = tuple((str(name), float(part)) for name, part in parts)
+        return FactReasons(Uid(str(uid)), float(value), int(tokens), named)
+
+    try:
+        document: Any = json.loads(text or "null")
+        if document is None:
+            return None
+        return GivenReasons(*(tuple(to_reasons(*one) for one in document[key]) for key in ("given", "left_out")))
+    except (ValueError, TypeError, KeyError, IndexError):
+        return None
+
+
+def to_given_reasons(choice: StartChoice) -> GivenReasons:
+    """Return the reasons of a choice."""
+    candidates = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
+    reasons = [
+        FactReasons(uid, round(one.value, 2), one.cost, tuple([(name, round(part, 2)) for name, part in one.parts]))
+        for uid, one in zip(uids.to_texts([one.uid for one in candidates]), candidates, strict=True)
+    ]
+    return GivenReasons(tuple(reasons[: len(choice.given)]), tuple(reasons[len(choice.given) :]))
