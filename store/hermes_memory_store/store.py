@@ -417,7 +417,7 @@ class Store:
         from hermes_memory_store.find import vector_file
         from hermes_memory_store.host_files import memory_file_copies
         from hermes_memory_store.hosts.rules_files import find_stale_files
-        from hermes_memory_store.sync.versions import mask_stored_versions
+        from hermes_memory_store.sync.standing import mask_stored_versions
         from hermes_memory_store.upkeep import backup
 
         unreached = [] if vector_file.erase_vectors(self.path, wanted) else [vector_file.vector_file_path(self.path)]

@@ -214,7 +214,7 @@ def calls_of_pull(folder: Path) -> list[FileCall]:
     assert [len(page) for page in pages[WARM_UP:]] == [2] * ROUNDS
 
     def apply(number: int) -> None:
-        ours.store.sync.apply(THEME, pages[number], cursor=PullCursor(pages[number][-1][0]))
+        ours.store.sync.inbox.apply(THEME, pages[number], cursor=PullCursor(pages[number][-1][0]))
 
     try:
         return calls_of(apply)

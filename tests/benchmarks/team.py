@@ -185,7 +185,7 @@ def taken_in(facts: int, rounds: int) -> None:
             with Store.open(home / "source.db", policies=shared) as store:
                 store.sync.themes()
                 store.facts.write_many("ours", lines, actor=PERSON)
-                rows = list(enumerate(store.sync.pending_rows("ours", limit=10 * facts), 1))
+                rows = list(enumerate(store.sync.outbox.pending_rows("ours", limit=10 * facts), 1))
             with Store.open(home / "floor.db", policies=alone) as store:
                 began = time.process_time()
                 store.facts.write_many("ours", lines, actor=PERSON)
@@ -198,7 +198,7 @@ def taken_in(facts: int, rounds: int) -> None:
                     began = time.process_time()
                     for start in range(0, len(rows), TAKEN):
                         page = rows[start : start + TAKEN]
-                        store.sync.apply("ours", page, cursor=PullCursor(page[-1][0]))
+                        store.sync.inbox.apply("ours", page, cursor=PullCursor(page[-1][0]))
                     found.setdefault(name, []).append(len(rows) / (time.process_time() - began))
     middle = {name: statistics.median(values) for name, values in found.items()}
     floor = middle["written in bulk"]

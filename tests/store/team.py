@@ -129,19 +129,19 @@ class Member:
 
     def push(self, server: Server, *, limit: int = 500, acknowledged: bool = True) -> int:
         """Send one batch; the acknowledgement may be lost on the way."""
-        rows = self.store.sync.pending_rows(THEME, limit=limit)
+        rows = self.store.sync.outbox.pending_rows(THEME, limit=limit)
         kept = server.push(rows)
         if acknowledged:
             sent = [(row.uid, row.hlc) for row in rows]
-            self.store.sync.acknowledge(THEME, sent, [kept.get(name) for name in sent])
+            self.store.sync.outbox.acknowledge(THEME, sent, [kept.get(name) for name in sent])
         return len(rows)
 
     def pull(self, server: Server, *, limit: int = 500) -> int:
         """Take one page in."""
-        cursor = self.store.sync.cursor(THEME)
+        cursor = self.store.sync.inbox.cursor(THEME)
         page = server.pull(cursor.seq, limit)
         if page:
-            self.store.sync.apply(THEME, page, cursor=PullCursor(page[-1][0]))
+            self.store.sync.inbox.apply(THEME, page, cursor=PullCursor(page[-1][0]))
         return len(page)
 
     def exchange(self, server: Server, *, limit: int = 500) -> bool:

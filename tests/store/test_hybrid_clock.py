@@ -101,14 +101,14 @@ def test_a_row_from_the_future_moves_no_clock_and_hinders_no_write(
 ) -> None:
     ann, bob = join(), join()
     ann.store.facts.write(THEME, "D[cache]: redis")
-    (row,) = ann.store.sync.pending_rows(THEME)
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
     bob.store.sync.note_server_time(server_ms)
-    bob.store.sync.apply(THEME, [(1, replace(row, hlc=hlc))], cursor=PullCursor(1))
+    bob.store.sync.inbox.apply(THEME, [(1, replace(row, hlc=hlc))], cursor=PullCursor(1))
     fact = bob.store.facts.write(THEME, "D[db]: sqlite").fact
     bob.store.facts.edit(fact.uid, "postgresql")
-    assert len(bob.store.sync.held_versions()) == 1
+    assert len(bob.store.sync.standing.held_versions()) == 1
     assert clock_ms(bob) <= min(NOW, server_ms) + AHEAD_MS
-    assert bob.store.sync.recheck_hidden() == 0
+    assert bob.store.sync.inbox.recheck_hidden() == 0
 
 
 def test_a_clock_that_an_earlier_version_left_at_the_end_of_numbers_hinders_no_write(
@@ -116,8 +116,8 @@ def test_a_clock_that_an_earlier_version_left_at_the_end_of_numbers_hinders_no_w
 ) -> None:
     ann = join()
     uid = ann.store.facts.write(THEME, "D[cache]: redis").fact.uid
-    (row,) = ann.store.sync.pending_rows(THEME)
-    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)])
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
+    ann.store.sync.outbox.acknowledge(THEME, [(row.uid, row.hlc)])
     with ann.store.db.write_transaction() as conn:
         conn.execute("UPDATE sync_rows SET hlc = ?", (MAX_CLOCK,))
         conn.execute("UPDATE sync_store SET clock = ?", (MAX_CLOCK,))
@@ -125,7 +125,7 @@ def test_a_clock_that_an_earlier_version_left_at_the_end_of_numbers_hinders_no_w
     ann.store.facts.write(THEME, "D[db]: sqlite")
     ann.store.sync.note_server_time(NOW)
     ann.store.sync.restamp_future()
-    found = ann.store.sync.pending_rows(THEME)
+    found = ann.store.sync.outbox.pending_rows(THEME)
     assert {row.content for row in found} == {"valkey", "sqlite"}
     assert all(row.at <= NOW + AHEAD_MS for row in found)
     assert ann.store.sync.restamp_future() == 0
@@ -135,13 +135,13 @@ def test_nothing_is_brought_down_that_one_of_the_clocks_allows(join: Callable[[]
     ann, server = join(), Server()
     ann.store.facts.write(THEME, "D[cache]: redis")
     ann.exchange(server)
-    before = ann.store.sync.digests(THEME)
+    before = ann.store.sync.standing.digests(THEME)
     for own_ms, server_ms in ((NOW, NOW - FAR_MS), (NOW - FAR_MS, NOW), (NOW + FAR_MS, NOW)):
         ann.clock.now = own_ms
         ann.store.sync.note_server_time(server_ms)
         ann.reopen()
         assert ann.store.sync.restamp_future() == 0
-    assert ann.store.sync.digests(THEME) == before
+    assert ann.store.sync.standing.digests(THEME) == before
 
 
 def test_what_is_held_back_goes_with_the_thing_and_is_no_conflict(join: Callable[[], Member]) -> None:
@@ -150,11 +150,11 @@ def test_what_is_held_back_goes_with_the_thing_and_is_no_conflict(join: Callable
     ann.exchange(server)
     _, row = server.rows[uid]
     ahead = replace(row, hlc=MAX_CLOCK, content="valkey", node=Uid("00000000-0000-4000-8000-000000000001"))
-    ann.store.sync.apply(THEME, [(9, ahead)], cursor=PullCursor(9))
-    assert ann.store.sync.conflicts() == []
-    assert [one.uid for one in ann.store.sync.hidden_versions()] == [uid]
+    ann.store.sync.inbox.apply(THEME, [(9, ahead)], cursor=PullCursor(9))
+    assert ann.store.sync.standing.conflicts() == []
+    assert [one.uid for one in ann.store.sync.standing.hidden_versions()] == [uid]
     ann.store.purge.erase([uid])
-    assert ann.store.sync.hidden_versions() == []
+    assert ann.store.sync.standing.hidden_versions() == []
     assert b"valkey" not in ann.path.read_bytes()
 
 

@@ -70,13 +70,13 @@ def test_only_themes_whose_policy_says_so_travel(ann: Member) -> None:
     write(ann, "D[cache]: redis")
     ann.store.facts.write("private", "D[cache]: none")
     assert ann.store.sync.themes() == [THEME]
-    assert ann.store.sync.pending_counts() == {THEME: 1}
+    assert ann.store.sync.outbox.pending_counts() == {THEME: 1}
     assert ann.store.db.value("SELECT count(*) FROM sync_rows") == 1
 
 
 def test_a_row_says_all_of_a_fact(ann: Member) -> None:
     write(ann, "D[cache]: redis", scope="speed")
-    scope, fact = sorted(ann.store.sync.pending_rows(THEME), key=lambda row: row.kind, reverse=True)
+    scope, fact = sorted(ann.store.sync.outbox.pending_rows(THEME), key=lambda row: row.kind, reverse=True)
     assert (scope.kind, scope.content, scope.attrs["status"]) == ("scope", "speed", "open")
     assert fact.content == "redis"
     assert fact.attrs == {
@@ -99,34 +99,34 @@ def test_many_edits_are_one_row_to_send(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
     for n in range(5):
         ann.store.facts.edit(uid, f"redis {n}")
-    (row,) = ann.store.sync.pending_rows(THEME)
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
     assert (row.content, row.ancestors) == ("redis 4", ())
 
 
 def test_what_was_offered_is_an_ancestor_of_what_follows(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (first,) = ann.store.sync.pending_rows(THEME)
+    (first,) = ann.store.sync.outbox.pending_rows(THEME)
     ann.store.facts.edit(uid, "valkey")
-    (second,) = ann.store.sync.pending_rows(THEME)
+    (second,) = ann.store.sync.outbox.pending_rows(THEME)
     assert second.ancestors == (first.hlc,)
     assert second.hlc > first.hlc
 
 
 def test_an_edit_made_while_sending_stays_queued(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending_rows(THEME)
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
     ann.store.facts.edit(uid, "valkey")
-    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)], [1])
-    assert [row.content for row in ann.store.sync.pending_rows(THEME)] == ["valkey"]
-    (row,) = ann.store.sync.pending_rows(THEME)
-    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)], [2])
-    assert ann.store.sync.pending_rows(THEME) == []
+    ann.store.sync.outbox.acknowledge(THEME, [(row.uid, row.hlc)], [1])
+    assert [row.content for row in ann.store.sync.outbox.pending_rows(THEME)] == ["valkey"]
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
+    ann.store.sync.outbox.acknowledge(THEME, [(row.uid, row.hlc)], [2])
+    assert ann.store.sync.outbox.pending_rows(THEME) == []
 
 
 def test_every_way_of_writing_fills_the_outbox(ann: Member) -> None:
     def waiting() -> int:
-        rows = ann.store.sync.pending_rows(THEME)
-        ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc) for row in rows])
+        rows = ann.store.sync.outbox.pending_rows(THEME)
+        ann.store.sync.outbox.acknowledge(THEME, [(row.uid, row.hlc) for row in rows])
         ann.clock.forward(1000)
         return len(rows)
 
@@ -161,7 +161,7 @@ def test_a_store_that_joins_offers_what_it_has(tmp_path: Path, policies: Policie
     member.store.purge.facts([uids.parse_uid(gone)])
     member.policies = policies
     member.reopen()
-    assert member.store.sync.pending_counts() == {THEME: 3}
+    assert member.store.sync.outbox.pending_counts() == {THEME: 3}
     member.store.close()
 
 
@@ -171,8 +171,8 @@ def test_two_stores_come_to_say_the_same(ann: Member, bob: Member, server: Serve
     ann.store.scopes.close(THEME, "speed")
     converge([ann, bob], server)
     assert contents(ann) == contents(bob) == ["C[db]: sqlite", "D[cache]: redis"]
-    assert ann.store.sync.digest(THEME) == bob.store.sync.digest(THEME)
-    assert ann.store.sync.pending_rows(THEME) == bob.store.sync.pending_rows(THEME) == []
+    assert ann.store.sync.standing.digest(THEME) == bob.store.sync.standing.digest(THEME)
+    assert ann.store.sync.outbox.pending_rows(THEME) == bob.store.sync.outbox.pending_rows(THEME) == []
     assert sound(ann)
     assert sound(bob)
 
@@ -277,11 +277,11 @@ def test_edits_made_at_once_leave_the_loser_to_decide(ann: Member, bob: Member, 
     bob.clock.forward(5000)
     bob.store.facts.edit(uid, "dragonfly")
     converge([ann, bob], server)
-    (met,) = ann.store.sync.conflicts(THEME)
+    (met,) = ann.store.sync.standing.conflicts(THEME)
     assert (met.uid, met.why) == (uid, "concurrent")
     assert (met.mine.content, met.theirs.content) == ("dragonfly", "valkey")
     assert contents(ann) == contents(bob) == ["D[cache]: dragonfly"]
-    assert bob.store.sync.conflicts() == []  # what lost never came here
+    assert bob.store.sync.standing.conflicts() == []  # what lost never came here
 
 
 @pytest.mark.parametrize(
@@ -296,16 +296,16 @@ def test_a_decision_is_made_once_for_all(
     ann: Member, bob: Member, server: Server, keep: str, expected: list[str]
 ) -> None:
     test_edits_made_at_once_leave_the_loser_to_decide(ann, bob, server)
-    (met,) = ann.store.sync.conflicts()
+    (met,) = ann.store.sync.standing.conflicts()
     ann.clock.forward(60_000)
-    ann.store.sync.resolve(met.uid, keep)  # type: ignore[arg-type]
+    ann.store.sync.standing.resolve(met.uid, keep)  # type: ignore[arg-type]
     converge([ann, bob], server)
     assert contents(ann) == contents(bob) == expected
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
-    assert ann.store.sync.digest(THEME) == bob.store.sync.digest(THEME)
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
+    assert ann.store.sync.standing.digest(THEME) == bob.store.sync.standing.digest(THEME)
     assert sound(ann)
     with pytest.raises(UnknownFact):
-        ann.store.sync.resolve(met.uid, "mine")
+        ann.store.sync.standing.resolve(met.uid, "mine")
 
 
 def test_one_after_the_other_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
@@ -320,7 +320,7 @@ def test_one_after_the_other_is_no_conflict(ann: Member, bob: Member, server: Se
         ann.store.facts.edit(uid, f"valkey {n}")
         ann.push(server)
     converge([ann, bob], server)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
 
 
 def test_the_same_fact_written_twice_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
@@ -328,7 +328,7 @@ def test_the_same_fact_written_twice_is_no_conflict(ann: Member, bob: Member, se
     write(bob, "D[cache]: redis")
     converge([ann, bob], server)
     assert contents(ann) == contents(bob) == ["D[cache]: redis"]
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
     assert shown(ann.store) == shown(bob.store)
     assert sound(ann)
     assert sound(bob)
@@ -352,13 +352,13 @@ def test_two_facts_for_one_place_are_a_conflict(
     assert contents(ann) == contents(bob) == ["D[cache]: valkey"]
     assert shown(ann.store) == shown(bob.store)
     for member in (ann, bob):
-        (met,) = member.store.sync.conflicts()
+        (met,) = member.store.sync.standing.conflicts()
         assert (met.uid, met.why, met.mine.content, met.theirs.content) == (lower, "two heads", "valkey", "redis")
     bob.clock.forward(5000)
-    bob.store.sync.resolve(lower, keep)  # type: ignore[arg-type]
+    bob.store.sync.standing.resolve(lower, keep)  # type: ignore[arg-type]
     converge([ann, bob], server)
     assert contents(ann) == contents(bob) == expected
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
     assert shown(ann.store) == shown(bob.store)
     assert sound(ann)
     assert sound(bob)
@@ -374,7 +374,7 @@ def test_a_place_that_becomes_free_shows_the_other_head_again(ann: Member, bob: 
     converge([ann, bob], server)
     assert contents(ann) == contents(bob)
     assert shown(ann.store) == shown(bob.store)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
 
 
 @pytest.mark.parametrize("there", [0, 1])
@@ -385,17 +385,22 @@ def test_two_facts_for_one_place_that_come_to_say_the_same_are_no_conflict_any_m
     bob.clock.forward(5000)
     upper = write(bob, "D[cache]: valkey")
     converge([ann, bob], server)
-    assert len(ann.store.sync.conflicts()) == len(bob.store.sync.conflicts()) == 1
+    assert len(ann.store.sync.standing.conflicts()) == len(bob.store.sync.standing.conflicts()) == 1
     editor = (ann, bob)[there]
     editor.clock.forward(9000)
     editor.store.facts.edit(upper, "Redis")
     late = join()
     converge([ann, bob, late], server)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == late.store.sync.conflicts() == []
+    assert (
+        ann.store.sync.standing.conflicts()
+        == bob.store.sync.standing.conflicts()
+        == late.store.sync.standing.conflicts()
+        == []
+    )
     editor.store.facts.edit(upper, "memcached")
     converge([ann, bob, late], server)
     for member in (ann, bob, late):
-        (met,) = member.store.sync.conflicts()
+        (met,) = member.store.sync.standing.conflicts()
         assert (met.mine.content, met.theirs.content) == ("memcached", "redis")
 
 
@@ -406,10 +411,10 @@ def test_a_purge_beats_every_edit_for_ever(ann: Member, bob: Member, server: Ser
     ann.store.purge.facts([uids.parse_uid(uid)])
     bob.clock.forward(60_000)
     bob.store.facts.edit(uid, "purple-marmalade")
-    old = bob.store.sync.pending_rows(THEME)
+    old = bob.store.sync.outbox.pending_rows(THEME)
     converge([ann, bob], server)
     server.push(old)
-    bob.store.sync.apply(THEME, [(99, row) for row in old], cursor=bob.store.sync.cursor(THEME))
+    bob.store.sync.inbox.apply(THEME, [(99, row) for row in old], cursor=bob.store.sync.inbox.cursor(THEME))
     converge([ann, bob], server)
     assert contents(ann) == contents(bob) == []
     assert sound(bob)
@@ -438,10 +443,10 @@ def test_a_purge_elsewhere_reaches_what_was_left_where_a_row_stood_before_it_mov
 
 def test_a_purge_takes_the_loser_of_a_conflict_too(ann: Member, bob: Member, server: Server) -> None:
     test_edits_made_at_once_leave_the_loser_to_decide(ann, bob, server)
-    (met,) = ann.store.sync.conflicts()
+    (met,) = ann.store.sync.standing.conflicts()
     bob.store.purge.facts([uids.parse_uid(met.uid)])
     converge([ann, bob], server)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
     for member in (ann, bob):
         member.store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         assert b"valkey" not in member.path.read_bytes()
@@ -449,11 +454,11 @@ def test_a_purge_takes_the_loser_of_a_conflict_too(ann: Member, bob: Member, ser
 
 def test_a_purge_of_what_was_never_here_is_remembered(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending_rows(THEME)
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
     ann.store.purge.facts([uids.parse_uid(uid)])
     ann.exchange(server)
     bob.exchange(server)
-    bob.store.sync.apply(THEME, [(9, row)], cursor=PullCursor(9))
+    bob.store.sync.inbox.apply(THEME, [(9, row)], cursor=PullCursor(9))
     assert contents(bob) == []
     assert sound(bob)
     with time_travel.open_store_at(bob.store, bob.clock.now + 10**9) as replayed:
@@ -534,21 +539,21 @@ def test_a_scope_that_the_team_empties_stays_as_its_version_says_whatever_was_un
 def test_what_the_server_refuses_blocks_nothing(ann: Member) -> None:
     bad = write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")
-    rows = ann.store.sync.pending_rows(THEME)
+    rows = ann.store.sync.outbox.pending_rows(THEME)
     (refused,) = (row for row in rows if row.uid == bad)
-    ann.store.sync.mark_rejected(THEME, refused.uid, refused.hlc, "text is too long")
-    assert [row.content for row in ann.store.sync.pending_rows(THEME)] == ["sqlite"]
-    (told,) = ann.store.sync.rejected_rows()
+    ann.store.sync.outbox.mark_rejected(THEME, refused.uid, refused.hlc, "text is too long")
+    assert [row.content for row in ann.store.sync.outbox.pending_rows(THEME)] == ["sqlite"]
+    (told,) = ann.store.sync.outbox.rejected_rows()
     assert (told.row.uid, told.why) == (bad, "text is too long")
     ann.store.facts.edit(bad, "valkey")
-    assert ann.store.sync.rejected_rows() == []
-    assert {row.content for row in ann.store.sync.pending_rows(THEME)} == {"valkey", "sqlite"}
+    assert ann.store.sync.outbox.rejected_rows() == []
+    assert {row.content for row in ann.store.sync.outbox.pending_rows(THEME)} == {"valkey", "sqlite"}
 
 
 def test_a_row_that_makes_no_sense_blocks_nothing(ann: Member, bob: Member, server: Server) -> None:
     write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")
-    one, two = ann.store.sync.pending_rows(THEME)
+    one, two = ann.store.sync.outbox.pending_rows(THEME)
     broken: list[SyncRow] = [
         replace(one, attrs={"type": "X"}),
         replace(one, attrs={**one.attrs, "target": "a\u202eb"}),
@@ -560,19 +565,19 @@ def test_a_row_that_makes_no_sense_blocks_nothing(ann: Member, bob: Member, serv
     ]
     for n, row in enumerate(broken):
         row = replace(row, hlc=row.hlc - 100 + n)
-        bob.store.sync.apply(THEME, [(n + 1, row), (n + 2, two)], cursor=PullCursor(n + 2))
+        bob.store.sync.inbox.apply(THEME, [(n + 1, row), (n + 2, two)], cursor=PullCursor(n + 2))
     assert contents(bob) == ["D[db]: sqlite"]
-    bob.store.sync.apply(THEME, [(20, one)], cursor=PullCursor(20))
+    bob.store.sync.inbox.apply(THEME, [(20, one)], cursor=PullCursor(20))
     assert contents(bob) == ["D[cache]: redis", "D[db]: sqlite"]
     assert sound(bob)
 
 
 def test_the_cursor_moves_with_what_is_applied(ann: Member, bob: Member, server: Server) -> None:
-    assert ann.store.sync.cursor(THEME) == PullCursor(0, None, None)
+    assert ann.store.sync.inbox.cursor(THEME) == PullCursor(0, None, None)
     token = bob.store.sync.node
-    ann.store.sync.apply(THEME, [], cursor=PullCursor(7, 6, token))
+    ann.store.sync.inbox.apply(THEME, [], cursor=PullCursor(7, 6, token))
     ann.reopen()
-    assert ann.store.sync.cursor(THEME) == PullCursor(7, 6, token)
+    assert ann.store.sync.inbox.cursor(THEME) == PullCursor(7, 6, token)
 
 
 def test_a_server_that_lost_its_tail_is_offered_everything(ann: Member, bob: Member, server: Server) -> None:
@@ -580,12 +585,12 @@ def test_a_server_that_lost_its_tail_is_offered_everything(ann: Member, bob: Mem
     write(bob, "D[db]: sqlite")
     converge([ann, bob], server)
     lost = Server()
-    assert ann.store.sync.mark_all_unsent(THEME) == 3
-    assert ann.store.sync.cursor(THEME) == PullCursor()
-    bob.store.sync.mark_all_unsent(THEME)
+    assert ann.store.sync.outbox.mark_all_unsent(THEME) == 3
+    assert ann.store.sync.inbox.cursor(THEME) == PullCursor()
+    bob.store.sync.outbox.mark_all_unsent(THEME)
     converge([ann, bob], lost)
     assert set(lost.rows) == set(server.rows)
-    assert ann.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == []
 
 
 def test_the_clock_of_versions_never_goes_back(ann: Member) -> None:
@@ -595,7 +600,7 @@ def test_the_clock_of_versions_never_goes_back(ann: Member) -> None:
         ann.clock.forward(step)
         ann.store.facts.edit(uid, f"redis {step}")
         ann.reopen()
-        (row,) = ann.store.sync.pending_rows(THEME)
+        (row,) = ann.store.sync.outbox.pending_rows(THEME)
         seen.append(row.hlc)
     assert seen == sorted(set(seen))
 
@@ -603,7 +608,7 @@ def test_the_clock_of_versions_never_goes_back(ann: Member) -> None:
 def test_the_servers_time_counts(ann: Member) -> None:
     assert ann.store.sync.note_server_time(ann.clock.now + 90_000) == 90_000
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending_rows(THEME)
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
     assert row.uid == uid
     assert row.at == ann.clock.now + 90_000
 
@@ -616,7 +621,7 @@ def test_what_is_stamped_far_ahead_is_stamped_anew(ann: Member) -> None:
     server_ms = ann.clock.now
     ann.store.sync.note_server_time(server_ms)
     assert ann.store.sync.restamp_future() == 2
-    rows = ann.store.sync.pending_rows(THEME)
+    rows = ann.store.sync.outbox.pending_rows(THEME)
     assert [row.content for row in rows] == ["redis", "sqlite"]
     assert all(row.at <= server_ms + 10 for row in rows)
     assert ann.store.sync.restamp_future() == 0
@@ -624,10 +629,10 @@ def test_what_is_stamped_far_ahead_is_stamped_anew(ann: Member) -> None:
 
 def test_a_copy_of_a_store_takes_a_name_of_its_own(ann: Member) -> None:
     write(ann, "D[cache]: redis")
-    (before,) = ann.store.sync.pending_rows(THEME)
+    (before,) = ann.store.sync.outbox.pending_rows(THEME)
     old = ann.store.sync.node
     assert ann.store.sync.renew_node() == ann.store.sync.node != old
-    (row,) = ann.store.sync.pending_rows(THEME)
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
     assert row.node != old
     assert row.ancestors == (before.hlc,)
 
@@ -675,10 +680,10 @@ def test_what_waits_for_a_person_does_not_leave(ann: Member, bob: Member, server
 
 def test_a_change_made_past_the_store_is_stamped_by_the_next_one(ann: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending_rows(THEME)
-    ann.store.sync.acknowledge(THEME, [(row.uid, row.hlc)])
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
+    ann.store.sync.outbox.acknowledge(THEME, [(row.uid, row.hlc)])
     ann.store.db.conn.execute("UPDATE facts SET pinned = 1 WHERE uid = ?", (uids.parse_uid(uid),))
-    assert [row.attrs["pinned"] for row in ann.store.sync.pending_rows(THEME)] == [True]
+    assert [row.attrs["pinned"] for row in ann.store.sync.outbox.pending_rows(THEME)] == [True]
 
 
 def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Member, server: Server) -> None:
@@ -697,11 +702,11 @@ def test_the_doctor_finds_what_has_no_version_of_its_own(ann: Member, bob: Membe
 def test_who_only_reads_is_told_what_waits_and_changes_nothing(ann: Member) -> None:
     write(ann, "D[cache]: redis")
     reader = ann.store.reader()
-    assert reader.sync.pending_counts() == {THEME: 1}
-    assert reader.sync.cursor("unheard-of") == PullCursor()
-    assert reader.sync.digests("unheard-of") == {}
-    assert reader.sync.digest(THEME) == ann.store.sync.digest(THEME)
-    assert reader.sync.conflicts() == reader.sync.rejected_rows() == []
+    assert reader.sync.outbox.pending_counts() == {THEME: 1}
+    assert reader.sync.inbox.cursor("unheard-of") == PullCursor()
+    assert reader.sync.standing.digests("unheard-of") == {}
+    assert reader.sync.standing.digest(THEME) == ann.store.sync.standing.digest(THEME)
+    assert reader.sync.standing.conflicts() == reader.sync.outbox.rejected_rows() == []
     assert reader.sync.node == ann.store.sync.node
     reader.close()
 
@@ -715,8 +720,8 @@ def test_a_step_that_fails_takes_its_marks_with_it(ann: Member) -> None:
 
     with pytest.raises(RuntimeError):
         break_off()
-    assert ann.store.sync.pending_rows(THEME) == []
-    assert ann.store.sync.cursor(THEME) == PullCursor()
+    assert ann.store.sync.outbox.pending_rows(THEME) == []
+    assert ann.store.sync.inbox.cursor(THEME) == PullCursor()
 
 
 def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, server: Server) -> None:
@@ -727,7 +732,7 @@ def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, serv
     converge([ann, bob], server)
     assert ann.store.tiers.gauge(THEME).pct < 95
     assert shown(ann.store) == shown(bob.store)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
 
 
 def test_of_three_heads_the_newest_stands_everywhere(
@@ -744,7 +749,7 @@ def test_of_three_heads_the_newest_stands_everywhere(
     converge(team, server)
     assert [contents(member) for member in team] == [["D[cache]: dragonfly"]] * 3
     assert shown(ann.store) == shown(bob.store) == shown(eve.store)
-    assert len(ann.store.sync.conflicts()) == 2
+    assert len(ann.store.sync.standing.conflicts()) == 2
     eve.store.undo.last()
     converge(team, server)
     assert [contents(member) for member in team] == [["D[cache]: valkey"]] * 3
@@ -754,8 +759,10 @@ def test_of_three_heads_the_newest_stands_everywhere(
 def test_two_facts_for_a_target_in_letters_apart_from_their_accents_hold_up_nothing(ann: Member, bob: Member) -> None:
     for content in ("red", "blue"):
         write(ann, f"D[cache.{content}]: {content}")
-    sent = [replace(row, attrs={**row.attrs, "target": "cafe\u0301"}) for row in ann.store.sync.pending_rows(THEME)]
-    bob.store.sync.apply(THEME, list(enumerate(sent, 1)), cursor=PullCursor(2))
+    sent = [
+        replace(row, attrs={**row.attrs, "target": "cafe\u0301"}) for row in ann.store.sync.outbox.pending_rows(THEME)
+    ]
+    bob.store.sync.inbox.apply(THEME, list(enumerate(sent, 1)), cursor=PullCursor(2))
     assert contents(bob) == ["D[caf\u00e9]: blue"]
     assert bob.store.facts.get(sent[0].uid).superseded_by == sent[1].uid
 
@@ -783,10 +790,10 @@ def test_what_was_deleted_while_a_store_was_away_leaves_it(ann: Member, bob: Mem
     ann.exchange(server)
     del server.rows[uids.format_uid(uids.parse_uid(gone))]  # its tombstone was kept long enough
     listing = PullListing(server.seq, 0, PullCursor(server.seq))
-    bob.store.sync.apply(THEME, server.pull(0), cursor=bob.store.sync.cursor(THEME), listing=listing)
-    assert bob.store.sync.load_listing(THEME) == listing
-    assert bob.store.sync.save_listed(THEME, PullCursor(server.seq)) == 1
-    assert bob.store.sync.load_listing(THEME) is None
+    bob.store.sync.inbox.apply(THEME, server.pull(0), cursor=bob.store.sync.inbox.cursor(THEME), listing=listing)
+    assert bob.store.sync.inbox.load_listing(THEME) == listing
+    assert bob.store.sync.inbox.save_listed(THEME, PullCursor(server.seq)) == 1
+    assert bob.store.sync.inbox.load_listing(THEME) is None
     assert contents(bob) == ["D[cache]: redis", "V[port]: 80"]
     converge([ann, bob], server)
     assert contents(ann) == contents(bob)
@@ -831,7 +838,7 @@ def test_a_scope_in_use_goes_on_being_told_of_though_its_deletion_was_collected(
     converge([ann, bob], server)
     server.rows = {uid: kept for uid, kept in server.rows.items() if kept[1].state != 1}
     for member in (ann, bob):
-        assert member.store.sync.forget_deleted(THEME, server.seq) == 2
+        assert member.store.sync.inbox.forget_deleted(THEME, server.seq) == 2
     converge([ann, bob], server)
 
     bob.clock.forward(1000)
@@ -841,15 +848,15 @@ def test_a_scope_in_use_goes_on_being_told_of_though_its_deletion_was_collected(
     converge([ann, bob], server)
 
     assert shown(ann.store) == shown(bob.store)
-    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME)
+    assert ann.store.sync.standing.digests(THEME) == bob.store.sync.standing.digests(THEME)
 
 
 def test_each_change_is_stamped_above_all_before_it_though_the_clock_stands_still(ann: Member, server: Server) -> None:
     ann.store.facts.write_many(THEME, [(f"V[n{n}]: {n}", None) for n in range(1_500)], actor=PERSON)
-    earlier = {row.hlc for row in ann.store.sync.pending_rows(THEME, limit=2_000)}
+    earlier = {row.hlc for row in ann.store.sync.outbox.pending_rows(THEME, limit=2_000)}
     ann.exchange(server)
     ann.store.facts.write(THEME, "D[later]: one")
-    (later,) = [row for row in ann.store.sync.pending_rows(THEME) if row.kind == "fact"]
+    (later,) = [row for row in ann.store.sync.outbox.pending_rows(THEME) if row.kind == "fact"]
     assert len(earlier) >= 1_500, "no two changes of a machine have one stamp"
     assert later.hlc > max(earlier)
 
@@ -876,7 +883,7 @@ def test_two_changes_at_a_time_are_a_conflict_unless_they_did_the_same(
     converge([ann, bob], server)
 
     assert shown(ann.store) == shown(bob.store)
-    met = {one.uid for member in (ann, bob) for one in member.store.sync.conflicts(THEME)}
+    met = {one.uid for member in (ann, bob) for one in member.store.sync.standing.conflicts(THEME)}
     assert met == (set() if change == other else {uid}), "where the version that lost is known"
     assert sound(ann)
     assert sound(bob)
@@ -892,7 +899,7 @@ def test_who_changes_what_came_from_there_is_in_no_conflict(
         member.clock.forward(1000)
         CHANGES[change](member, uid)
         converge([ann, bob], server)
-    assert ann.store.sync.conflicts(THEME) == bob.store.sync.conflicts(THEME) == []
+    assert ann.store.sync.standing.conflicts(THEME) == bob.store.sync.standing.conflicts(THEME) == []
     assert shown(ann.store) == shown(bob.store)
 
 
@@ -906,7 +913,7 @@ def test_what_pressure_moves_here_and_somebody_uses_there_is_no_conflict(
     bob.clock.forward(2000)
     bob.store.facts.write(THEME, "D[cache]: redis")
     converge([ann, bob], server)
-    assert ann.store.sync.conflicts(THEME) == bob.store.sync.conflicts(THEME) == []
+    assert ann.store.sync.standing.conflicts(THEME) == bob.store.sync.standing.conflicts(THEME) == []
 
 
 def test_a_purge_of_one_fact_says_how_many_team_rows_go_and_takes_it_from_the_other_machine(

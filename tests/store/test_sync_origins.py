@@ -64,19 +64,19 @@ def test_a_fact_that_is_hidden_first_keeps_its_origin_until_it_is_shown(ann: Mem
     assert kept(bob) == 1
     bob.reopen()
     bob.screen = bob.store.sync.content_check = OPEN
-    assert bob.store.sync.recheck_hidden() == 1
+    assert bob.store.sync.inbox.recheck_hidden() == 1
     check(bob, uid)
 
 
 def test_a_fact_of_the_future_keeps_its_origin_until_its_time_has_come(ann: Member, bob: Member) -> None:
     uid = write(ann, "D[cache]: redis")
-    (row, *_) = [row for row in ann.store.sync.pending_rows(THEME) if row.kind == "fact"]
+    (row, *_) = [row for row in ann.store.sync.outbox.pending_rows(THEME) if row.kind == "fact"]
     ahead = bob.clock() + 2 * AHEAD_MS
-    bob.store.sync.apply(THEME, [(1, replace(row, hlc=ahead << 16))], cursor=PullCursor(1))
+    bob.store.sync.inbox.apply(THEME, [(1, replace(row, hlc=ahead << 16))], cursor=PullCursor(1))
     assert kept(bob) == 1
     bob.clock.forward(2 * AHEAD_MS)
     bob.store.sync.note_server_time(bob.clock())
-    assert bob.store.sync.admit_held() == 1
+    assert bob.store.sync.inbox.admit_held() == 1
     check(bob, uid)
 
 
@@ -111,7 +111,7 @@ def test_an_origin_that_waits_goes_with_the_versions_of_its_fact(ann: Member, bo
     ann.store.undo.last(theme=THEME)
     converge([ann, bob], server)
     assert kept(bob) == 1
-    bob.store.sync.forget_deleted(THEME, server.rows[uid][0])
+    bob.store.sync.inbox.forget_deleted(THEME, server.rows[uid][0])
     assert kept(bob) == 0
 
 
@@ -180,5 +180,5 @@ def test_what_came_from_a_teammate_is_told_on_in_his_words(words: dict[str, Any]
 
 def test_of_a_fact_of_which_nothing_is_known_nothing_is_sent(ann: Member) -> None:
     ann.store.facts.write(THEME, "D[cache]: redis", origin=TEAM_ORIGIN, actor=PERSON)
-    rows: list[SyncRow] = ann.store.sync.pending_rows(THEME)
+    rows: list[SyncRow] = ann.store.sync.outbox.pending_rows(THEME)
     assert [row.origin for row in rows if row.kind == "fact"] == [None]

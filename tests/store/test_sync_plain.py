@@ -100,27 +100,27 @@ def pages(seed: int) -> list[list[SyncRow]]:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_what_meets_nothing_is_taken_in_as_if_it_might(
+def test_what_is_shown_as_it_says_for_certain_is_shown_as_if_it_were_looked_up(
     seed: int, join: Callable[[], Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown_at_once, one_by_one = join(), join()
+    known_at_once, looked_up = join(), join()
     found, sent = [], pages(seed)
 
-    def noted(*given: Any) -> Any:
-        found.append(plain_facts(*given))
+    def noted(*given: Any) -> bool:
+        found.append(is_shown_as_it_says(*given))
         return found[-1]
 
-    plain_facts = apply.find_bulk_facts
-    for member, way in ((one_by_one, lambda *_: {}), (shown_at_once, noted)):
-        monkeypatch.setattr(apply, "find_bulk_facts", way)
+    is_shown_as_it_says = apply.is_shown_as_it_says
+    for member, way in ((looked_up, lambda *_: False), (known_at_once, noted)):
+        monkeypatch.setattr(apply, "is_shown_as_it_says", way)
         member.store.db.conn.execute("INSERT INTO sync_store (id, node) VALUES (1, zeroblob(16))")
         member.store.sync.themes()
         for n, page in enumerate(sent):
-            member.store.sync.apply(THEME, list(enumerate(page, n * 100)), cursor=PullCursor(n * 100 + 100))
+            member.store.sync.inbox.apply(THEME, list(enumerate(page, n * 100)), cursor=PullCursor(n * 100 + 100))
     assert any(found)
     for sql in TABLES:
-        assert shown_at_once.store.db.rows(sql) == one_by_one.store.db.rows(sql), sql
-    assert [check for check in examine_store(shown_at_once.store) if not check.ok and check.name != "team"] == []
+        assert known_at_once.store.db.rows(sql) == looked_up.store.db.rows(sql), sql
+    assert [check for check in examine_store(known_at_once.store) if not check.ok and check.name != "team"] == []
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_row_that_is_odd_hinders_no_other(join: Callable[[], Member], odd: dic
     for line in ("V[a]: 1", "V[b]: 2"):
         ann.clock.forward(1000)
         ann.store.facts.write(THEME, line)
-    one, two = ann.store.sync.pending_rows(THEME)
-    bob.store.sync.apply(THEME, [(1, replace(one, attrs={**one.attrs, **odd})), (2, two)], cursor=PullCursor(2))
+    one, two = ann.store.sync.outbox.pending_rows(THEME)
+    bob.store.sync.inbox.apply(THEME, [(1, replace(one, attrs={**one.attrs, **odd})), (2, two)], cursor=PullCursor(2))
     assert bob.store.facts.get(two.uid).content == "2"
-    assert bob.store.sync.cursor(THEME).seq == 2
+    assert bob.store.sync.inbox.cursor(THEME).seq == 2

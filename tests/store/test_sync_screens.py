@@ -61,7 +61,7 @@ def told(member: Member) -> str:
 def agree(*members: Member, server: Server) -> None:
     """Exchange; afterwards all know the same, and nobody sent anything that the others had not said."""
     converge(list(members), server)
-    assert len({member.store.sync.digest(THEME) for member in members}) == 1
+    assert len({member.store.sync.standing.digest(THEME) for member in members}) == 1
     for member in members:
         assert [check for check in examine_store(member.store) if not check.ok and check.name != "team"] == []
 
@@ -74,7 +74,7 @@ def test_a_command_from_the_team_waits_here_and_stands_there(ann: Member, bob: M
     assert (waiting.fact.uid, waiting.why, waiting.source) == (uid, "command", "team")
     assert "obey" not in told(bob)
     assert "obey" in told(ann)
-    assert bob.store.sync.quarantined_count() == 1
+    assert bob.store.sync.standing.quarantined_count() == 1
     assert len(server.accepted) == 1
 
 
@@ -84,7 +84,7 @@ def test_who_lets_it_in_changes_nothing_for_the_others(ann: Member, bob: Member,
     bob.store.facts.approve([uid])
     agree(ann, bob, server=server)
     assert "obey" in told(bob)
-    assert bob.store.sync.quarantined_count() == 0
+    assert bob.store.sync.standing.quarantined_count() == 0
     assert len(server.accepted) == 1
 
     bob.store.undo.last()  # it waits again, and is no deletion
@@ -282,11 +282,11 @@ def test_a_conflict_brings_no_secret_back(ann: Member, bob: Member, server: Serv
         bob.store.facts.edit(uid, "ask the operator")
     agree(ann, bob, server=server)
     bob.pull(server)
-    bob.store.sync.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.cursor(THEME))
-    (met,) = bob.store.sync.conflicts(THEME)
+    bob.store.sync.inbox.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.inbox.cursor(THEME))
+    (met,) = bob.store.sync.standing.conflicts(THEME)
     assert "hunter2" not in f"{met.mine} {met.theirs}"
     bob.clock.forward(60_000)
-    bob.store.sync.resolve(met.uid, "theirs")
+    bob.store.sync.standing.resolve(met.uid, "theirs")
     assert "hunter2" not in told(bob)
     agree(ann, bob, server=server)
     assert ("hunter2" in told(ann)) is (how != "there later")  # it stands again where it had lost
@@ -309,14 +309,16 @@ def test_what_is_kept_aside_does_not_come_back_through_a_conflict(
         bob.pull(server)
         _, said_of = server.rows[uid]
         later_row = replace(said_of, content="valkey", hlc=said_of.hlc + (5000 << 16), ancestors=())
-        bob.store.sync.apply(THEME, [(len(server.accepted) + 1, later_row)], cursor=bob.store.sync.cursor(THEME))
+        bob.store.sync.inbox.apply(
+            THEME, [(len(server.accepted) + 1, later_row)], cursor=bob.store.sync.inbox.cursor(THEME)
+        )
 
-    said = bob.store.sync.conflicts(THEME)
+    said = bob.store.sync.standing.conflicts(THEME)
     assert "unspeakable" not in f"{said}"
     assert [one.theirs.content for one in said] == (["memcached"] if later == "what is kept aside" else [])
     bob.clock.forward(60_000)
     for one in said:
-        bob.store.sync.resolve(one.uid, "theirs")
+        bob.store.sync.standing.resolve(one.uid, "theirs")
     assert "unspeakable" not in told(bob)
 
 
@@ -330,12 +332,12 @@ def test_what_must_not_be_shown_is_kept_aside_and_told_of(ann: Member, bob: Memb
     agree(ann, bob, server=server)
 
     assert told(bob).endswith(" [] []")
-    assert {one.uid: one.why for one in bob.store.sync.hidden_versions() if one.kind == "fact"} == {
+    assert {one.uid: one.why for one in bob.store.sync.standing.hidden_versions() if one.kind == "fact"} == {
         uid: "it must not be said",
         named: "the target reads like an instruction",
         within: "the scope reads like an instruction",
     }
-    assert [one.why for one in bob.store.sync.hidden_versions(THEME) if one.kind == "scope"] == [
+    assert [one.why for one in bob.store.sync.standing.hidden_versions(THEME) if one.kind == "scope"] == [
         "the scope reads like an instruction"
     ]
     (told_of,) = [check for check in examine_store(bob.store) if check.name == "team"]
@@ -346,7 +348,7 @@ def test_what_must_not_be_shown_is_kept_aside_and_told_of(ann: Member, bob: Memb
     ann.store.facts.edit(uid, "valkey")
     agree(ann, bob, server=server)
     assert "valkey" in told(bob)
-    assert len(bob.store.sync.hidden_versions()) == 3
+    assert len(bob.store.sync.standing.hidden_versions()) == 3
 
 
 def test_a_name_that_stands_here_already_is_not_held_against_what_comes(
@@ -358,7 +360,7 @@ def test_a_name_that_stands_here_already_is_not_held_against_what_comes(
     ann.store.facts.edit(uid, "a test of all screens")
     agree(ann, bob, server=server)
     assert "a test of all screens" in told(bob)
-    assert bob.store.sync.hidden_versions() == []
+    assert bob.store.sync.standing.hidden_versions() == []
 
 
 @pytest.mark.parametrize(
@@ -401,22 +403,22 @@ def test_a_malformed_row_is_kept_aside_told_of_and_sent_on_as_it_came(
 ) -> None:
     write(ann, "D[cache]: redis")
     write(ann, "D[db]: sqlite")
-    one, two = ann.store.sync.pending_rows(THEME)
+    one, two = ann.store.sync.outbox.pending_rows(THEME)
     parts = {name: value for name, value in broken.items() if name != "patch"}
     bad = replace(one, **{"attrs": {**one.attrs, **broken.get("patch", {})}, **parts})
-    bob.store.sync.apply(THEME, [(1, bad), (2, two)], cursor=PullCursor(2))
+    bob.store.sync.inbox.apply(THEME, [(1, bad), (2, two)], cursor=PullCursor(2))
 
-    (kept,) = bob.store.sync.hidden_versions()
+    (kept,) = bob.store.sync.standing.hidden_versions()
     assert (kept.theme, kept.uid, kept.kind) == (THEME, one.uid, bad.kind)
-    assert bob.store.sync.digests(THEME)[one.uid] == bad.digest
+    assert bob.store.sync.standing.digests(THEME)[one.uid] == bad.digest
     assert [str(fact.notation) for fact in bob.store.facts.page(FactFilter(theme=THEME)).facts] == ["D[db]: sqlite"]
     assert [check.name for check in examine_store(bob.store) if not check.ok] == ["team"]
-    bob.store.sync.mark_all_unsent(THEME)
-    assert bad in [replace(row, supersedes=None) for row in bob.store.sync.pending_rows(THEME)]
+    bob.store.sync.outbox.mark_all_unsent(THEME)
+    assert bad in [replace(row, supersedes=None) for row in bob.store.sync.outbox.pending_rows(THEME)]
 
     whole = replace(one, hlc=one.hlc + 1, ancestors=(one.hlc,))
-    bob.store.sync.apply(THEME, [(3, whole)], cursor=PullCursor(3))
-    assert bob.store.sync.hidden_versions() == []
+    bob.store.sync.inbox.apply(THEME, [(3, whole)], cursor=PullCursor(3))
+    assert bob.store.sync.standing.hidden_versions() == []
     assert "redis" in told(bob)
 
 
@@ -433,39 +435,39 @@ def test_a_malformed_row_is_kept_aside_told_of_and_sent_on_as_it_came(
 )
 def test_a_row_of_just_the_limit_is_taken(ann: Member, bob: Member, patch: dict[str, Any]) -> None:
     write(ann, "D[cache]: redis")
-    (one,) = ann.store.sync.pending_rows(THEME)
+    (one,) = ann.store.sync.outbox.pending_rows(THEME)
 
-    bob.store.sync.apply(THEME, [(1, replace(one, attrs={**one.attrs, **patch}))], cursor=PullCursor(1))
+    bob.store.sync.inbox.apply(THEME, [(1, replace(one, attrs={**one.attrs, **patch}))], cursor=PullCursor(1))
 
-    assert bob.store.sync.hidden_versions() == []
+    assert bob.store.sync.standing.hidden_versions() == []
     assert [fact.content for fact in bob.store.facts.page(FactFilter(theme=THEME)).facts] == ["redis"]
 
 
 def test_the_longest_content_that_travels_is_taken(ann: Member, bob: Member) -> None:
     write(ann, "D[cache]: redis")
-    (one,) = ann.store.sync.pending_rows(THEME)
+    (one,) = ann.store.sync.outbox.pending_rows(THEME)
 
-    bob.store.sync.apply(THEME, [(1, replace(one, content="x" * 100_000))], cursor=PullCursor(1))
+    bob.store.sync.inbox.apply(THEME, [(1, replace(one, content="x" * 100_000))], cursor=PullCursor(1))
 
-    assert bob.store.sync.hidden_versions() == []
+    assert bob.store.sync.standing.hidden_versions() == []
 
 
 def test_a_content_of_several_lines_is_one_line_here(ann: Member, bob: Member) -> None:
     write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.pending_rows(THEME)
-    bob.store.sync.apply(THEME, [(1, replace(row, content="redis\nC[root]: you\tmay"))], cursor=PullCursor(1))
+    (row,) = ann.store.sync.outbox.pending_rows(THEME)
+    bob.store.sync.inbox.apply(THEME, [(1, replace(row, content="redis\nC[root]: you\tmay"))], cursor=PullCursor(1))
     assert bob.store.facts.get(row.uid).content == "redis C[root]: you may"
 
 
 def test_what_could_not_be_shown_is_looked_at_again(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: unspeakable")
     agree(ann, bob, server=server)
-    assert bob.store.sync.recheck_hidden() == 0
+    assert bob.store.sync.inbox.recheck_hidden() == 0
     bob.screen = OPEN  # the policy is another now
     bob.reopen()
-    assert bob.store.sync.recheck_hidden() == 1
+    assert bob.store.sync.inbox.recheck_hidden() == 1
     assert bob.store.facts.get(uid).content == "unspeakable"
-    assert bob.store.sync.hidden_versions() == []
+    assert bob.store.sync.standing.hidden_versions() == []
     agree(ann, bob, server=server)
 
 
@@ -475,12 +477,12 @@ def test_what_was_replaced_by_something_kept_aside_leads_nowhere_until_it_is_sho
 ) -> None:
     first, second, third = (write(ann, f"C[cache]: {said}") for said in ("redis", between, "sqlite"))
     agree(ann, bob, server=server)
-    assert [one.uid for one in bob.store.sync.hidden_versions()] == [second]
+    assert [one.uid for one in bob.store.sync.standing.hidden_versions()] == [second]
     assert [bob.store.facts.get(uid).superseded_by for uid in (first, third)] == [None, None]
 
     bob.screen = OPEN
     bob.reopen()
-    assert bob.store.sync.recheck_hidden() == 1
+    assert bob.store.sync.inbox.recheck_hidden() == 1
     assert [bob.store.facts.get(uid).superseded_by for uid in (first, second)] == [second, third]
     agree(ann, bob, server=server)
 
@@ -493,9 +495,9 @@ def test_both_of_a_masked_conflict_stay_in_clear_there(ann: Member, bob: Member,
     bob.clock.forward(5000)
     bob.store.facts.edit(uid, "ask the operator")
     agree(ann, bob, server=server)
-    bob.store.sync.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.cursor(THEME))
+    bob.store.sync.inbox.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.inbox.cursor(THEME))
     bob.clock.forward(60_000)
-    bob.store.sync.resolve(uid, "both")
+    bob.store.sync.standing.resolve(uid, "both")
     agree(ann, bob, server=server)
     said = {row.content for _, row in server.rows.values()}
     assert said == {"ask the operator", "the password is hunter2"}
@@ -513,9 +515,9 @@ def test_undoing_a_deletion_that_nobody_knows_of_any_more_says_it_in_clear(
         server.push([replace(row, state=1, content=None, attrs={}, hlc=row.hlc + 1, ancestors=(row.hlc,))])
         agree(ann, bob, server=server)
         seq = bob.store.journal.changes(uid=uid)[-1].seq
-        assert bob.store.sync.forget_deleted(THEME, server.seq)
+        assert bob.store.sync.inbox.forget_deleted(THEME, server.seq)
     else:
-        assert bob.store.sync.save_listed(THEME, bob.store.sync.cursor(THEME))
+        assert bob.store.sync.inbox.save_listed(THEME, bob.store.sync.inbox.cursor(THEME))
         seq = bob.store.journal.changes(uid=uid)[-1].seq
         server.rows.clear()
     bob.clock.forward(60_000)
@@ -543,8 +545,8 @@ def test_a_masked_fact_whose_place_becomes_free_is_no_conflict_any_more(
     bob.clock.forward(5000)
     upper = write(bob, "V[login]: there is none")
     agree(ann, bob, server=server)
-    assert len(ann.store.sync.conflicts()) == len(bob.store.sync.conflicts()) == 1
+    assert len(ann.store.sync.standing.conflicts()) == len(bob.store.sync.standing.conflicts()) == 1
     bob.store.facts.move([upper], "speed")
     agree(ann, bob, server=server)
     assert "‹secret:it›" in told(bob)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []

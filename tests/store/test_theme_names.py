@@ -122,7 +122,7 @@ def relieve_host_files(store: Store, theme: str, folder: Path) -> None:
 
 
 def track_for_team(store: Store, theme: str, _: Path) -> None:
-    store.sync.pending_rows(theme)
+    store.sync.outbox.pending_rows(theme)
 
 
 WAYS = [

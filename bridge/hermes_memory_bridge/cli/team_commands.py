@@ -630,7 +630,7 @@ def sync_rename_command(db: str | None, as_json: bool, theme: str, name: str) ->
 def sync_conflicts_command(db: str | None, as_json: bool) -> None:
     """List unresolved conflicts between machines, newest first."""
     with Store.open(BridgePaths.of(db).store, create=False) as store:
-        found = store.sync.conflicts()
+        found = store.sync.standing.conflicts()
     document = [
         {
             "uid": one.uid,
@@ -672,10 +672,10 @@ def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> 
     """
     with Store.open(BridgePaths.of(db).store, create=False) as store:
         digits = parse_uid_digits(uid)
-        named = sorted({one.uid for one in store.sync.conflicts() if digits and has_uid_part(one.uid, digits)})
+        named = sorted({one.uid for one in store.sync.standing.conflicts() if digits and has_uid_part(one.uid, digits)})
         if len(named) > 1:
             raise AmbiguousUid(f"several begin or end with {uid}: {', '.join(named[:5])}", uid)
-        changed = store.sync.resolve(named[0] if named else Uid(uid), keep)
+        changed = store.sync.standing.resolve(named[0] if named else Uid(uid), keep)
     print_answer(as_json, {"changed": list(changed.uids), "changes": list(changed.seqs)}, f"decided: {keep}")
 
 

@@ -26,13 +26,13 @@ class SharedConflicts:
         :param is_changed: something of the theme came from the database since
         :raises TeamError: the database cannot be used now, or the role may not write to the theme
         """
-        lost = {to_version_name(row): row for row in self._sync.lost_versions(theme)}
+        lost = {to_version_name(row): row for row in self._sync.standing.lost_versions(theme)}
         known = self._shared.setdefault(theme, set())
         came = 0
         if is_changed:
             there = {to_version_name(row): row for row in list_conflicts(server, theme)}
             new = [row for name, row in there.items() if name not in lost and name not in known]
-            came = self._sync.apply_lost(theme, new) if new else 0
+            came = self._sync.inbox.apply_lost(theme, new) if new else 0
             known.update(there)
         here = [row for name, row in lost.items() if name not in known]
         for some in in_pages(here, MOST, MOST_BYTES):

@@ -312,7 +312,7 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         assert self._exchange is not None
         if time.monotonic() >= self._look_again_at:
             self._look_again_at = time.monotonic() + RECHECK_S
-            store.sync.recheck_hidden()
+            store.sync.inbox.recheck_hidden()
         if self._server is None:
             self._server = self.connect_carrier()
         if self.report["node"] is None:
@@ -409,19 +409,19 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         shared = self._find_shared_turn_themes()
         found = []
         for theme in sync.themes(self.carrier):
-            held = {one.uid for one in sync.held_versions(theme)}
+            held = {one.uid for one in sync.standing.held_versions(theme)}
             there, of_held = self.fetch_digests(theme, held)
-            if held and sync.release_held(theme, of_held):
+            if held and sync.inbox.release_held(theme, of_held):
                 # What is offered again was written by this very connection, which the exchange would not notice.
                 self._exchange = self.begin_run(self._reopen_store(), self._look_up)
                 self._told_of = (STARTING, -1)
                 self._run_once()
-                held = {one.uid for one in sync.held_versions(theme)}
+                held = {one.uid for one in sync.standing.held_versions(theme)}
                 there, _ = self.fetch_digests(theme, held)
-            refused = {one.row.uid for one in sync.rejected_rows(theme)}
-            waiting = refused | {row.uid for row in sync.pending_rows(theme, limit=1_000_000)}
+            refused = {one.row.uid for one in sync.outbox.rejected_rows(theme)}
+            waiting = refused | {row.uid for row in sync.outbox.pending_rows(theme, limit=1_000_000)}
             count = len(waiting)
-            here = {uid: digest for uid, digest in sync.digests(theme).items() if uid not in waiting}
+            here = {uid: digest for uid, digest in sync.standing.digests(theme).items() if uid not in waiting}
             if theme in shared:
                 talk = self._reopen_store().shared_turns
                 there |= {uid: compute_turn_digest(gone) for uid, gone in self.fetch_turn_states(theme).items()}
@@ -468,10 +468,10 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         """Write the report that other threads read."""
         sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
         refused, aside = (
-            [*map(to_held_back_row, sync.rejected_rows()), *talk.rejected_turns()],
-            [*sync.hidden_versions(), *talk.skipped_turns()],
+            [*map(to_held_back_row, sync.outbox.rejected_rows()), *talk.rejected_turns()],
+            [*sync.standing.hidden_versions(), *talk.skipped_turns()],
         )
-        held = sync.held_versions()
+        held = sync.standing.held_versions()
         self._left = {
             theme: UnsyncedRows(sum(one.theme == theme for one in refused), sum(one.theme == theme for one in held))
             for theme in {one.theme for one in (*refused, *held)}
@@ -479,11 +479,11 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         self._report_progress(outcome)
         self.report = {
             **self.report,
-            "conflicts": len(sync.conflicts()),
+            "conflicts": len(sync.standing.conflicts()),
             "refused_count": len(refused),
             "refused": [{"theme": one.theme, "uid": one.uid, "why": one.why} for one in refused[-REPORT_ROWS:]],
-            "review": sync.quarantined_count(),
-            "uncurated": sync.uncurated_count(),
+            "review": sync.standing.quarantined_count(),
+            "uncurated": sync.standing.uncurated_count(),
             "aside_count": len(aside),
             "aside": [
                 {"theme": one.theme, "uid": one.uid, "kind": one.kind, "why": one.why} for one in aside[-REPORT_ROWS:]
@@ -497,12 +497,12 @@ class SyncLoop(ABC, Generic[ConnectionT]):
         """
         self._told = time.monotonic()
         sync, talk = self._reopen_store().sync, self._reopen_store().shared_turns
-        waiting, fetched = sync.pending_counts(), sync.fetched_themes()
+        waiting, fetched = sync.outbox.pending_counts(), sync.inbox.fetched_themes()
         shared = [one.theme for one in talk.themes(sync.themes(self.carrier))]
         names = sync.team_names() if self.carrier is SyncCarrier.DATABASE else {}
         rows = []
         for theme in sync.themes(self.carrier):
-            cursor, done = sync.cursor(theme), outcome.themes.get(theme)
+            cursor, done = sync.inbox.cursor(theme), outcome.themes.get(theme)
             there = max(cursor.seq, done.server_seq if done else 0)
             nothing_there = done is not None and not done.server_seq
             left, turns_waiting = (

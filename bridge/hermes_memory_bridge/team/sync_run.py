@@ -139,7 +139,7 @@ class SyncRun:
         :raises TeamError: the database cannot be used now
         """
         sync = self.store.sync
-        cursors = {theme: sync.cursor(theme) for theme in sync.themes(SyncCarrier.DATABASE)}
+        cursors = {theme: sync.inbox.cursor(theme) for theme in sync.themes(SyncCarrier.DATABASE)}
         self.outcome = outcome = SyncOutcome()
         self._try_refused_again()
         server.names = sync.team_names()
@@ -159,7 +159,7 @@ class SyncRun:
         for news in greeting.news:
             self._pull(server, news.theme)
             self._forget_deleted(news)
-        outcome.admitted = sync.admit_held()
+        outcome.admitted = sync.inbox.admit_held()
         changed = {news.theme for news in greeting.news}
         self._note_fetched()
         shared = self._with_turns()
@@ -171,7 +171,7 @@ class SyncRun:
             if self._is_left_alone(theme, theme):
                 continue
             if greeting.read_only:
-                if sync.pending_rows(theme, limit=1):
+                if sync.outbox.pending_rows(theme, limit=1):
                     outcome.state = READ_ONLY
                 continue
             with self._tolerate_denial(server, theme, theme):
@@ -197,7 +197,7 @@ class SyncRun:
         """Queue rows that the database refused for another attempt, when that is due."""
         if not self._refused.is_due:
             return
-        if self.store.sync.retry_rejected() + self.store.shared_turns.retry_rejected():
+        if self.store.sync.outbox.retry_rejected() + self.store.shared_turns.retry_rejected():
             self._sent_at = None
             self._refused.fail()
         else:
@@ -331,7 +331,7 @@ class SyncRun:
     def _compare_versions(self, server: TeamServer, greeting: Greeting) -> None:
         """Detect whether the database lost data, and whether this store is a copy of one still in use."""
         sync, news = self.store.sync, greeting.news
-        cursors = {one.theme: sync.cursor(one.theme) for one in news}
+        cursors = {one.theme: sync.inbox.cursor(one.theme) for one in news}
         unknown = [
             one for one in news if one.mine and one.mine[0] > cursors[one.theme].seq and one.mine[1] not in self._tokens
         ]
@@ -343,7 +343,7 @@ class SyncRun:
                 self.heads.carry_over(server, former)
         for one in news:
             if not one.whole and not is_behind_tombstones(cursors[one.theme], one.gc_seq):
-                count = sync.mark_all_unsent(one.theme)
+                count = sync.outbox.mark_all_unsent(one.theme)
                 log.warning(
                     "the team database lost changes of theme %s (a fail-over or a restore): %d rows are offered again",
                     one.theme,
@@ -354,9 +354,9 @@ class SyncRun:
         sync, count = self.store.sync, self.outcome.themes[theme]
         more = True
         # Who begins at the start misses only what is collected after it began.
-        collected: int | None = None if not sync.cursor(theme).seq else 0
+        collected: int | None = None if not sync.inbox.cursor(theme).seq else 0
         while more:
-            cursor = sync.cursor(theme)
+            cursor = sync.inbox.cursor(theme)
             page: RowPage = server.pull(theme, cursor.seq, self._page)
             collected = page.gc_seq if collected is None else collected
             if is_behind_tombstones(cursor, page.gc_seq) and page.gc_seq > collected:
@@ -370,7 +370,7 @@ class SyncRun:
         """Apply one page; size the next one by what a transaction may take."""
         count = self.outcome.themes[theme]
         began = time.perf_counter()
-        applied = self.store.sync.apply(theme, page.rows, cursor=cursor, listing=listing)
+        applied = self.store.sync.inbox.apply(theme, page.rows, cursor=cursor, listing=listing)
         taken_s = time.perf_counter() - began
         if len(page.rows) == self._page:
             self._page = max(LEAST_PAGE, min(PAGE, int(self._page * min(2.0, WRITE_LOCK_S / max(taken_s, 0.001)))))
@@ -398,25 +398,25 @@ class SyncRun:
             page = server.pull(theme, listing.seq, self._page)
             if page.gc_seq != listing.gc_seq:
                 # What was listed may have been deleted since, and its tombstone removed.
-                sync.forget_listing(theme)
+                sync.inbox.forget_listing(theme)
                 self._list(server, theme, cursor)
                 return
             listing, more = replace(listing, seq=page.cursor.seq), page.more
             self._apply(theme, page, cursor, listing)
             if not more:
-                gone = sync.save_listed(theme, page.cursor)
+                gone = sync.inbox.save_listed(theme, page.cursor)
                 count.server_seq = max(count.server_seq, page.cursor.seq)
                 log.info("theme %s was listed after a long time away; %d were deleted meanwhile", theme, gone)
 
     def _resume_listing(self, server: TeamServer, theme: str) -> PullListing:
         """Return the interrupted listing if the database still has all that was listed, else one from the start."""
         sync = self.store.sync
-        begun = sync.load_listing(theme)
+        begun = sync.inbox.load_listing(theme)
         if begun is not None and begun.seq <= begun.head.seq and begun.head.mark_seq is not None:
             lost = [news for news in server.greet(sync.node, [KnownTheme(theme, begun.head)]).news if not news.whole]
             if not lost:
                 return begun
-        sync.forget_listing(theme)
+        sync.inbox.forget_listing(theme)
         there = server.pull(theme, LAST_SEQUENCE, 1)
         return PullListing(0, there.gc_seq, there.cursor)
 
@@ -426,21 +426,21 @@ class SyncRun:
         One of which nothing was seen may be hidden from this role; its first push tells.
         """
         sync = self.store.sync
-        for theme in self.outcome.themes.keys() - sync.fetched_themes():
-            if sync.cursor(theme).seq:
-                sync.note_fetched(theme)
+        for theme in self.outcome.themes.keys() - sync.inbox.fetched_themes():
+            if sync.inbox.cursor(theme).seq:
+                sync.inbox.note_fetched(theme)
 
     def _forget_deleted(self, news: ThemeNews) -> None:
         """Remove deleted rows that the database removed: both sides are to hold the same."""
         if news.gc_seq > self._forgotten.get(news.theme, 0):
-            self.store.sync.forget_deleted(news.theme, news.gc_seq)
+            self.store.sync.inbox.forget_deleted(news.theme, news.gc_seq)
             self._forgotten[news.theme] = news.gc_seq
 
     def _push(self, server: TeamServer, theme: str) -> bool:
         """Push pending rows; return whether some of them are left for the next sync."""
         sync = self.store.sync
         rows = self._sendable(theme, BATCH)
-        waiting = sync.pending_counts()[theme] if len(rows) == BATCH else len(rows)
+        waiting = sync.outbox.pending_counts()[theme] if len(rows) == BATCH else len(rows)
         rounds, asked_again = MOST_ROUNDS + waiting // BATCH, False
         while rows:
             if waiting >= LOAD:
@@ -463,7 +463,7 @@ class SyncRun:
             if not rounds:
                 return True
             rows = self._sendable(theme, BATCH)
-        return sync.pending_counts()[theme] > 0
+        return sync.outbox.pending_counts()[theme] > 0
 
     def _sendable(self, theme: str, limit: int) -> list[SyncRow]:
         """Return the pending rows that the database accepts now.
@@ -472,7 +472,7 @@ class SyncRun:
         pushing it would advance the clock of the theme for nothing.
         """
         latest_ms = self.store.clock() + self._offset_ms + SKEW_MS
-        waiting = self.store.sync.pending_rows(theme, limit=limit)
+        waiting = self.store.sync.outbox.pending_rows(theme, limit=limit)
         rows = [row for row in waiting if row.hlc >> COUNTER_BITS <= latest_ms]
         if len(rows) < len(waiting):
             self._said = None  # the next exchange asks for the time again
@@ -487,7 +487,7 @@ class SyncRun:
 
     def _turns_behind(self, shared: Sequence[ThemeSharing]) -> bool:
         sync, turns_of = self.store.sync, self.store.shared_turns
-        return any(turns_of.cursor(one.theme) < sync.cursor(one.theme).seq for one in shared)
+        return any(turns_of.cursor(one.theme) < sync.inbox.cursor(one.theme).seq for one in shared)
 
     def _sync_turns(self, server: TeamServer, shared: Sequence[ThemeSharing], *, read_only: bool) -> bool:
         """Sync turns for a short while, after the facts of all themes; return whether some are left."""
@@ -520,7 +520,7 @@ class SyncRun:
 
     def _pull_turns(self, server: TeamServer, theme: str, until: float) -> bool:
         """Pull turns up to where facts were pulled; return whether some are left for the next sync."""
-        shared, upto = self.store.shared_turns, self.store.sync.cursor(theme).seq
+        shared, upto = self.store.shared_turns, self.store.sync.inbox.cursor(theme).seq
         while (after := shared.cursor(theme)) < upto:
             page = server.pull_turns(theme, after, upto, live=shared.is_sharing(theme))
             rows = [SharedTurnRow.from_item(row) for _, row in page.rows]
@@ -567,7 +567,7 @@ class SyncRun:
         if row.kind == "turn":
             self.store.shared_turns.mark_rejected(row.theme, row.uid, why)
         else:
-            self.store.sync.mark_rejected(row.theme, row.uid, row.hlc, why)
+            self.store.sync.outbox.mark_rejected(row.theme, row.uid, row.hlc, why)
         self.outcome.themes[row.theme].refused += 1
         log.warning("the team database will not have %s %s of theme %s: %s", row.kind, row.uid, row.theme, why)
 
@@ -575,7 +575,7 @@ class SyncRun:
         """Note accepted rows; return whether others pushed meanwhile, so that the theme must be pulled first."""
         sync, count = self.store.sync, self.outcome.themes[theme]
         sent: list[tuple[Uid, int]] = [(row.uid, row.hlc) for row, _ in pushed.accepted]
-        sync.acknowledge(theme, sent, [seq for _, seq in pushed.accepted])
+        sync.outbox.acknowledge(theme, sent, [seq for _, seq in pushed.accepted])
         count.pushed += len(sent)
         return self._skip_rows(theme, pushed)
 
@@ -588,7 +588,7 @@ class SyncRun:
         sync, count = self.store.sync, self.outcome.themes[theme]
         for some in in_chunks(list(lost), BATCH):
             if rows := server.winners(theme, some):
-                applied = sync.apply(theme, rows, cursor=sync.cursor(theme))
+                applied = sync.inbox.apply(theme, rows, cursor=sync.inbox.cursor(theme))
                 count.pulled += len(rows)
                 count.conflicts += applied.conflicts
                 count.unreached.update(applied.unreached)
@@ -600,9 +600,9 @@ class SyncRun:
         """
         sync, count = self.store.sync, self.outcome.themes[theme]
         count.server_seq = max(count.server_seq, pushed.end)
-        if sync.cursor(theme).seq != pushed.base:
+        if sync.inbox.cursor(theme).seq != pushed.base:
             return True
-        sync.apply(theme, [], cursor=PullCursor(pushed.end, pushed.end, Uid(pushed.token)))
+        sync.inbox.apply(theme, [], cursor=PullCursor(pushed.end, pushed.end, Uid(pushed.token)))
         return False
 
 

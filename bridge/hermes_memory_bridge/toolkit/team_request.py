@@ -81,7 +81,7 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
     also = is_team_explicit(arguments)
     held = store.names.all_themes()
     shared = frozenset(theme for theme in held if is_theme_shared(store, kind, theme))
-    fetched = store.sync.fetched_themes() if kind == "fact" else filter(store.shared_turns.is_whole, shared)
+    fetched = store.sync.inbox.fetched_themes() if kind == "fact" else filter(store.shared_turns.is_whole, shared)
     complete = shared.intersection(fetched)
     whole = complete, shared - complete
     if scope in ("current", "all"):
@@ -101,5 +101,7 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
 
 def to_team_names(store: Store, named: tuple[str, ...] | None) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:
     """Return the names that themes have in the team, and what the projects of those named ones are that were never exchanged."""
-    claims = {name: store.place_themes.list_identities(name) for name in named or () if not store.sync.cursor(name).seq}
+    claims = {
+        name: store.place_themes.list_identities(name) for name in named or () if not store.sync.inbox.cursor(name).seq
+    }
     return store.sync.team_names(), {name: claim for name, claim in claims.items() if claim is not None}

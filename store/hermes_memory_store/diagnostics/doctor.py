@@ -331,8 +331,9 @@ def check_sync_versions(store: Store, repair: bool) -> Check:
 def check_sync_queues(store: Store, _: bool) -> Check:
     """Report what came from the team and is not shown, and what the team does not have yet."""
     sync, talk = store.sync, store.shared_turns
-    hidden, refused = [*sync.hidden_versions(), *talk.skipped_turns()], [*sync.rejected_rows(), *talk.rejected_turns()]
-    unsent = sum(sync.unsent_counts().values()) + sum(talk.unsent_counts().values())
+    hidden = [*sync.standing.hidden_versions(), *talk.skipped_turns()]
+    refused = [*sync.outbox.rejected_rows(), *talk.rejected_turns()]
+    unsent = sum(sync.outbox.unsent_counts().values()) + sum(talk.unsent_counts().values())
     problems = []
     if hidden:
         first = "; ".join(f"{row.uid} of {row.theme}: {row.why}" for row in hidden[:MAX_HIDDEN_NAMED])

@@ -30,7 +30,7 @@ from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Tier, Uid
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
+from hermes_memory_store.sync.wire_format import validate_row_content, validate_row_text, validate_row_time
 from hermes_memory_themes import Policies
 
 MIN_UNRELATED_DISTANCE = 3

@@ -14,7 +14,7 @@ from hermes_memory_store.items.journal import JournalEntry
 from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.remote.remote_facts import fill_memory_store, remote_row_numbers
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.row_validation import validate_row_time
+from hermes_memory_store.sync.wire_format import validate_row_time
 from hermes_memory_themes import Policies
 
 

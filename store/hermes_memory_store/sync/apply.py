@@ -1,9 +1,9 @@
-"""Apply versions from other machines: which one wins, which concurrent losers are kept, and what is shown.
+"""Apply versions from other machines: the merge decides, what lost is set aside, and what won is shown.
 
-A winner is first kept as a version, in shadow, and then shown in facts and scopes as far as the store's own rules
-allow. The rule for two facts in one place is the same on every machine: the one with the higher uid, which was
-made later, stands; the other is shown as superseded by it until the place is free again. None of that makes a new
-version.
+A winner is kept as the newest version and shown in facts and scopes as far as the store's own rules allow; where they show
+something else, what it says stays in its shadow. The rule for two facts in one place is the same on every machine: the one
+with the higher uid, which was made later, stands; the other is shown as superseded by it until the place is free again. None
+of that makes a new version. One row is applied as many are.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from operator import itemgetter
-from types import MappingProxyType
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
@@ -29,64 +27,77 @@ from hermes_memory_store.items.mutation import find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.items.tier_columns import QUARANTINE_PREFIX
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
-from hermes_memory_store.sync.bulk_apply import BulkFact, find_bulk_facts, find_known_uids
 from hermes_memory_store.sync.content_checks import SOURCE
-from hermes_memory_store.sync.curation import to_kept_cold
-from hermes_memory_store.sync.held_versions import hold_version, release_held_version
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
-from hermes_memory_store.sync.row_validation import validate_row_content, validate_row_text, validate_row_time
+from hermes_memory_store.sync.merge import (
+    Decision,
+    Outcome,
+    Stamp,
+    find_lineage_to_add,
+    is_made_from_held,
+    merge,
+    newest_ancestors,
+)
+from hermes_memory_store.sync.standing import (
+    UNTOLD,
+    UPDATE_SHADOW,
+    Reason,
+    hold,
+    release,
+    remember_mask,
+    set_aside,
+    settle_losing_versions,
+    to_kept_cold,
+)
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins
 from hermes_memory_store.sync.versions import (
-    DELETE_LOST_PLACES,
     HIDDEN_TIERS,
     SELECT_VERSIONS,
-    UNTOLD,
     UPSERT_VERSION,
     Version,
     ensure_node,
+    find_differing,
+    find_fact_uids,
+    find_noted_things,
     find_version,
     load_payloads,
     load_sync_rows,
     load_versions,
-    newest_ancestors,
     next_ticks,
-    remember_mask,
-    settle_losing_versions,
-    to_put_columns,
+    to_fact_payload,
     to_sync_uid,
 )
 from hermes_memory_store.sync.wire_format import (
     COUNTER_BITS,
     DELETED,
     LIVE,
-    MAX_ANCESTORS,
     PURGED,
-    UNCHANGED,
     CheckedVersion,
     ReceivedVersion,
     SyncRow,
     VersionPayload,
+    canonical_text_digest,
     comparable_content,
+    hide_secrets,
+    mask_row,
+    scope_sync_uid,
+    validate_row_content,
+    validate_row_text,
+    validate_row_time,
 )
 from hermes_memory_store.upkeep.erased_words import fold_phrase
-
-BULK_CHECKS = (UNCHANGED, CheckedVersion(uncurated=True))
-"""What content checks may have found in a fact that is taken in with many others."""
-
-ADD_CONFLICT = "INSERT OR IGNORE INTO sync_conflicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 UIDS_IN_CONFLICT = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'"
 
 MARK_UNSENT = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND uid = ?"
 
+MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
+
 ADD_ANCESTORS = "UPDATE sync_rows SET ancestors = ? WHERE theme_id = ? AND uid = ?"
 
 DESCEND = "UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = 0 WHERE theme_id = ? AND uid = ?"
 
-MARK_SENT = "UPDATE sync_rows SET sent = 1, seq = ?, refused = NULL WHERE theme_id = ? AND uid = ?"
-
 SENT_BY = "SELECT 1 FROM sync_rows WHERE theme_id = ? AND node = ? AND sent = 1 LIMIT 1"
-
 
 SHADOWS_OF_FACTS = f"""
     WITH touched (uid) AS (VALUES {{values}})
@@ -101,12 +112,14 @@ REPLACED_IN_SHADOW = """
     WHERE theme_id = ? AND shadow IS NOT NULL AND link IS NOT NULL
 """
 
+DELETE_NOTED_CHANGE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
+
 HeldRows = Mapping[bytes, Sequence[tuple[SyncRow, CheckedVersion]]]
 """Versions that are held back, masked, by uid, with the results of this machine's content checks."""
 
 
 class VersionApplier:
-    """Apply versions of one theme, within a running transaction."""
+    """Carry out what the merge decides about versions of one theme, within a running transaction."""
 
     def __init__(
         self,
@@ -130,122 +143,110 @@ class VersionApplier:
         """The newest clock that was seen and that both clocks allow: what is stamped here from now on is newer."""
         self.touched: set[bytes] = set()
         self.purged: list[bytes] = []
-        self.bulk: dict[bytes, BulkFact] = {}
-        """Those of the touched facts that are shown as they are."""
+        self.arrived: dict[bytes, VersionPayload] = {}
+        """What live facts say that won; of those of which a check found nothing, no shadow is kept yet."""
         self._conn = conn
         self._theme_id = theme_id
         self._theme = theme
-        self._now = clocks.own_ms
         self._clocks = clocks
         self._node = ensure_node(conn)
         self._held = dict(held)
-        self._acceptable, self._reach = clocks.acceptable, clocks.reach
         self._is_history = is_history
-        self._received = [one for one in received if one.row.theme == theme]
+        self._received = [version for version in received if version.row.theme == theme]
         self.ignored += len(received) - len(self._received)
-        self._times = Counter(one.uid for one in self._received)
+        self._times = Counter(version.uid for version in self._received)
         self._here = load_versions(conn, theme_id, self._times)
         self._contested = {uid for (uid,) in conn.execute(UIDS_IN_CONFLICT, (theme_id,))}
-        self._known: dict[bytes, set[int]] = {}
+        self._learned: dict[bytes, set[int]] = {}
         """What versions of this store knew that were replaced by others that say the same and do not know all of it."""
 
     def apply(self) -> None:
         """Decide between each version and the local one."""
-        won: dict[bytes, ReceivedVersion] = {}
-        fresh: dict[bytes, SyncRow] = {}
-        for one in self._received:
-            _, uid, row, checked = one
-            shown = one._replace(row=mask_version(row, checked.masked_content))
-            if self._is_ahead(uid, row):
-                hold_version(self._conn, self._theme_id, one, self._now, is_alone=not self._is_history)
-                self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (shown.row, checked)]
+        won: dict[bytes, tuple[ReceivedVersion, Version]] = {}
+        reach = self._clocks.reach
+        for received in self._received:
+            seq, uid, row, checked = received
+            here = self._here.get(uid)
+            decision = merge(here and here.stamp, to_stamp(row, checked), self._clocks, is_history=self._is_history)
+            shown = mask_row(row, checked)
+            if decision.outcome is Outcome.HOLD:
+                hold(self._conn, self._theme_id, received, self._clocks.own_ms, is_alone=not self._is_history)
+                self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (shown, checked)]
                 self.hidden += 1
                 continue
             if uid in self._held:
-                self._replace_held(uid, shown.row)
-            if not self._wins(shown):
+                self._replace_held(uid, shown)
+            if row.hlc <= reach:
+                self.newest = max(self.newest, row.hlc)
+            if decision.outcome is Outcome.TAKE:
+                version = self._take(received, shown, here, decision)
+                won[uid] = received, version
+                if self._times[uid] > 1:
+                    payload = self.arrived.get(uid)
+                    self._here[uid] = version if payload is None else version._replace(shadow=payload.to_json())
                 continue
-            if uid in self._here:
-                remember_mask(self._conn, self._theme_id, uid, self._here[uid].checked)
-            elif row.kind == "fact" and row.state == LIVE and checked in BULK_CHECKS and self._times[uid] == 1:
-                fresh[uid] = row
-            won[uid] = one
-            if self._times[uid] > 1:
-                (columns,) = to_put_columns(self._theme_id, [one], {})
-                self._here[uid] = Version(*(*columns[1:-1], None, columns[-1]))
-            self._apply_winner(shown)
-        others = [one.row for one in self._received if one.uid not in fresh]
-        self.bulk = find_bulk_facts(self._conn, self._theme_id, fresh, others)
-        self._conn.executemany(UPSERT_VERSION, to_put_columns(self._theme_id, won.values(), self.bulk))
-        for uid, clocks in self._known.items():
-            self._make_descendant(won[uid], clocks)
+            self.ignored += 1
+            if here is not None and decision.outcome is Outcome.SAME:
+                self._conn.execute(MARK_SENT, (seq, self._theme_id, uid))
+            elif here is not None:
+                self._keep(here, shown, checked, decision)
+        self._conn.executemany(UPSERT_VERSION, [(self._theme_id, *version) for _, version in won.values()])
+        for uid, clocks in self._learned.items():
+            self._make_descendant(won[uid][0], clocks)
 
     def _replace_held(self, uid: bytes, row: SyncRow) -> None:
         """Replace what is held back by what took its place; an old version that comes again takes no place."""
         left = []
         for held in self._held.pop(uid):
-            if self._is_history and row.state != PURGED and not is_made_from_held(row, held[0], self._clocks):
+            is_old = self._is_history and row.state != PURGED
+            if is_old and not is_made_from_held(to_stamp(row), to_stamp(held[0]), self._clocks):
                 left.append(held)
             else:
                 self.conflicts += replace_held_version(self._conn, self._theme_id, row, held, self._clocks)
         if left:
             self._held[uid] = left
 
-    def _is_ahead(self, uid: bytes, row: SyncRow) -> bool:
-        """Check whether a version is to be held back. A permanent erasure is applied whatever its clock says."""
-        if row.hlc <= self._acceptable or row.state == PURGED:
-            return False
-        here = self._here.get(uid)
-        return here is None or (here.hlc, uids.format_uid(here.node)) != (row.hlc, row.node)
+    def _keep(self, here: Version, row: SyncRow, checked: CheckedVersion, decision: Decision) -> None:
+        """Let the local version stand."""
+        if decision.is_concurrent:
+            clocks = self._lose(here.uid, row, self._row(here), checked)
+            if clocks and not here.sent:
+                # What replaces it before anybody hears of it knows of them, too.
+                here = here._replace(lineage=json.dumps(newest_ancestors(*here.ancestors, *clocks)))
+                self._conn.execute(ADD_ANCESTORS, (here.lineage, self._theme_id, here.uid))
+                self._here[here.uid] = here
+        if decision.is_missing:
+            self._conn.execute(MARK_UNSENT, (self._theme_id, here.uid))
 
-    def _wins(self, received: ReceivedVersion) -> bool:
-        seq, uid, row, checked = received
-        if row.hlc <= self._reach:
-            self.newest = max(self.newest, row.hlc)
-        here = self._here.get(uid)
-        if here is None:
-            return True
-        if (here.hlc, uids.format_uid(here.node)) == (row.hlc, row.node):
-            self._conn.execute(MARK_SENT, (seq, self._theme_id, uid))
-            self.ignored += 1
-            return False
-        ahead = bool(here.sent) and here.hlc > self._clocks.plausible and not self._is_history
-        if here.rank > row.rank and not (ahead and here.state != PURGED):
-            is_known = row.hlc in here.ancestors or (self._is_history and is_before_ancestors(row.hlc, here.ancestors))
-            if not is_known and here.state != PURGED and checked.hidden_because is None:
-                known = self._keep_loser(uid, row, self._row(here), checked)
-                if known and not here.sent:
-                    self._add_ancestors(uid, here, known)
-            if here.sent and not self._is_history:  # the server has it no more
-                self._conn.execute(MARK_UNSENT, (self._theme_id, uid))
-            self.ignored += 1
-            return False
-        if (
-            not is_descendant(row, here, self._clocks)
-            and PURGED not in (row.state, here.state)
-            and here.checked.hidden_because is None
-        ):
-            loser = self._row(here)
-            self._keep_loser(uid, loser, row, here.checked, None if here.sent else UNTOLD)
-            # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
-            # was offered to a database in vain is of a machine that may only read there, unless others of its versions
-            # arrived and only the answer was lost: what a reader makes would wait for ever.
-            is_mine = here.node == self._node and here.rank < row.rank
-            is_sendable = self._is_history or here.sent or not here.offered or self._has_sent
-            if is_mine and is_sendable and comparable_content(loser) == comparable_content(row):
-                self._known.setdefault(uid, set()).update(here.ancestors)
-        return True
-
-    def _apply_winner(self, received: ReceivedVersion) -> None:
+    def _take(self, received: ReceivedVersion, shown: SyncRow, here: Version | None, decision: Decision) -> Version:
+        """Let a received version replace the local one; return it as it is stored."""
         _, uid, row, checked = received
+        if here is not None:
+            if decision.is_concurrent:
+                loser = self._row(here)
+                self._lose(uid, loser, shown, here.checked, None if here.sent else UNTOLD)
+                # One that ran ahead may be replaced by one of a lower rank, and its ancestors may have run ahead, too. One that
+                # was offered to a database in vain is of a machine that may only read there, unless others of its versions
+                # arrived and only the answer was lost: what a reader makes would wait for ever.
+                is_mine = here.node == self._node and here.stamp.rank < to_stamp(row).rank
+                is_sendable = self._is_history or here.sent or not here.offered or self._has_sent
+                if is_mine and is_sendable and comparable_content(loser) == comparable_content(shown):
+                    self._learned.setdefault(uid, set()).update(here.ancestors)
+            remember_mask(self._conn, self._theme_id, uid, here.checked)
         self.hidden += checked.hidden_because is not None
         if row.state == PURGED and checked.hidden_because is None:
             self.purged.append(uid)
         if uid in self._contested:
-            self._conn.execute(DELETE_LOST_PLACES, (self._theme_id, uid))
-            settle_losing_versions(self._conn, self._theme_id, uid, row.ancestors, row if self._is_history else None)
+            release(self._conn, self._theme_id, [uid], Reason.OUTPLACED)
+            winner = shown if self._is_history else None
+            settle_losing_versions(self._conn, self._theme_id, uid, row.ancestors, winner)
         self.touched.add(uid)
         self.changed += 1
+        self.arrived.pop(uid, None)
+        is_live_fact = row.kind == "fact" and row.state == LIVE and checked.hidden_because is None
+        if is_live_fact:
+            self.arrived[uid] = VersionPayload("fact", shown.content, row.attrs, LIVE, checked)
+        return to_stored_version(received, keep_shadow=not is_live_fact or bool(checked))
 
     @cached_property
     def _has_sent(self) -> bool:
@@ -255,19 +256,20 @@ class VersionApplier:
     def _row(self, version: Version) -> SyncRow:
         return load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
 
-    def _keep_loser(
+    def _lose(
         self, uid: bytes, loser: SyncRow, winner: SyncRow, checked: CheckedVersion, other: bytes | None = None
     ) -> set[int]:
-        """Keep a losing version for a person; where the winner says the same, return what of a history is known by that."""
+        """Set a losing version aside; where the winner says the same, return what of a history is known by that."""
         if comparable_content(loser) != comparable_content(winner):
             self._contested.add(uid)
             remember_mask(self._conn, self._theme_id, uid, checked)
-            self.conflicts += keep_losing_version(self._conn, self._theme_id, loser, "concurrent", self._now, other)
+            at = self._clocks.own_ms
+            self.conflicts += set_aside(self._conn, self._theme_id, loser, Reason.CONCURRENT, at, other=other)
             return set()
-        known = {loser.hlc, *loser.ancestors} if self._is_history else set()
-        if known and uid in self._contested:
-            return settle_losing_versions(self._conn, self._theme_id, uid, known)
-        return known
+        clocks = {loser.hlc, *loser.ancestors} if self._is_history else set()
+        if clocks and uid in self._contested:
+            return settle_losing_versions(self._conn, self._theme_id, uid, clocks)
+        return clocks
 
     def _make_descendant(self, winner: ReceivedVersion, clocks: Iterable[int]) -> None:
         """Make a version to send that says what stands and knows of these, too, unless what stands does already.
@@ -278,17 +280,38 @@ class VersionApplier:
         _, uid, row, checked = winner
         if row.state == PURGED or checked.hidden_because is not None or checked.uncurated:
             return
-        lineage = newest_ancestors(row.hlc, *row.ancestors, *clocks)
-        if not {row.hlc, *row.ancestors}.issuperset(lineage):
-            (tick,) = next_ticks(self._conn, self._now, 1)
+        lineage = find_lineage_to_add(to_stamp(row), clocks)
+        if lineage is not None:
+            (tick,) = next_ticks(self._conn, self._clocks.own_ms, 1)
             hlc = descendant_tick(tick, self._node, lineage)
             self._conn.execute(DESCEND, (hlc, self._node, json.dumps(lineage), self._theme_id, uid))
 
-    def _add_ancestors(self, uid: bytes, here: Version, clocks: Iterable[int]) -> None:
-        """Let a version that waits to be sent know of others: what replaces it before anybody hears of it knows of them, too."""
-        lineage = json.dumps(newest_ancestors(*here.ancestors, *clocks))
-        self._conn.execute(ADD_ANCESTORS, (lineage, self._theme_id, uid))
-        self._here[uid] = replace(here, lineage=lineage)
+
+def to_stamp(row: SyncRow, checked: CheckedVersion | None = None) -> Stamp:
+    """Return the stamp of a row. :param checked: what the content checks made of it"""
+    return Stamp(
+        row.hlc, row.node, row.state, row.ancestors, checked is not None and checked.hidden_because is not None
+    )
+
+
+def to_stored_version(received: ReceivedVersion, *, keep_shadow: bool) -> Version:
+    """Return a received version as it replaces the previous one. :param keep_shadow: with what it says, to be shown yet"""
+    seq, uid, row, checked = received
+    text = VersionPayload(row.kind, row.content, row.attrs, row.state).to_json()
+    digest, label = canonical_text_digest(text), None
+    # A row that is no scope may claim any label.
+    if row.kind == "scope" and isinstance(row.content, str) and row.uid == scope_sync_uid(row.theme, row.content):
+        label = row.content if checked.hidden_because is None else hide_secrets(row.content)
+    shadow = to_shadow(row, checked) if keep_shadow else None
+    ancestors = json.dumps(row.ancestors) if row.ancestors else "[]"
+    return Version(uid, label, row.state, row.hlc, uids.parse_uid(row.node), ancestors, digest, 1, 1, seq, None, shadow)
+
+
+def to_shadow(row: SyncRow, checked: CheckedVersion) -> str | None:
+    """Return a received version as a shadow yet to be shown; None where there is nothing to show."""
+    if row.state == PURGED and checked.hidden_because is None:
+        return None
+    return VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
 
 
 def replace_held_version(
@@ -296,95 +319,65 @@ def replace_held_version(
 ) -> int:
     """Replace a held version by the one that took its place in the team's database.
 
-    Returns 1 where the held version is kept for a person, since the author of the other did not know of it.
+    Returns 1 where the held version is set aside for a person, since the author of the other did not know of it.
     """
     lost, checked = held
     uid = uids.parse_uid(row.uid)
-    release_held_version(conn, theme_id, uid, lost.hlc)
-    if is_made_from_held(row, lost, clocks) or comparable_content(lost) == comparable_content(row):
+    release(conn, theme_id, [uid], Reason.AHEAD, hlc=lost.hlc)
+    if is_made_from_held(to_stamp(row), to_stamp(lost), clocks) or comparable_content(lost) == comparable_content(row):
         return 0
-    places = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
     if row.state == PURGED or checked.hidden_because is not None:
         return 0
     remember_mask(conn, theme_id, uid, checked)
     # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
-    lost = replace(lost, hlc=places[lost.hlc], ancestors=tuple(places[clock] for clock in lost.ancestors))
-    return keep_losing_version(conn, theme_id, lost, "concurrent", clocks.own_ms)
+    lowered = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
+    lost = replace(lost, hlc=lowered[lost.hlc], ancestors=tuple(lowered[clock] for clock in lost.ancestors))
+    return set_aside(conn, theme_id, lost, Reason.CONCURRENT, clocks.own_ms)
 
 
-def is_made_from_held(row: SyncRow, held: SyncRow, clocks: PhysicalClocks) -> bool:
-    """Check whether a version is a held one under the clock that every machine makes of it, or was made from it."""
-    lowered = lowered_clocks((*held.ancestors, held.hlc), clocks.plausible)[held.hlc]
-    return not {held.hlc, lowered}.isdisjoint((row.hlc, *row.ancestors))
+class Waiting(NamedTuple):
+    """What a version says that is to be shown."""
+
+    uid: bytes
+    label: str | None
+    hlc: int
+    payload: VersionPayload
+
+    @property
+    def is_former_scope(self) -> bool:
+        """Whether it is a scope that was renamed, merged or undone."""
+        return self.payload.kind == "scope" and self.payload.state == DELETED
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The sort key: scopes, then facts that do not stand and make room, then standing ones, newest uid first."""
+        if self.payload.kind == "scope":
+            return 0, -int.from_bytes(self.uid, "big")
+        is_standing = not self.payload.checked.hidden_because and self.payload.attrs.get("tier") in STANDING_TIERS
+        return 2 if is_standing else 1, -int.from_bytes(self.uid, "big")
 
 
-def is_descendant(row: SyncRow, here: Version, clocks: PhysicalClocks) -> bool:
-    """Check whether a winner was made with knowledge of the local version.
-
-    A full list of ancestors may have lost the local one; a version that is not this store's to send was on the server
-    before the winner, and counts as known then.
-    """
-    if here.hlc in row.ancestors:
-        return True
-    if here.hlc > clocks.plausible:
-        return lowered_clocks((*here.ancestors, here.hlc), clocks.plausible)[here.hlc] in row.ancestors
-    return bool(here.sent) and is_before_ancestors(here.hlc, row.ancestors)
-
-
-def is_before_ancestors(clock: int, ancestors: Sequence[int]) -> bool:
-    """Check whether a clock is older than all that a full list of ancestors names, which may have lost it."""
-    return len(ancestors) >= MAX_ANCESTORS and clock < ancestors[-1]
-
-
-def mask_version(row: SyncRow, shown: str | None) -> SyncRow:
-    """Return a version as it is kept here. :param shown: its content without secrets, if it has any"""
-    return row if shown is None else replace(row, content=shown)
-
-
-def keep_losing_version(
-    conn: sqlite3.Connection, theme_id: int, loser: SyncRow, why: str, now: int, other: bytes | None = None
-) -> int:
-    """Keep a losing version for a person to decide; return 1 unless it is kept already.
-
-    :param other: the fact that took its place; of two versions of one thing, `UNTOLD` where only this machine has it
-    """
-    name = (theme_id, uids.parse_uid(loser.uid), loser.hlc, uids.parse_uid(loser.node), why)
-    payload = VersionPayload(loser.kind, loser.content, loser.attrs, loser.state).to_json()
-    return conn.execute(ADD_CONFLICT, (*name, now, other, json.dumps(loser.ancestors), payload)).rowcount
-
-
-def find_shadowed_versions(
+def find_waiting(
     conn: sqlite3.Connection, theme_id: int, touched: Collection[bytes], *, scopes: bool = True
-) -> list[Version]:
+) -> dict[bytes, Waiting]:
     """Find the shadows of these facts, and of those shown behind them; also scopes that no longer exist."""
     rows: list[tuple[Any, ...]] = []
     if scopes:
         rows += conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
-    for some in in_chunks(list(touched)) if touched else ():
+    for some in in_chunks(list(touched)):
         rows += conn.execute(SHADOWS_OF_FACTS.format(values=", ".join(["(?)"] * len(some))), (*some, theme_id))
-    return list({row[0]: Version(*row) for row in rows}.values())
+    return {row[0]: Waiting(row[0], row[1], row[3], VersionPayload.from_json(row[11])) for row in rows}
 
 
-def find_waiting_replaced(conn: sqlite3.Connection, theme_id: int, arrived: set[bytes]) -> set[bytes]:
+def find_waiting_replaced(conn: sqlite3.Connection, theme_id: int, arrived: Collection[bytes]) -> set[bytes]:
     """Find facts in shadow because their replacement was not here."""
-    waiting = conn.execute(REPLACED_IN_SHADOW, (theme_id,)).fetchall()
-    names = {str(uids.format_uid(uid)) for uid in arrived} if waiting else set()
-    return {uid for uid, link in waiting if link in names}
-
-
-def load_shadow(version: Version) -> VersionPayload:
-    """Return what is in shadow."""
-    return VersionPayload.from_json(str(version.shadow))
-
-
-DELETE_NOTED_CHANGE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
-
-
-NO_BULK_FACTS: Mapping[bytes, BulkFact] = MappingProxyType({})
+    rows = conn.execute(REPLACED_IN_SHADOW, (theme_id,)).fetchall()
+    names = {str(uids.format_uid(uid)) for uid in arrived} if rows else set()
+    return {uid for uid, link in rows if link in names}
 
 
 class ShadowSettler:
-    """Show shadows, as far as the store's own rules allow."""
+    """Show what versions say, as far as the store's own rules allow."""
 
     def __init__(
         self,
@@ -406,145 +399,116 @@ class ShadowSettler:
         self._change = BatchMutation(conn, names, journal, SYNC, TEAM_ORIGIN)
         self._origins = ReceivedOrigins(conn, names, theme_id, now, rows)
         self._scopes: dict[str, ScopeKey] = {}
+        self._arrived: Mapping[bytes, VersionPayload] = {}
         self._coming: set[bytes] = set()
         self._moved: set[bytes] = set()
         self._shown: set[bytes] = set()
+        self._as_they_say: set[bytes] = set()
+        """Facts that are shown as their versions say, for certain."""
         self._checked: set[bytes] = set()
         self._outplaced: set[bytes] = set()
         """Facts that stand nowhere, since another one that says something else stands in their place."""
         self._absent: set[bytes] = set()
-        self._bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
 
-    def settle(self, touched: set[bytes], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS) -> None:
+    def settle(self, touched: set[bytes], arrived: Mapping[bytes, VersionPayload] | None = None) -> None:
         """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
 
-        :param bulk: facts that are shown as their versions say
+        :param arrived: what live facts say that have just won
         """
-        concerned = find_shadowed_versions(self._conn, self._theme_id, touched - bulk.keys())
-        self._coming |= bulk.keys()
-        while concerned or bulk:
-            waiting = [(version, load_shadow(version)) for version in concerned]
-            self._coming |= {version.uid for version, payload in waiting if is_to_be_shown(payload)}
-            wanted = {version.uid for version in concerned}
-            self._absent |= wanted - find_known_uids(self._conn, wanted) if wanted else wanted
-            self._show([pair for pair in waiting if not is_former_scope(*pair)], bulk)
-            self._bulk, bulk = bulk or self._bulk, NO_BULK_FACTS
+        self._arrived = arrived or {}
+        self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
+        waiting = find_waiting(self._conn, self._theme_id, touched - self._absent)
+        waiting.update((uid, Waiting(uid, None, 0, payload)) for uid, payload in self._arrived.items())
+        while waiting:
+            self._coming |= {uid for uid, one in waiting.items() if is_to_be_shown(one.payload)}
+            unlike = waiting.keys() - self._arrived.keys()
+            self._absent |= unlike - find_fact_uids(self._conn, unlike)
+            self._show(one for one in waiting.values() if not one.is_former_scope)
             # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
             moved, self._moved = self._moved, set()
             if moved:
                 self._change.flush()
-            concerned = find_shadowed_versions(self._conn, self._theme_id, moved, scopes=False)
+            waiting = self._find_behind(moved) | find_waiting(self._conn, self._theme_id, moved, scopes=False)
         self._change.flush()
         # Only now it is known whether facts stand in them.
-        there = find_shadowed_versions(self._conn, self._theme_id, set())
-        self._show(
-            [(version, payload) for version in there if is_former_scope(version, payload := load_shadow(version))]
-        )
+        self._show(one for one in find_waiting(self._conn, self._theme_id, ()).values() if one.is_former_scope)
         self._change.record()
         self._origins.keep()
         # Its place is free again, or what stands there says the same by now: who comes late has no conflict to list.
-        regained = [(self._theme_id, uid) for uid in self._shown - self._outplaced]
-        self._conn.executemany(DELETE_LOST_PLACES, regained)
-        self._clear_shadow()
+        release(self._conn, self._theme_id, self._shown - self._outplaced, Reason.OUTPLACED)
+        self._clear_shadows()
         self._discard_noted_changes()
 
-    def _show(
-        self, waiting: list[tuple[Version, VersionPayload]], bulk: Mapping[bytes, BulkFact] = NO_BULK_FACTS
-    ) -> None:
-        steps = [(settling_order(*pair), partial(self._show_one, *pair)) for pair in waiting]
-        steps += [(standing_rank(one.place is not None, one.uid), partial(self._insert, one)) for one in bulk.values()]
-        for _, step in sorted(steps, key=itemgetter(0)):
-            step()
+    def _find_behind(self, moved: set[bytes]) -> dict[bytes, Waiting]:
+        """Find what has arrived and was replaced by one of these facts."""
+        names = {str(uids.format_uid(uid)) for uid in moved}
+        links = ((uid, payload) for uid, payload in self._arrived.items() if payload.attrs["superseded_by"] in names)
+        return {uid: Waiting(uid, None, 0, payload) for uid, payload in links}
 
-    def _show_one(self, version: Version, payload: VersionPayload) -> None:
-        self._shown.add(version.uid)
-        self._outplaced.discard(version.uid)
+    def _show(self, waiting: Iterable[Waiting]) -> None:
+        for one in sorted(waiting, key=lambda one: one.order):
+            self._show_one(one)
+
+    def _show_one(self, waiting: Waiting) -> None:
+        uid, payload = waiting.uid, waiting.payload
+        self._shown.add(uid)
+        self._outplaced.discard(uid)
         if payload.checked:
-            self._checked.add(version.uid)
+            self._checked.add(uid)
         if payload.checked.hidden_because is not None:
-            self._hide(version)
+            self._hide(waiting)
             return
         try:
             if payload.kind == "scope":
-                self._scope(version, payload)
+                self._show_scope(waiting)
             else:
-                self._fact(version, payload)
+                self._show_fact(uid, payload)
         except (errors.StoreError, KeyError, ValueError, TypeError) as error:
             # What cannot be shown here stays in shadow, is reported, and must not hinder the rest.
             why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
-            self._hide_with_reason(version, payload, why)
+            self._hide_with_reason(uid, payload, why)
 
-    def _insert(self, one: BulkFact) -> None:
-        scope = self._scopes.get(one.label) or self._open_scope(one.label)
-        self._change.insert_fact(
-            self._theme_id,
-            scope,
-            repeat_fact(one.notation),
-            uid=one.uid,
-            by=one.by,
-            origin=self._origins.find(one.uid),
-            **one.columns,
-        )
-        self._attribute(one.uid)
-
-    def _attribute(self, uid: bytes) -> None:
-        """Note in the journal whose words a fact came with."""
-        row = self._origins.find_row(uid)
-        if row is not None and row.worded_by is not None:
-            self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(row.worded_by))
-
-    def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
-        """Change a fact, and note whose words it has now and who has moved it."""
-        came = self._origins.find_row(uid)
-        worded, moved = (to_teammate(came.worded_by), to_teammate(came.changed_by)) if came else (None, None)
-        words = {"content": columns.pop("content")} if "content" in columns and worded != moved else {}
-        if words:
-            row = self._change.update_fact(row, "sync", by=worded, keep_time=True, **words)
-        if columns:
-            self._change.update_fact(row, "sync", by=moved, keep_time=True, **columns)
-
-    def _hide(self, version: Version) -> None:
+    def _hide(self, waiting: Waiting) -> None:
         """Hide a version, also in its former wording, which the team no longer has."""
-        row = self._change.fact_row(version.uid) if version.label is None else None
+        row = self._change.fact_row(waiting.uid) if waiting.label is None else None
         if row is not None and row.theme_id == self._theme_id and row.tier != Tier.WITHDRAWN:
+            self._as_they_say.discard(waiting.uid)
             self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
 
-    def _hide_with_reason(self, version: Version, payload: VersionPayload, why: str) -> None:
+    def _hide_with_reason(self, uid: bytes, payload: VersionPayload, why: str) -> None:
         payload.checked = replace(payload.checked, hidden_because=why)
-        self._coming.discard(version.uid)
-        self._moved.add(version.uid)
-        self._checked.add(version.uid)
-        self._conn.execute(
-            "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
-            (payload.to_json(), self._theme_id, version.uid),
-        )
+        self._coming.discard(uid)
+        self._moved.add(uid)
+        self._checked.add(uid)
+        self._as_they_say.discard(uid)
+        self._conn.execute(UPDATE_SHADOW, (payload.to_json(), self._theme_id, uid))
 
-    def _scope(self, version: Version, payload: VersionPayload) -> None:
-        label = version.label or ""
+    def _show_scope(self, waiting: Waiting) -> None:
+        payload, label = waiting.payload, waiting.label or ""
         key = self._names.scope_or_none(self._theme_id, label)
         if payload.state == LIVE:
-            wanted = {name: payload.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
+            columns = {name: payload.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
         elif key is None or key.status == ScopeStatus.WITHDRAWN:
             return
         elif self._is_used(key):
             # Somebody wrote to it without knowing that it was gone: it is open as long as that is there.
-            opened_at = version.hlc >> COUNTER_BITS
-            wanted = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
+            opened_at = waiting.hlc >> COUNTER_BITS
+            columns = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
         else:
             self._change.update_scope(key.id, "sync", status=ScopeStatus.WITHDRAWN)
             return
-        status = ScopeStatus(wanted["status"])
+        status = ScopeStatus(columns["status"])
         if key is None:
             safe_text.validate_text(label, "the scope's name")
             key = self._change.insert_scope(
-                self._theme_id, repeat_text(label), status=ScopeStatus.OPEN, at=validate_row_time(wanted["opened_at"])
+                self._theme_id, repeat_text(label), status=ScopeStatus.OPEN, at=validate_row_time(columns["opened_at"])
             )
         elif key.status == ScopeStatus.COOLING and status is ScopeStatus.OPEN:
-            wanted["status"] = key.status
-        stands = self._conn.execute(
+            columns["status"] = key.status
+        former = self._conn.execute(
             "SELECT status, opened_at, closed_at, closed_by FROM scopes WHERE id = ?", (key.id,)
         ).fetchone()
-        new = {name: value for (name, value), old in zip(wanted.items(), stands, strict=True) if value != old}
+        new = {name: value for (name, value), old in zip(columns.items(), former, strict=True) if value != old}
         if new:
             self._change.update_scope(key.id, "sync", **new)
         if status is ScopeStatus.CLOSED and key.status != ScopeStatus.CLOSED:
@@ -555,69 +519,83 @@ class ShadowSettler:
         sql = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
         return self._conn.execute(sql, (key.id,)).fetchone() is not None
 
-    def _fact(self, version: Version, payload: VersionPayload) -> None:
-        row = None if version.uid in self._absent else self._change.fact_row(version.uid)
+    def _show_fact(self, uid: bytes, payload: VersionPayload) -> None:
+        row = None if uid in self._absent else self._change.fact_row(uid)
         if row is not None and row.theme_id != self._theme_id:
             raise ValueError("a fact of another theme has this uid here")
         if payload.state == DELETED:
             if row is not None and row.tier != Tier.WITHDRAWN:
-                self._update(version.uid, row, {"tier": Tier.WITHDRAWN.value})
+                self._update(uid, row, {"tier": Tier.WITHDRAWN.value})
             return
         if payload.checked.quarantine_rule is not None and payload.attrs["tier"] not in STANDING_TIERS:
             # Letting it in would put it in the place of what replaced it.
             self._hide_with_reason(
-                version, payload, f"it was replaced, and would wait for a person ({payload.checked.quarantine_rule})"
+                uid, payload, f"it was replaced, and would wait for a person ({payload.checked.quarantine_rule})"
             )
-            self._hide(version)
+            self._hide(Waiting(uid, None, 0, payload))
             return
-        wanted = self._columns(version.uid, payload, row)
-        if row is not None:
-            new = {name: value for name, value in wanted.items() if is_column_different(row, name, value)}
-            if "content" in new:
-                new["content"] = repeat_fact(Notation(FactType(row.type), row.target, new["content"]))
-            self._update(version.uid, row, new)
+        columns = self._find_columns(uid, payload, row)
+        if row is None:
+            self._insert(uid, payload, columns)
             return
-        self._absent.discard(version.uid)
-        kind, _, name = str(payload.attrs["by"]).partition(":")
-        scope = wanted.pop("scope")
-        notation = Notation(
-            FactType(payload.attrs["type"]), validate_row_text(payload.attrs["target"]), wanted.pop("content")
-        )
-        source = SOURCE if wanted["tier"] == Tier.QUARANTINED else None
-        origin = self._origins.find(version.uid)
-        self._change.insert_fact(
-            self._theme_id,
-            scope,
-            repeat_fact(notation),
-            uid=version.uid,
-            by=Actor(kind, name),
-            source=source,
-            origin=origin,
-            **wanted,
-        )
-        self._attribute(version.uid)
+        new = {
+            name: value
+            for name, value in columns.items()
+            if (row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
+        }
+        if "content" in new:
+            new["content"] = repeat_fact(Notation(FactType(row.type), row.target, new["content"]))
+        self._update(uid, row, new)
 
-    def _columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
-        """Return the columns to show a fact, once whatever is in its place has made room."""
+    def _insert(self, uid: bytes, payload: VersionPayload, columns: dict[str, Any]) -> None:
+        self._absent.discard(uid)
         attrs = payload.attrs
+        by = Actor(*str(attrs["by"]).partition(":")[::2])
+        scope = columns.pop("scope")
+        notation = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), columns.pop("content"))
+        source = SOURCE if columns["tier"] == Tier.QUARANTINED else None
+        origin = self._origins.find(uid)
+        row = self._change.insert_fact(
+            self._theme_id, scope, repeat_fact(notation), uid=uid, by=by, source=source, origin=origin, **columns
+        )
+        came = self._origins.find_row(uid)
+        if came is not None and came.worded_by is not None:  # whose words it came with
+            self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(came.worded_by))
+        if uid in self._arrived and not payload.checked and is_shown_as_it_says(payload, row, scope.label, by):
+            self._as_they_say.add(uid)
+
+    def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
+        """Change a fact, and note whose words it has now and who has moved it."""
+        came = self._origins.find_row(uid)
+        worded, moved = (to_teammate(came.worded_by), to_teammate(came.changed_by)) if came else (None, None)
+        words = {"content": columns.pop("content")} if "content" in columns and worded != moved else {}
+        if words or columns:
+            self._as_they_say.discard(uid)
+        if words:
+            row = self._change.update_fact(row, "sync", by=worded, keep_time=True, **words)
+        if columns:
+            self._change.update_fact(row, "sync", by=moved, keep_time=True, **columns)
+
+    def _find_columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
+        """Return the columns to show a fact, once whatever is in its place has made room."""
+        attrs, checked = payload.attrs, payload.checked
         kind, target = FactType(attrs["type"]).value, validate_row_text(attrs["target"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
         content = validate_row_content(payload.content)
         times = {name: validate_row_time(attrs[name]) for name in ("created_at", "updated_at")}
-        tier, pinned = Tier(attrs["tier"]).value, int(bool(attrs["pinned"]))
-        cooled_by = attrs.get("cooled_by")
-        if payload.checked.quarantine_rule is not None and not (
-            row is not None and row.tier not in HIDDEN_TIERS and row.content == content
-        ):
-            # Unless a person here has approved this content.
-            tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{payload.checked.quarantine_rule}"
-        elif payload.checked.uncurated and not (row is not None and row.tier == Tier.HOT and row.content == content):
-            # Unless a person here has agreed to it.
-            kept = to_kept_cold(attrs)
-            tier, pinned, cooled_by = kept["tier"], 0, kept["cooled_by"]
-        elif payload.checked.uncurated and row is not None:
-            pinned &= row.pinned
+        tier, pinned, cooled_by = Tier(attrs["tier"]).value, int(bool(attrs["pinned"])), attrs.get("cooled_by")
+        if checked.quarantine_rule is not None:
+            is_approved = row is not None and row.tier not in HIDDEN_TIERS and row.content == content
+            if not is_approved:
+                tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{checked.quarantine_rule}"
+        if checked.uncurated and tier != Tier.QUARANTINED:
+            is_agreed = row is not None and row.tier == Tier.HOT and row.content == content
+            if not is_agreed:
+                kept = to_kept_cold(attrs)
+                tier, pinned, cooled_by = kept["tier"], 0, kept["cooled_by"]
+            elif row is not None:
+                pinned &= row.pinned
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
@@ -630,6 +608,7 @@ class ShadowSettler:
             if uid > there.uid:
                 self._demote(there, uid, content)
             else:
+                self._keep_shadow(uid)
                 self._note(uid, there.uid, there.content, content)
                 tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
         columns: dict[str, Any] = {"content": content, "scope": scope, "tier": tier, "pinned": pinned}
@@ -640,19 +619,26 @@ class ShadowSettler:
         if label:
             former = find_version(self._conn, self._theme_id, to_sync_uid(self._theme, label))
             if former is not None and former.state == DELETED and former.shadow is None:
-                self._conn.execute(
-                    "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?",
-                    (VersionPayload("scope", label, {}, DELETED).to_json(), self._theme_id, former.uid),
-                )
+                text = VersionPayload("scope", label, {}, DELETED).to_json()
+                self._conn.execute(UPDATE_SHADOW, (text, self._theme_id, former.uid))
         self._scopes[label] = self._change.scope_for_writing(self._theme_id, repeat_text(label) if label else None)
         return self._scopes[label]
 
     def _is_here(self, link: bytes | None) -> bool:
         return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
 
+    def _keep_shadow(self, uid: bytes) -> None:
+        """Keep what the version of a fact says in shadow, before the fact is shown otherwise."""
+        payload = self._arrived.get(uid)
+        if payload is None:
+            shadow_versions(self._conn, self._theme_id, [uid])
+        elif not payload.checked:
+            self._conn.execute(UPDATE_SHADOW, (payload.to_json(), self._theme_id, uid))
+        self._as_they_say.discard(uid)
+
     def _demote(self, there: FactRow, by: bytes, content: str) -> None:
-        """Show a standing fact as superseded; keep the content of its version in shadow."""
-        shadow_versions(self._conn, self._theme_id, [there.uid])
+        """Show a standing fact as superseded."""
+        self._keep_shadow(there.uid)
         self._change.update_fact(
             there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
         )
@@ -665,23 +651,25 @@ class ShadowSettler:
         if version is None or version.shadow is None or fold_phrase(stands) == fold_phrase(lost):
             return
         self._outplaced.add(loser)
-        self._conn.execute(f"{DELETE_LOST_PLACES} AND other <> ?", (self._theme_id, loser, winner))
+        release(self._conn, self._theme_id, [loser], Reason.OUTPLACED, unless_by=winner)
         row = load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
-        self.conflicts += keep_losing_version(self._conn, self._theme_id, row, "two heads", self._now, winner)
+        self.conflicts += set_aside(self._conn, self._theme_id, row, Reason.OUTPLACED, self._now, other=winner)
 
-    def _clear_shadow(self) -> None:
-        """Delete shadows that are shown as their versions say, unless a content check changed them.
+    def _clear_shadows(self) -> None:
+        """Keep in shadow what is not shown as its version says, and nothing else.
 
-        Undoing the approval of such a version takes nothing from the others.
+        What a content check changed stays there: undoing the approval of such a version takes nothing from the others.
         """
-        settled = self._shown - self._checked
-        found = load_versions(self._conn, self._theme_id, settled).values() if settled else ()
-        waiting = [one for one in found if one.shadow is not None]
-        present = load_payloads(self._conn, self._theme_id, [one.local_name for one in waiting]) if waiting else {}
-        lifted = [one for one in waiting if present[one.local_name].content_digest == one.content_digest]
-        names = [(self._theme_id, one.uid) for one in lifted]
-        self._conn.executemany("UPDATE sync_rows SET shadow = NULL WHERE theme_id = ? AND uid = ?", names)
-        things = itertools.chain((one.local_name for one in lifted), self._bulk)
+        doubtful = self._shown - self._checked - self._as_they_say
+        versions = load_versions(self._conn, self._theme_id, doubtful) if doubtful else {}
+        waiting = [one for one in versions.values() if one.shadow is not None or one.uid in self._arrived]
+        differing = {version.uid for version in find_differing(self._conn, self._theme_id, waiting)}
+        lifted = [version for version in waiting if version.uid not in differing]
+        kept = [(self._arrived[uid].to_json(), self._theme_id, uid) for uid in differing & self._arrived.keys()]
+        self._conn.executemany(UPDATE_SHADOW, kept)
+        cleared = [(None, self._theme_id, version.uid) for version in lifted if version.shadow is not None]
+        self._conn.executemany(UPDATE_SHADOW, cleared)
+        things = itertools.chain((version.local_name for version in lifted), self._as_they_say)
         self._conn.executemany(DELETE_NOTED_CHANGE, ((self._theme_id, thing) for thing in things))
 
     def _discard_noted_changes(self) -> None:
@@ -690,18 +678,14 @@ class ShadowSettler:
         A thing that differs from its version and is not in shadow stays noted and becomes a version: better one too
         many than one that is wrong.
         """
-        sql = "SELECT thing FROM sync_changed WHERE theme_id = ?"
-        noted = [thing for (thing,) in self._conn.execute(sql, (self._theme_id,))]
+        noted = find_noted_things(self._conn, self._theme_id)
         if not noted:
             return
-        present = load_payloads(self._conn, self._theme_id, noted)
-        names = {to_sync_uid(self._theme, thing): thing for thing in noted}
-        differ = {
-            version.local_name
-            for version in load_versions(self._conn, self._theme_id, names).values()
-            if version.shadow is None and version.content_digest != present[names[version.uid]].content_digest
-        }
-        self._conn.executemany(DELETE_NOTED_CHANGE, [(self._theme_id, thing) for thing in noted if thing not in differ])
+        versions = load_versions(self._conn, self._theme_id, [to_sync_uid(self._theme, thing) for thing in noted])
+        shown = [version for version in versions.values() if version.shadow is None]
+        differing = {version.local_name for version in find_differing(self._conn, self._theme_id, shown)}
+        things = [(self._theme_id, thing) for thing in noted if thing not in differing]
+        self._conn.executemany(DELETE_NOTED_CHANGE, things)
 
 
 def to_teammate(role: str | None) -> Actor | None:
@@ -714,34 +698,32 @@ def is_to_be_shown(payload: VersionPayload) -> bool:
     return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
 
 
-def is_former_scope(_: Version, payload: VersionPayload) -> bool:
-    """Check whether it is a scope that was renamed, merged or undone."""
-    return payload.kind == "scope" and payload.state == DELETED
-
-
-def settling_order(version: Version, payload: VersionPayload) -> tuple[int, int]:
-    """Return the sort key: scopes, then facts that do not stand and make room, then standing ones, newest uid first."""
-    if payload.kind == "scope":
-        return 0, -int.from_bytes(version.uid, "big")
-    return standing_rank(
-        not payload.checked.hidden_because and payload.attrs.get("tier") in STANDING_TIERS, version.uid
+def is_shown_as_it_says(payload: VersionPayload, row: FactRow, label: str, by: Actor) -> bool:
+    """Check whether a fact stands as its version says, to the type of each value: True is 1, and is written otherwise."""
+    shown = to_fact_payload(
+        row.content,
+        row.type,
+        row.target,
+        label,
+        row.tier,
+        row.pinned,
+        row.created_at,
+        row.updated_at,
+        row.superseded_by,
+        row.cooled_by,
+        by.kind,
+        by.name,
+    )
+    attrs = payload.attrs
+    is_same = payload.content == shown.content and attrs == shown.attrs
+    return is_same and all(
+        type(attrs[name]) is type(shown.attrs[name]) for name in ("pinned", "created_at", "updated_at")
     )
 
 
-def standing_rank(stands: bool, uid: bytes) -> tuple[int, int]:
-    """Return the rank of a fact in that order."""
-    return 2 if stands else 1, -int.from_bytes(uid, "big")
-
-
-def shadow_versions(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> None:
+def shadow_versions(conn: sqlite3.Connection, theme_id: int, facts: Collection[bytes]) -> None:
     """Keep what the versions of facts say in shadow, before the facts are shown otherwise."""
-    payloads = load_payloads(conn, theme_id, wanted)
+    payloads = load_payloads(conn, theme_id, facts)
     conn.executemany(
-        "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ? AND shadow IS NULL",
-        [(payload.to_json(), theme_id, uid) for uid, payload in payloads.items()],
+        f"{UPDATE_SHADOW} AND shadow IS NULL", [(payload.to_json(), theme_id, uid) for uid, payload in payloads.items()]
     )
-
-
-def is_column_different(row: FactRow, name: str, value: Any) -> bool:
-    """Check whether a fact has another value in a column."""
-    return bool(row.scope_id != value.id if name == "scope" else getattr(row, name) != value)

@@ -1,128 +1,220 @@
-"""Conflicts of concurrent versions: keep the winner, restore the loser, or keep both as separate facts.
+"""What stands here and what does not: versions that lost, are hidden or held back; and what a person decides about them.
 
-Every decision is a version that descends from both, so that no other machine asks again.
+Of a conflict the winner is kept, the loser restored, or both kept as separate facts. Every decision is a version that descends
+from both, so that no other machine asks again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
-from hermes_memory_store import uids
+from hermes_memory_store import errors, uids
+from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.intake.intake import repeat_fact
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
-from hermes_memory_store.memory.scopes import close_scope, reopen_scope
-from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Origin, ScopeStatus, Tier, Way
-from hermes_memory_store.sync.row_validation import validate_row_content
-from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
-from hermes_memory_store.sync.versions import (
-    LOSING_VERSIONS,
+from hermes_memory_store.memory.scopes import close_scope, record_change, reopen_scope
+from hermes_memory_store.model import (
+    PERSON,
+    STANDING_TIERS,
+    Actor,
+    ChangeResult,
+    FactType,
+    Millis,
+    Notation,
+    Origin,
+    ScopeStatus,
+    Tier,
+    Uid,
+    UndoResult,
+    Way,
+)
+from hermes_memory_store.sync.merge import newest_ancestors
+from hermes_memory_store.sync.standing import (
+    COPY_MASK,
+    LOSING,
+    UNCURATED,
     UNTOLD,
+    Reason,
+    SetAside,
+    find_held,
+    find_hidden,
+    find_masks,
+    find_undecided,
+    release,
+    remember_mask,
+    to_held_report,
+)
+from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
+from hermes_memory_store.sync.teammate_undo import TeammateUndo
+from hermes_memory_store.sync.tracking import NOTE_CHANGED, Tracking
+from hermes_memory_store.sync.versions import (
+    SELECT_VERSIONS,
     Version,
+    attach_replaced,
     ensure_node,
-    find_masked_originals,
     find_version,
     load_sync_rows,
-    newest_ancestors,
-    remember_mask,
-    to_version_row,
 )
 from hermes_memory_store.sync.wire_format import (
     LIVE,
     UNCHANGED,
     CheckedVersion,
+    HiddenVersion,
     SyncConflict,
     SyncRow,
-    VersionPayload,
-    comparable_content,
+    validate_row_content,
 )
 
 HIDDEN_TEXT = "(not shown here; `sync status` gives the reason)"
 """Stands for the content of a version that is not shown here."""
 
-COPY_MASK = """
-    INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear)
-    SELECT theme_id, ?1, shown, clear FROM sync_masked WHERE theme_id = ?2 AND uid = ?3 AND shown = ?4
-"""
-"""A fact with the content of another is masked alike, and sent in clear."""
+LEFT_SHOWN = 5
+"""Reasons that one refusal repeats."""
 
-LOST_VERSIONS = """
-    SELECT uid, hlc, node, why, at, other, ancestors, said FROM sync_conflicts c
-    WHERE theme_id = ? AND why <> 'ahead' AND NOT EXISTS (
-      SELECT 1 FROM sync_conflicts o, json_each(o.ancestors) made
-      WHERE o.theme_id = c.theme_id AND o.uid = c.uid AND c.why = 'concurrent' AND o.why = 'concurrent' AND made.value = c.hlc
-    ) ORDER BY at, uid, hlc
-"""
-"""A version from which another one was made that lost, too, is part of that."""
-
-MARK_TOLD = """
-    UPDATE sync_conflicts SET other = NULL WHERE theme_id = ? AND uid = ? AND hlc = ? AND node = ? AND why = 'concurrent'
+COUNT_CHECKED = """
+    SELECT count(*) FROM sync_rows r JOIN facts f ON f.uid = r.uid WHERE shadow IS NOT NULL AND {which}
 """
 
-MARK_ALL_UNTOLD = "UPDATE sync_conflicts SET other = x'' WHERE theme_id = ? AND why = 'concurrent'"
+
+class Standing:
+    """What stands here, and what does not. Times of the server are milliseconds."""
+
+    def __init__(self, tracking: Tracking) -> None:
+        self._tracking = tracking
+        self._db = tracking.db
+        self._names = tracking.names
+
+    def hidden_versions(self, theme: str | None = None) -> list[HiddenVersion]:
+        """Return what came from the team and is not shown here, with the reason.
+
+        It is malformed, refused by the theme's policy, or held back because its clock is ahead.
+        """
+        with self._db.snapshot() as conn:
+            hidden = find_hidden(conn, theme)
+        return hidden + self.held_versions(theme)
+
+    def held_versions(self, theme: str | None = None) -> list[HiddenVersion]:
+        """Return the versions whose clock is ahead of what the server's time allows."""
+        with self._db.snapshot() as conn:
+            server_ms = self._tracking.clocks(conn).server_ms
+            return [to_held_report(one, server_ms) for one in find_held(conn, theme)]
+
+    def quarantined_count(self) -> int:
+        """Count the team's facts that are quarantined here."""
+        which = "shadow ->> '$[4][1]' IS NOT NULL AND f.tier = 'quarantined'"
+        return int(self._db.value(COUNT_CHECKED.format(which=which)))
+
+    def uncurated_count(self) -> int:
+        """Count the facts that are hot for others and kept cold here, since no curator made them hot."""
+        which = "f.tier = 'cold' AND f.cooled_by = ?"
+        return int(self._db.value(COUNT_CHECKED.format(which=which), (UNCURATED,)))
+
+    def purged_uids(self, theme: str) -> set[str]:
+        """Return what was purged of a theme, here or elsewhere."""
+        sql = "SELECT uid FROM sync_rows WHERE theme_id = ? AND state = 2"
+        return {str(uids.format_uid(uid)) for (uid,) in self._db.rows(sql, (self._names.theme_or_none(theme),))}
+
+    def digest(self, theme: str) -> str:
+        """Return the digest of all versions of a theme: equal on stores with the same versions."""
+        lines = sorted(f"{uid} {digest}" for uid, digest in self.digests(theme).items())
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    def digests(self, theme: str) -> dict[Uid, str]:
+        """Return `SyncRow.digest` of every version of a theme, whether it was sent or not."""
+        rows = self._db.rows(f"{SELECT_VERSIONS} WHERE theme_id = ? ORDER BY uid", (self._names.theme_or_none(theme),))
+        return {uids.format_uid(version.uid): version.digest for version in itertools.starmap(Version, rows)}
+
+    def lost_versions(self, theme: str) -> list[SyncRow]:
+        """Return the versions that lost against one that did not know of them, and that nobody has decided about.
+
+        Not facts that lost their place to another, which all know.
+        """
+        with self._db.snapshot() as conn:
+            undecided = find_undecided(conn, self._names.theme_or_none(theme) or 0)
+            return [to_lost_row(conn, lost) for lost in undecided if lost.why is Reason.CONCURRENT]
+
+    def conflicts(self, theme: str | None = None) -> list[SyncConflict]:
+        """Return the undecided conflicts between machines, newest first."""
+        with self._db.snapshot() as conn:
+            found = [find_conflicts(conn, *named) for named in self._tracking.find_tracked(conn, theme)]
+        return sorted(itertools.chain(*found), key=lambda conflict: (-conflict.at, conflict.uid))
+
+    @retry_without_index
+    def resolve(
+        self, uid: Uid, keep: Literal["mine", "theirs", "both"], *, actor: Actor = PERSON, theme: str | None = None
+    ) -> ChangeResult:
+        """Resolve the conflicts of one thing: keep the winner, the loser, or both (the loser becomes a new fact).
+
+        :raises UnknownFact: when it has no conflict
+        """
+        with self._db.write_transaction() as conn:
+            self._tracking.stamp(conn)
+            for theme_id, name in self._tracking.find_tracked(conn, theme):
+                unresolved = [conflict for conflict in find_conflicts(conn, theme_id, name) if conflict.uid == uid]
+                if unresolved:
+                    change = Mutation(conn, self._names, self._tracking.journal, actor)
+                    ConflictResolver(change, theme_id).resolve(unresolved, keep)
+                    return record_change(change)
+        raise errors.UnknownFact(uid, hint="it has no conflict; list them with: conflicts")
+
+    @retry_without_index
+    def undo_teammate(self, role: str, *, theme: str | None = None, actor: Actor = PERSON) -> UndoResult:
+        """Take back all that a teammate wrote, in one theme or in all, as one change; what others changed since stays.
+
+        :param role: of the team database, or a machine of a shared folder, as `by:ROLE` finds it
+        :raises UnknownTheme: NothingToUndo; nothing was changed then
+        """
+        theme_id = None if theme is None else self._names.theme(theme)
+        with self._db.write_transaction() as conn:
+            mutation = Mutation(conn, self._names, self._tracking.journal, actor)
+            undo = TeammateUndo(mutation, role)
+            undo.take_back(theme_id)
+            seqs = mutation.record()
+            if not seqs:
+                why = "; ".join(undo.left[:LEFT_SHOWN])
+                nothing = (
+                    f"nothing that is here was written by {errors.shorten_value(role)!r}, a role of the team database or"
+                    " a machine of the shared folder"
+                )
+                raise errors.NothingToUndo(why or nothing, role)
+        touched = tuple(uids.format_uid(uid) for uid in undo.touched)
+        return UndoResult(tuple(sorted(undo.undone, reverse=True)), seqs, touched, tuple(undo.left))
 
 
-def find_lost_versions(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncRow]:
-    """Find the versions that lost and that wait for a decision; not facts that lost their place to another, which all know."""
-    return [to_lost_row(conn, theme, row) for row in find_undecided(conn, theme_id) if row[3] == "concurrent"]
-
-
-def find_undecided(conn: sqlite3.Connection, theme_id: int) -> list[tuple[Any, ...]]:
-    """Return the rows of `LOST_VERSIONS`, of versions of one thing that say the same the newest."""
-    rows = conn.execute(LOST_VERSIONS, (theme_id,)).fetchall()
-    said = [
-        (uid, why, other or b"", comparable_content(VersionPayload.from_json(text)))
-        for uid, _, _, why, _, other, _, text in rows
-    ]
-    newest: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for name, row in zip(said, rows, strict=True):
-        newest[name] = max(newest.get(name, row), row, key=lambda one: one[1:3])
-    return [row for name, row in zip(said, rows, strict=True) if newest[name] is row]
-
-
-def find_untold_versions(
-    conn: sqlite3.Connection, theme_id: int, theme: str
-) -> tuple[list[SyncRow], list[CheckedVersion]]:
-    """Find those of them that no other machine has, and the masks by which they are kept."""
-    lost = [row for row in find_undecided(conn, theme_id) if row[5] == UNTOLD]
-    masks = find_masked_originals(conn, theme_id, {row[0] for row in lost})
-    rows = [to_lost_row(conn, theme, row) for row in lost]
-    names = [
-        (uid, row.content and validate_row_content(row.content)) for (uid, *_), row in zip(lost, rows, strict=True)
-    ]
+def find_untold(conn: sqlite3.Connection, theme_id: int) -> tuple[list[SyncRow], list[CheckedVersion]]:
+    """Find the losing versions that no other machine has, and the masks by which they are kept."""
+    rows = [to_lost_row(conn, lost) for lost in find_undecided(conn, theme_id) if lost.other == UNTOLD]
+    names = [(uids.parse_uid(row.uid), row.content and validate_row_content(row.content)) for row in rows]
+    masks = find_masks(conn, theme_id, {uid for uid, _ in names})
     return rows, [masks.get(name, UNCHANGED) for name in names]
 
 
-def to_lost_row(conn: sqlite3.Connection, theme: str, row: Sequence[Any]) -> SyncRow:
-    """Return a row of `LOST_VERSIONS` in its wire format."""
-    uid, hlc, node, _, _, _, ancestors, text = row
-    payload = VersionPayload.from_json(text)
-    label = payload.content if payload.kind == "scope" else None
-    lost = Version(uid, label, payload.state, hlc, node, ancestors, "", 0, 0, None, None, None)
-    return to_version_row(conn, theme, lost, payload)
+def to_lost_row(conn: sqlite3.Connection, lost: SetAside) -> SyncRow:
+    """Return a version that lost in its wire format."""
+    row = lost.row
+    return row if row.kind == "scope" else attach_replaced(conn, uids.parse_uid(row.uid), row)
 
 
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
     """Find the undecided conflicts of one theme, oldest first."""
     found = []
-    for row in find_undecided(conn, theme_id):
-        uid, _, _, why, at, other, *_ = row
-        winner = find_version(conn, theme_id, other or uid)
+    for lost in find_undecided(conn, theme_id):
+        winner = find_version(conn, theme_id, lost.other or uids.parse_uid(lost.row.uid))
         if winner is None:
             continue
-        theirs = to_lost_row(conn, theme, row)
+        theirs = to_lost_row(conn, lost)
         (mine,) = load_sync_rows(conn, theme_id, theme, [winner])
         if winner.checked.hidden_because is not None:
             mine = replace(mine, content=HIDDEN_TEXT, attrs=theirs.attrs)
-        found.append(SyncConflict(uids.format_uid(uid), theme, mine, theirs, at, why))
+        why: Literal["concurrent", "two heads"] = lost.why.value  # type: ignore[assignment]
+        found.append(SyncConflict(theirs.uid, theme, mine, theirs, Millis(lost.at), why))
     return found
-
-
-DELETE_DECIDED = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why <> 'ahead'"
 
 
 class ConflictResolver:
@@ -153,15 +245,15 @@ class ConflictResolver:
         uid = uids.parse_uid(conflicts[0].uid)
         version = find_version(self._conn, self._theme_id, uid)
         assert version is not None
-        lost = self._conn.execute(LOSING_VERSIONS, (self._theme_id, uid))
-        known = itertools.chain.from_iterable((hlc, *json.loads(lineage)) for hlc, lineage, _ in lost)
-        clocks = newest_ancestors(*version.ancestors, *known)
+        lost = self._conn.execute(LOSING, (self._theme_id, uid))
+        clocks = itertools.chain.from_iterable((hlc, *json.loads(lineage)) for hlc, lineage, _ in lost)
+        ancestors = json.dumps(newest_ancestors(*version.ancestors, *clocks))
         self._conn.execute(
             "UPDATE sync_rows SET ancestors = ?, said = '' WHERE theme_id = ? AND uid = ?",
-            (json.dumps(clocks), self._theme_id, uid),
+            (ancestors, self._theme_id, uid),
         )
-        self._conn.execute("INSERT OR IGNORE INTO sync_changed VALUES (?, ?)", (self._theme_id, version.local_name))
-        self._conn.execute(DELETE_DECIDED, (self._theme_id, uid))
+        self._conn.execute(f"{NOTE_CHANGED} VALUES (?, ?)", (self._theme_id, version.local_name))
+        release(self._conn, self._theme_id, [uid], Reason.CONCURRENT, Reason.OUTPLACED)
 
     def _keep_both(self, row: SyncRow) -> bytes:
         """Insert a fact with the losing content, under a free target."""

@@ -17,15 +17,16 @@ from hermes_memory_store.intake.intake import AdmittedTurn, Intake, Writer
 from hermes_memory_store.intake.spans import MARK
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import ScopeStatus
-from hermes_memory_store.sync.curation import is_uncurated
-from hermes_memory_store.sync.row_validation import UNIDENTIFIED, find_row_faults
+from hermes_memory_store.sync.standing import is_uncurated
 from hermes_memory_store.sync.wire_format import (
     LIVE,
     UNCHANGED,
+    UNIDENTIFIED,
     CheckedVersion,
     ReceivedVersion,
     SyncRow,
     canonical_text_digest,
+    find_row_faults,
 )
 
 SOURCE = "team"

@@ -28,9 +28,8 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.items.origin_rows import attribute_changes
 from hermes_memory_store.model import SYNC, Uid
-from hermes_memory_store.sync.row_validation import validate_row_time
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, origin_formatter, parse_team_origin
-from hermes_memory_store.sync.wire_format import LIVE, PURGED, HiddenVersion, SyncRow
+from hermes_memory_store.sync.wire_format import LIVE, PURGED, HiddenVersion, SyncRow, validate_row_time
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from hermes_memory_store.items.origin_rows import (
 )
 from hermes_memory_store.items.project_rows import are_project_words
 from hermes_memory_store.model import Origin, Way
-from hermes_memory_store.sync.bulk_apply import find_known_uids
+from hermes_memory_store.sync.versions import find_fact_uids
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 
 TEAM_ORIGIN = Origin(way=Way.TEAM)
@@ -128,7 +128,7 @@ class ReceivedOrigins:
     def keep(self) -> None:
         """Keep the origins of facts that are not shown yet, and forget those of facts that are."""
         waiting = self._arrived.keys() - self._shown
-        waiting -= find_known_uids(self._conn, waiting)
+        waiting -= find_fact_uids(self._conn, waiting)
         for uid in waiting:
             row = self._arrived[uid]
             said = parse_team_origin(row.origin, row.teammate)

@@ -10,31 +10,34 @@ from __future__ import annotations
 import json
 import sqlite3
 import uuid
-from collections.abc import Collection, Container, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
 from hermes_memory_store.items.name_keys import UNSCOPED
-from hermes_memory_store.model import Actor, ScopeStatus, Tier, Uid
-from hermes_memory_store.sync.curation import to_kept_cold
-from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, next_own_tick
-from hermes_memory_store.sync.row_validation import validate_row_content
+from hermes_memory_store.model import Actor, ScopeStatus, Tier
+from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks, next_own_tick
+from hermes_memory_store.sync.merge import Stamp, newest_ancestors
+from hermes_memory_store.sync.standing import (
+    Reason,
+    find_masks,
+    release,
+    remember_mask,
+    settle_losing_versions,
+    to_kept_cold,
+)
 from hermes_memory_store.sync.wire_format import (
     DELETED,
     LIVE,
-    MAX_ANCESTORS,
     PURGED,
     UNCHANGED,
     CheckedVersion,
-    ReceivedVersion,
     SyncRow,
     VersionPayload,
-    canonical_text_digest,
-    comparable_content,
-    hide_secrets,
     scope_sync_uid,
+    validate_row_content,
     version_digest,
 )
 
@@ -59,41 +62,34 @@ SELECT_VERSIONS = (
 
 UPSERT_VERSION = """
     INSERT INTO sync_rows (theme_id, uid, label, state, hlc, node, ancestors, said, sent, offered, seq, refused, shadow)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
       label = excluded.label, state = excluded.state, hlc = excluded.hlc, node = excluded.node, ancestors = excluded.ancestors,
       said = excluded.said, sent = excluded.sent, offered = excluded.offered, seq = excluded.seq, refused = NULL,
       shadow = excluded.shadow
 """
 
-
-MASKED = "INSERT OR REPLACE INTO sync_masked (theme_id, uid, shown, clear) VALUES (?, ?, ?, ?)"
-
-DIGEST = "sha256:"
-"""Begins `clear` in `sync_masked`: the digest of the clear text follows, and the masked one with its white space."""
-
-UNTOLD = b""
-"""Stands in `sync_conflicts.other` of a losing version that no other machine has: it lost before it was sent."""
-
-DELETE_LOST_PLACES = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'two heads'"
-
-LOSING_VERSIONS = """
-    SELECT hlc, ancestors, said FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent'
+RESTAMP = """
+    UPDATE sync_rows SET hlc = ?, node = ?, ancestors = ?, sent = 0, offered = ?, refused = NULL WHERE theme_id = ? AND uid = ?
 """
 
-DELETE_SETTLED_VERSION = "DELETE FROM sync_conflicts WHERE theme_id = ? AND uid = ? AND why = 'concurrent' AND hlc = ?"
+UNSENT_AHEAD = f"{SELECT_VERSIONS.replace('SELECT', 'SELECT theme_id,')} WHERE sent = 0 AND hlc > ? ORDER BY hlc"
 
-CHECKED_ROWS = """
-    SELECT theme_id, uid, shadow FROM sync_rows WHERE shadow IS NOT NULL AND (
-      shadow ->> '$[4][2]' IS NOT NULL OR (shadow ->> '$[4][0]' IS NOT NULL AND shadow ->> '$[4][4]' IS NULL)
-    )
+SENT_AHEAD = f"""
+    {SELECT_VERSIONS.replace("SELECT", "SELECT theme_id,")}
+    WHERE sent = 1 AND state < 2 AND hlc > ? AND theme_id NOT IN (SELECT value FROM json_each(?)) ORDER BY hlc
 """
-"""Versions that are hidden, and masked ones as earlier versions stored them."""
+"""One that purges wins over all others whatever its clock says."""
 
-CLEAR_MASKS = f"SELECT theme_id, uid, shown, clear FROM sync_masked WHERE clear NOT LIKE '{DIGEST}%'"
+LOST_AHEAD = """
+    SELECT theme_id, uid, hlc, node, why, ancestors FROM sync_conflicts
+    WHERE why <> 'ahead' AND hlc > ? AND theme_id NOT IN (SELECT value FROM json_each(?))
+"""
 
-UPDATE_SHADOW = "UPDATE sync_rows SET shadow = ? WHERE theme_id = ? AND uid = ?"
-"""What is on its way, or has arrived, stays so."""
+RESTAMP_LOST = """
+    UPDATE OR REPLACE sync_conflicts SET hlc = ?, ancestors = ?
+    WHERE theme_id = ? AND uid = ? AND hlc = ? AND node = ? AND why = ?
+"""
 
 FACTS_WITHOUT_VERSION = """
     SELECT uid FROM facts f WHERE theme_id = ?1 AND tier NOT IN ('withdrawn', 'quarantined')
@@ -101,9 +97,8 @@ FACTS_WITHOUT_VERSION = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A row of `sync_rows`."""
+class Version(NamedTuple):
+    """A row of `sync_rows`: the newest version of a thing, and how far it has come."""
 
     uid: bytes
     label: str | None
@@ -115,13 +110,9 @@ class Version:
     content_digest: str
     sent: int
     offered: int
-    seq: int | None
-    refused: str | None
-    shadow: str | None
-
-    @property
-    def kind(self) -> Literal["fact", "scope"]:
-        return "fact" if self.label is None else "scope"
+    seq: int | None = None
+    refused: str | None = None
+    shadow: str | None = None
 
     @property
     def local_name(self) -> bytes | str:
@@ -133,8 +124,9 @@ class Version:
         return tuple(json.loads(self.lineage))
 
     @property
-    def rank(self) -> tuple[bool, int, str]:
-        return self.state == PURGED, self.hlc, uids.format_uid(self.node)
+    def stamp(self) -> Stamp:
+        is_hidden = self.checked.hidden_because is not None
+        return Stamp(self.hlc, uids.format_uid(self.node), self.state, self.ancestors, is_hidden, bool(self.sent))
 
     @property
     def digest(self) -> str:
@@ -147,14 +139,9 @@ class Version:
         return UNCHANGED if self.shadow is None else VersionPayload.from_json(self.shadow).checked
 
     @property
-    def is_shared(self) -> bool:
-        """Return whether another store may know it."""
-        return bool(self.sent or self.offered)
-
-
-def newest_ancestors(*clocks: int) -> tuple[int, ...]:
-    """Return the newest of these clocks, as ancestors."""
-    return tuple(sorted(set(clocks), reverse=True)[:MAX_ANCESTORS])
+    def offered_clocks(self) -> tuple[int, ...]:
+        """Its ancestors, and itself where another store may know it."""
+        return (*self.ancestors, self.hlc) if self.sent or self.offered else self.ancestors
 
 
 def ensure_node(conn: sqlite3.Connection) -> bytes:
@@ -184,42 +171,67 @@ def next_ticks(conn: sqlite3.Connection, now: int, count: int) -> range:
     return range(first, first + count)
 
 
-def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None:
-    """Find the newest version of a thing."""
-    row = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid = ?", (theme_id, uid)).fetchone()
-    return Version(*row) if row else None
+def lower_sent_clocks(conn: sqlite3.Connection, clocks: PhysicalClocks, spared: Sequence[int]) -> int:
+    """Lower the clocks of sent versions that no physical clock allows any more; return how many.
 
+    Not those of themes without a server, whose time would tell whether the clock ran ahead then or is behind now.
 
-def to_put_columns(theme_id: int, received: Iterable[ReceivedVersion], bulk: Container[bytes]) -> list[tuple[Any, ...]]:
-    """Return the columns of `UPSERT_VERSION` by which received versions replace the previous ones, in shadow.
-
-    :param bulk: those that meet nothing here; one that is shown as it is needs no shadow
+    They are stamped right after what they were made from, and sent again. Every machine that has one makes the same of
+    it. Losing versions kept for a person are lowered likewise.
     """
-    columns = []
-    for seq, uid, row, checked in received:
-        shadow = None if uid in bulk and not checked else to_shadow(row, checked)
-        # A shadow without results of a content check is the content in its canonical form: encoding it once is enough.
-        digest = row.content_digest if shadow is None or checked else canonical_text_digest(shadow)
-        label = to_scope_label(row)
-        label = label if checked.hidden_because is None else hide_secrets(label)
-        name = (theme_id, uid, label, row.state, row.hlc, uids.parse_uid(row.node))
-        ancestors = json.dumps(row.ancestors) if row.ancestors else "[]"
-        columns.append((*name, ancestors, digest, 1, 1, seq, shadow))
-    return columns
+    beyond = clocks.plausible, json.dumps(spared)
+    rows = conn.execute(SENT_AHEAD, beyond).fetchall()
+    for theme_id, *row in rows:
+        version = Version(*row)
+        lowered = lowered_clocks((*version.ancestors, version.hlc), clocks.plausible)
+        ancestors = json.dumps(newest_ancestors(*(lowered[clock] for clock in version.ancestors)))
+        conn.execute(RESTAMP, (lowered[version.hlc], version.node, ancestors, 1, theme_id, version.uid))
+    for theme_id, uid, hlc, node, why, lineage in conn.execute(LOST_AHEAD, beyond).fetchall():
+        lowered = lowered_clocks((*json.loads(lineage), hlc), clocks.plausible)
+        ancestors = json.dumps([lowered[clock] for clock in json.loads(lineage)])
+        conn.execute(RESTAMP_LOST, (lowered[hlc], ancestors, theme_id, uid, hlc, node, why))
+    return len(rows)
 
 
-def to_shadow(row: SyncRow, checked: CheckedVersion) -> str | None:
-    """Return a received version as a shadow yet to be shown; None where there is nothing to show."""
-    if row.state == PURGED and checked.hidden_because is None:
-        return None
-    return VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
+def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks, spared: Sequence[int]) -> int:
+    """Restamp pending versions whose clock the server would not accept with the current time; return how many.
+
+    A version made from one that the server would not accept now, either, stays pending. Of themes without a server, whose
+    versions are not lowered once they were sent, the ancestors stay as they are.
+    """
+    found = conn.execute(UNSENT_AHEAD, (clocks.acceptable,)).fetchall()
+    node = ensure_node(conn)
+    count = 0
+    for (theme_id, *row), tick in zip(found, next_ticks(conn, clocks.own_ms, len(found)), strict=True):
+        version = Version(*row)
+        seen = version.offered_clocks
+        ancestors = newest_ancestors(*(seen if theme_id in spared else lowered_clocks(seen, clocks.plausible).values()))
+        hlc = descendant_tick(tick, node, ancestors)
+        if hlc < version.hlc:
+            conn.execute(RESTAMP, (hlc, node, json.dumps(ancestors), version.offered, theme_id, version.uid))
+            count += 1
+    return count
 
 
-def to_scope_label(row: SyncRow) -> str | None:
-    """Return the label of a scope here; a row that is no scope may claim any label."""
-    if row.kind != "scope" or not isinstance(row.content, str) or row.uid != scope_sync_uid(row.theme, row.content):
-        return None
-    return row.content
+def rename_unsent_versions(conn: sqlite3.Connection, now: int) -> None:
+    """Stamp all pending versions anew, by this store's present name."""
+    unsent = conn.execute(UNSENT_AHEAD, (-1,)).fetchall()
+    node = ensure_node(conn)
+    for (theme_id, *row), tick in zip(unsent, next_ticks(conn, now, len(unsent)), strict=True):
+        version = Version(*row)
+        ancestors = newest_ancestors(*version.offered_clocks)
+        new = (descendant_tick(tick, node, ancestors), node, json.dumps(ancestors), version.offered)
+        conn.execute(RESTAMP, (*new, theme_id, version.uid))
+
+
+def to_sync_uid(theme: str, thing: bytes | str) -> bytes:
+    """Return the sync uid of a thing of this store."""
+    return thing if isinstance(thing, bytes) else uids.parse_uid(scope_sync_uid(theme, thing))
+
+
+def find_noted_things(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
+    """Return what was changed and has no version of that yet."""
+    return [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
 
 
 def stamp_versions(
@@ -229,13 +241,13 @@ def stamp_versions(
 
     :param is_history: its carrier keeps old versions, too
     """
-    noted = [thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))]
+    noted = find_noted_things(conn, theme_id)
     node = ensure_node(conn)
     for things in in_chunks(noted):
         names = {thing: to_sync_uid(theme, thing) for thing in things}
         before = load_versions(conn, theme_id, names.values())
         present = load_payloads(conn, theme_id, things)
-        masks = find_masked_originals(conn, theme_id, names.values())
+        masks = find_masks(conn, theme_id, names.values())
         new = []
         for thing, uid in names.items():
             payload, old = present[thing], before.get(uid)
@@ -256,85 +268,19 @@ def stamp_versions(
                 remember_mask(conn, theme_id, uid, old.checked)
             new.append((thing, uid, payload, old))
         for (thing, uid, payload, old), tick in zip(new, next_ticks(conn, now, len(new)), strict=True):
-            descends = () if old is None else newest_ancestors(*old.ancestors, *((old.hlc,) if old.is_shared else ()))
+            ancestors = () if old is None else newest_ancestors(*old.offered_clocks)
             if is_history:  # what is settled here is known to whatever replaces this version before anybody hears of it
-                descends = newest_ancestors(*settle_losing_versions(conn, theme_id, uid, descends, payload))
-            hlc = descendant_tick(tick, node, descends)
+                ancestors = newest_ancestors(*settle_losing_versions(conn, theme_id, uid, ancestors, payload))
+            hlc = descendant_tick(tick, node, ancestors)
             label = thing if isinstance(thing, str) else None
-            columns = (payload.state, hlc, node, json.dumps(descends), payload.content_digest)
             shadow = payload.to_json() if payload.checked else None
-            conn.execute(UPSERT_VERSION, (theme_id, uid, label, *columns, 0, 0, None, shadow))
-            conn.execute(DELETE_LOST_PLACES, (theme_id, uid))
+            version = Version(
+                uid, label, payload.state, hlc, node, json.dumps(ancestors), payload.content_digest, 0, 0, shadow=shadow
+            )
+            conn.execute(UPSERT_VERSION, (theme_id, *version))
+            release(conn, theme_id, [uid], Reason.OUTPLACED)
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
     return {thing for thing in noted if isinstance(thing, bytes)}
-
-
-def settle_losing_versions(
-    conn: sqlite3.Connection,
-    theme_id: int,
-    uid: bytes,
-    clocks: Iterable[int],
-    winner: SyncRow | VersionPayload | None = None,
-) -> set[int]:
-    """Delete the losing versions of a thing that nobody has to decide about any more; return the clocks that are known then.
-
-    Of versions that say the same, knowing one is knowing all, and what they were made from.
-
-    :param clocks: of versions that somebody knew
-    :param winner: what says the same needs no decision, either
-    """
-    known, said = set(clocks), [] if winner is None else [comparable_content(winner)]
-    lost = [
-        (hlc, json.loads(lineage), comparable_content(VersionPayload.from_json(text)))
-        for hlc, lineage, text in conn.execute(LOSING_VERSIONS, (theme_id, uid))
-    ]
-    while settled := [one for one in lost if one[0] in known or one[2] in said]:
-        lost = [one for one in lost if one not in settled]
-        for hlc, made_from, content in settled:
-            known |= {hlc, *made_from}
-            said.append(content)
-            conn.execute(DELETE_SETTLED_VERSION, (theme_id, uid, hlc))
-    return known
-
-
-def remember_mask(conn: sqlite3.Connection, theme_id: int, uid: bytes, checked: CheckedVersion) -> None:
-    """Note by which mask a content is shown, if it is, before another replaces it: the clear text is known by its digest."""
-    if (masked := checked.masked_content) is not None:
-        clear = f"{DIGEST}{checked.clear_digest} {masked}"
-        conn.execute(MASKED, (theme_id, uid, validate_row_content(masked), clear))
-
-
-def find_masked_originals(
-    conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes]
-) -> dict[tuple[bytes, str | None], CheckedVersion]:
-    """Return the masks of what facts said, by their uids and by their shown content."""
-    sql = f"SELECT uid, shown, clear FROM sync_masked WHERE theme_id = ? AND uid IN ({', '.join('?' * len(wanted))})"
-    rows = conn.execute(sql, (theme_id, *wanted)) if wanted else ()
-    return {(uid, shown): parse_mask(shown, clear) for uid, shown, clear in rows}
-
-
-def parse_mask(shown: str, clear: str) -> CheckedVersion:
-    """Return the mask of a row of `sync_masked`; earlier versions kept the clear text there."""
-    if not clear.startswith(DIGEST):
-        return CheckedVersion(masked_content=shown, clear_digest=canonical_text_digest(clear))
-    digest, _, masked = clear.removeprefix(DIGEST).partition(" ")
-    return CheckedVersion(masked_content=masked, clear_digest=digest)
-
-
-def find_clear_versions(conn: sqlite3.Connection) -> list[tuple[str, int, bytes]]:
-    """Find versions beside whose masked content an earlier version stored the clear text: what to store, and their names."""
-    rows = [(VersionPayload.from_json(shadow).to_json(), shadow, name) for *name, shadow in conn.execute(CHECKED_ROWS)]
-    return [(stored, *name) for stored, shadow, name in rows if stored != shadow]
-
-
-def mask_stored_versions(conn: sqlite3.Connection, tables: Collection[str]) -> int:
-    """Take out the clear texts that earlier versions stored beside masked ones, here or in a backup; return how many."""
-    clear = find_clear_versions(conn) if "sync_rows" in tables else []
-    masks = conn.execute(CLEAR_MASKS).fetchall() if "sync_masked" in tables else []
-    conn.executemany(UPDATE_SHADOW, clear)
-    for theme_id, uid, *mask in masks:
-        remember_mask(conn, theme_id, uid, parse_mask(*mask))
-    return len(clear) + len(masks)
 
 
 def to_outgoing_payload(
@@ -358,15 +304,14 @@ def to_outgoing_payload(
         now = VersionPayload(now.kind, payload.content, now.attrs, LIVE, mask)
     if checked.uncurated and now.attrs["tier"] == Tier.HOT:
         return now
-    shown = replace(payload, attrs=to_kept_cold(payload.attrs)) if checked.uncurated else payload
-    return None if payload_without_times(now) == payload_without_times(shown) else now
+    shown = to_kept_cold(payload.attrs) if checked.uncurated else payload.attrs
+    is_same = payload.content == now.content and without_times(shown) == without_times(now.attrs)
+    return None if is_same else now
 
 
-def payload_without_times(payload: VersionPayload) -> tuple[str | None, dict[str, Any]]:
-    """Return the content of a fact, without the time of its last touch and what moved it."""
-    return payload.content, {
-        key: value for key, value in payload.attrs.items() if key not in ("updated_at", "cooled_by")
-    }
+def without_times(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a fact without the time of its last touch and what moved it."""
+    return {key: value for key, value in attrs.items() if key not in ("updated_at", "cooled_by")}
 
 
 def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
@@ -374,29 +319,40 @@ def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[byt
 
     A scope without a version was opened for a fact that came before it.
     """
-    noted = {thing for (thing,) in conn.execute("SELECT thing FROM sync_changed WHERE theme_id = ?", (theme_id,))}
+    noted = set(find_noted_things(conn, theme_id))
     wrong: list[bytes | str] = [uid for (uid,) in conn.execute(FACTS_WITHOUT_VERSION, (theme_id,)) if uid not in noted]
     shown = conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NULL", (theme_id,))
     while some := [Version(*row) for row in shown.fetchmany(VALUES_AT_ONCE)]:
-        present = load_payloads(conn, theme_id, [version.local_name for version in some])
-        differ = [
-            version.local_name
-            for version in some
-            if version.content_digest != present[version.local_name].content_digest
+        wrong += [
+            version.local_name for version in find_differing(conn, theme_id, some) if version.local_name not in noted
         ]
-        wrong += [thing for thing in differ if thing not in noted]
     return wrong
 
 
-def to_sync_uid(theme: str, thing: bytes | str) -> bytes:
-    """Return the sync uid of a thing of this store."""
-    return thing if isinstance(thing, bytes) else uids.parse_uid(scope_sync_uid(theme, thing))
+def find_differing(conn: sqlite3.Connection, theme_id: int, versions: Collection[Version]) -> list[Version]:
+    """Return those of these versions that say something else than the tables."""
+    present = load_payloads(conn, theme_id, [version.local_name for version in versions])
+    return [version for version in versions if version.content_digest != present[version.local_name].content_digest]
 
 
-def load_versions(conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes]) -> dict[bytes, Version]:
+def find_fact_uids(conn: sqlite3.Connection, things: Collection[bytes]) -> set[bytes]:
+    """Return those of these uids that belong to a fact here."""
+    found: set[bytes] = set()
+    for some in in_chunks(list(things)):
+        sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
+        found.update(uid for (uid,) in conn.execute(sql, some))
+    return found
+
+
+def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None:
+    """Find the newest version of a thing."""
+    return load_versions(conn, theme_id, [uid]).get(uid)
+
+
+def load_versions(conn: sqlite3.Connection, theme_id: int, things: Collection[bytes]) -> dict[bytes, Version]:
     """Load the newest versions of things, by their uids."""
     found: dict[bytes, Version] = {}
-    for some in in_chunks(list(wanted)) if wanted else ():
+    for some in in_chunks(list(things)):
         sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid IN ({', '.join('?' * len(some))})"
         found.update((row[0], Version(*row)) for row in conn.execute(sql, (theme_id, *some)))
     return found
@@ -407,29 +363,36 @@ def load_payloads(
 ) -> dict[bytes | str, VersionPayload]:
     """Load what things say as they stand in this store's tables."""
     found: dict[bytes | str, VersionPayload] = {}
-    facts = [thing for thing in things if isinstance(thing, bytes)]
-    for some in in_chunks(facts) if facts else ():
+    for some in in_chunks([thing for thing in things if isinstance(thing, bytes)]):
         marks = ", ".join("?" * len(some))
-        for row in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
-            found[row[0]] = to_fact_payload(row)
+        found.update(
+            (row[0], to_fact_payload(*row[1:])) for row in conn.execute(FACTS.format(marks=marks), (theme_id, *some))
+        )
         gone = [uid for uid in some if uid not in found]
         purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(gone))})"
-        found.update(
-            (uid, VersionPayload("fact", None, {}, PURGED)) for (uid,) in conn.execute(purged, gone).fetchall()
-        )
-        found.update((uid, VersionPayload("fact", None, {}, DELETED)) for uid in gone if uid not in found)
-    scopes = [thing for thing in things if isinstance(thing, str)]
-    for labels in in_chunks(scopes) if scopes else ():
+        erased = {uid for (uid,) in conn.execute(purged, gone)}
+        found.update((uid, VersionPayload("fact", None, {}, PURGED if uid in erased else DELETED)) for uid in gone)
+    for labels in in_chunks([thing for thing in things if isinstance(thing, str)]):
         sql = SCOPES.format(marks=", ".join("?" * len(labels)))
-        for label, *columns in conn.execute(sql, (theme_id, *labels)):
-            found[label] = to_scope_payload(label, *columns)
+        found.update((row[0], to_scope_payload(*row)) for row in conn.execute(sql, (theme_id, *labels)))
         found.update((label, VersionPayload("scope", label, {}, DELETED)) for label in labels if label not in found)
     return found
 
 
-def to_fact_payload(row: Sequence[Any]) -> VersionPayload:
-    """Convert a row of `FACTS` to a portable payload."""
-    _, content, kind, target, label, tier, pinned, created_at, updated_at, link, cooled_by, by, name = row
+def to_fact_payload(
+    content: str,
+    kind: str,
+    target: str,
+    label: str,
+    tier: str,
+    pinned: int,
+    created_at: int,
+    updated_at: int,
+    link: bytes | None,
+    cooled_by: str | None,
+    *by: str,
+) -> VersionPayload:
+    """Convert the columns of a fact to a portable payload."""
     if tier in HIDDEN_TIERS:
         return VersionPayload("fact", None, {}, DELETED)
     attrs = {
@@ -442,7 +405,7 @@ def to_fact_payload(row: Sequence[Any]) -> VersionPayload:
         "updated_at": updated_at,
         "superseded_by": None if link is None else uids.format_uid(link),
         "cooled_by": cooled_by,
-        "by": str(Actor(by, name)),
+        "by": str(Actor(*by)),
     }
     return VersionPayload("fact", content, attrs, LIVE)
 
@@ -456,32 +419,18 @@ def to_scope_payload(
     return VersionPayload("scope", label, attrs, LIVE)
 
 
-def load_sync_rows(conn: sqlite3.Connection, theme_id: int, theme: str, wanted: Sequence[Version]) -> list[SyncRow]:
-    """Load versions with their content."""
-    present = load_payloads(conn, theme_id, [version.local_name for version in wanted if version.shadow is None])
+def load_sync_rows(conn: sqlite3.Connection, theme_id: int, theme: str, versions: Sequence[Version]) -> list[SyncRow]:
+    """Load versions with their content: what is in shadow, or what the tables say."""
+    present = load_payloads(conn, theme_id, [version.local_name for version in versions if version.shadow is None])
     made = []
-    for version in wanted:
+    for version in versions:
         payload = present[version.local_name] if version.shadow is None else VersionPayload.from_json(version.shadow)
-        made.append(to_version_row(conn, theme, version, payload))
+        row = payload.to_row(theme, version.uid, version.hlc, version.node, version.lineage)
+        made.append(row if version.label is not None else attach_replaced(conn, version.uid, row))
     return made
 
 
-def to_version_row(conn: sqlite3.Connection, theme: str, version: Version, payload: VersionPayload) -> SyncRow:
-    """Combine a version with its content."""
-    replaced = None
-    if version.label is None:
-        sql = "SELECT min(uid) FROM facts WHERE superseded_by = ?"
-        (replaced,) = conn.execute(sql, (version.uid,)).fetchone()
-    return SyncRow(
-        theme=theme,
-        uid=uids.format_uid(version.uid),
-        kind=payload.kind,  # type: ignore[arg-type]  # one that this program does not know is kept as it came
-        content=payload.content,
-        attrs=payload.attrs,
-        state=payload.state,
-        hlc=version.hlc,
-        node=Uid(uids.format_uid(version.node)),
-        ancestors=version.ancestors,
-        supersedes=None if replaced is None else uids.format_uid(replaced),
-        trusted=not payload.checked.uncurated,
-    )
+def attach_replaced(conn: sqlite3.Connection, uid: bytes, row: SyncRow) -> SyncRow:
+    """Return the version of a fact with the oldest fact that it replaced."""
+    (replaced,) = conn.execute("SELECT min(uid) FROM facts WHERE superseded_by = ?", (uid,)).fetchone()
+    return row if replaced is None else replace(row, supersedes=uids.format_uid(replaced))

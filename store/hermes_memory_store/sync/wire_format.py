@@ -1,8 +1,7 @@
-"""The wire format of sync: the newest version of a fact or a scope, and how two versions compare.
+"""The wire format of sync: the newest version of a fact or a scope, its fields with their bounds, and how versions compare.
 
-A version is named by its clock and the node that made it: the clock is a hybrid one, 48 bits of milliseconds and
-16 of counter. Of two versions of one thing the purged one wins, else the higher (clock, node); the winner descends
-from the other when it names that clock among its ancestors, and otherwise both were made concurrently.
+A version is named by its clock and the node that made it: the clock is a hybrid one, 48 bits of milliseconds and 16 of counter.
+Rows come from programs that may be newer, older or wrong, and from whoever else may write to the database.
 """
 
 from __future__ import annotations
@@ -10,11 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
-from hermes_memory_store.model import Millis, ScopeStatus, Uid
+from hermes_memory_store.model import FactType, Millis, ScopeStatus, Tier, Uid
+from hermes_memory_store.notation.memory_spec import MAX_TARGET
 
 LIVE, DELETED, PURGED = 0, 1, 2
 """States of a version: it is there, its creation was taken back, or it was erased for good."""
@@ -131,17 +133,15 @@ class SyncConflict:
     """Two versions of one thing, or two facts that both stand for one scope, type and target."""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
+class RejectedRow(NamedTuple):
     """A version that the server rejected."""
 
     row: SyncRow
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenVersion:
-    """A version from the team that is kept and not shown here: it is malformed, or refused by the theme's policy."""
+class HiddenVersion(NamedTuple):
+    """A version from the team that is kept and not shown here, with the reason."""
 
     theme: str
     uid: Uid
@@ -216,6 +216,21 @@ class VersionPayload:
             content = checked.masked_content
         return cls(kind, content, attrs, state, checked)
 
+    def to_row(self, theme: str, uid: bytes, hlc: int, node: bytes, ancestors: str) -> SyncRow:
+        """Return the version of this content under a name. :param ancestors: as they are stored"""
+        return SyncRow(
+            theme=theme,
+            uid=uids.format_uid(uid),
+            kind=self.kind,  # type: ignore[arg-type]  # one that this program does not know is kept as it came
+            content=self.content,
+            attrs=self.attrs,
+            state=self.state,
+            hlc=hlc,
+            node=uids.format_uid(node),
+            ancestors=tuple(json.loads(ancestors)),
+            trusted=not self.checked.uncurated,
+        )
+
 
 def hide_secrets(value: Any, target: str = "") -> Any:
     """Return a JSON value without the secrets of its texts. :param target: of the fact whose content it is"""
@@ -227,6 +242,11 @@ def hide_secrets(value: Any, target: str = "") -> Any:
         return [hide_secrets(one) for one in value]
     spans = find_secrets_behind(target, value) if isinstance(value, str) else ()
     return replace_text_spans(value, [(span, to_secret_placeholder(NOT_KEPT)) for span in spans]) if spans else value
+
+
+def mask_row(row: SyncRow, checked: CheckedVersion) -> SyncRow:
+    """Return a version as it is kept here: without secrets."""
+    return row if checked.masked_content is None else replace(row, content=checked.masked_content)
 
 
 def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
@@ -279,3 +299,133 @@ def rename_theme_of_row(row: SyncRow, theme: str) -> SyncRow:
         here, there = scope_sync_uid(row.theme, row.content), scope_sync_uid(theme, row.content)
         uid = {here: there, there: here}.get(uid, uid)
     return replace(row, theme=theme, uid=uid)
+
+
+MAX_CONTENT = 100_000
+"""Characters of a content that are taken from another machine: far above what any policy allows a fact."""
+
+MAX_LABEL = 1_000
+
+MAX_NAME = 400
+"""Characters of who wrote a fact, or moved it."""
+
+TYPES, STATUSES = frozenset(FactType), frozenset({ScopeStatus.OPEN, ScopeStatus.CLOSED})
+
+TIERS = frozenset({Tier.HOT, Tier.COLD, Tier.ARCHIVED, Tier.SUPERSEDED})
+"""Those that travel; the others are each machine's own."""
+
+UNIDENTIFIED = "it cannot be identified"
+"""The fault of a version that cannot even be kept: it is ignored."""
+
+OTHER_TYPE = "its type or its tier is not one that is synced"
+
+MALFORMED = "a part of it is missing or invalid"
+
+
+def validate_row_text(value: Any) -> str:
+    """Return a text that may be kept. :raises StoreError: ValueError"""
+    if not isinstance(value, str) or len(value) > MAX_CONTENT:
+        raise ValueError("not a valid text of a fact")
+    if value.isascii() and value.isprintable():
+        return value  # as `validate_text` returns it: most texts are such, and a row has five
+    return safe_text.validate_text(value, "a fact from the team")
+
+
+def validate_row_content(value: Any) -> str:
+    """Return a valid fact content: several lines could pass for several facts. :raises StoreError: ValueError"""
+    return " ".join(validate_row_text(value).split())
+
+
+def validate_row_time(value: Any) -> int:
+    """Return a time in milliseconds. :raises ValueError:"""
+    if not is_time(value):
+        raise ValueError("not a time")
+    return int(value)
+
+
+def is_time(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value < 1 << 48
+
+
+def is_row_name(value: Any) -> bool:
+    return value is None or len(validate_row_text(value)) <= MAX_NAME
+
+
+def is_row_target(value: Any) -> bool:
+    text = validate_row_text(value)
+    return 0 < len(text) <= MAX_TARGET and "[" not in text and "]" not in text and text == " ".join(text.split())
+
+
+FIELDS: dict[str, tuple[tuple[str, Callable[[Any], bool], str], ...]] = {
+    "scope": (
+        ("status", STATUSES.__contains__, "its status is not one of a scope"),
+        ("opened_at", is_time, MALFORMED),
+        ("closed_at", lambda value: value is None or is_time(value), MALFORMED),
+        ("closed_by", is_row_name, MALFORMED),
+    ),
+    "fact": (
+        ("type", TYPES.__contains__, OTHER_TYPE),
+        ("tier", TIERS.__contains__, OTHER_TYPE),
+        ("target", is_row_target, "its target is invalid"),
+        ("content", lambda value: bool(validate_row_text(value).strip()), "its content is empty"),
+        (
+            "scope",
+            lambda value: value is None or 0 < len(validate_row_text(value)) <= MAX_LABEL,
+            "its scope is invalid",
+        ),
+        ("created_at", is_time, MALFORMED),
+        ("updated_at", is_time, MALFORMED),
+        ("superseded_by", lambda value: value is None or bool(uids.parse_uid(value)), MALFORMED),
+        ("by", is_row_name, MALFORMED),
+        ("cooled_by", is_row_name, MALFORMED),
+    ),
+}
+"""What a live version of each kind says: field, what it must be, and the fault of one that is not."""
+
+OPTIONAL = frozenset({"cooled_by"})
+
+
+def find_row_faults(rows: Iterable[SyncRow]) -> list[str | None]:
+    """Find the reason why each version is invalid, without repeating it; None for a valid one."""
+    return [find_row_fault(row) if has_row_name(row) else UNIDENTIFIED for row in rows]
+
+
+def has_row_name(row: SyncRow) -> bool:
+    """Check whether a version can be identified at all."""
+    try:
+        uids.parse_uid(row.uid), uids.parse_uid(row.node)
+        return -(1 << 63) <= row.hlc < 1 << 63 and row.state in (LIVE, DELETED, PURGED)
+    except (ValueError, AttributeError, TypeError):
+        return False
+
+
+def find_row_fault(row: SyncRow) -> str | None:
+    """Find the reason why a version with a valid name is invalid; None for a valid one."""
+    if row.kind not in FIELDS:
+        return "it is of a kind that this program does not know; upgrade it"
+    if row.kind == "fact" and row.state == PURGED:
+        return None  # whatever else it holds: it is erased
+    if row.hlc <= 0 or not isinstance(row.attrs, dict):
+        return "its clock or its attributes are invalid"
+    label = row.content if row.kind == "scope" else None
+    try:
+        if row.kind == "scope":
+            if (
+                not isinstance(label, str)
+                or not 0 < len(label) <= MAX_LABEL
+                or row.uid != scope_sync_uid(row.theme, label)
+            ):
+                return "its uid is not that of a scope with its label"
+            if row.state == LIVE:
+                safe_text.validate_text(label, "the scope's name")
+        elif (row.content is None) != (row.state != LIVE):
+            return "it has content although it is deleted, or none although it is live"
+        for name, is_valid, fault in FIELDS[row.kind] if row.state == LIVE else ():
+            value = row.content if name == "content" else row.attrs.get(name) if name in OPTIONAL else row.attrs[name]
+            if not is_valid(value):
+                return fault
+    except errors.StoreError as error:
+        return error.message
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return MALFORMED
+    return None

@@ -91,7 +91,7 @@ class Laptop:
     def waiting(self) -> int:
         """Versions and turns that are not sent."""
         turns = self.store.shared_turns.pending_turn_count(THEME) if self.store.names.theme_or_none(THEME) else 0
-        return self.store.sync.pending_counts()[THEME] + turns
+        return self.store.sync.outbox.pending_counts()[THEME] + turns
 
     def newest(self) -> int:
         """How many milliseconds its clock of versions is ahead of the true time."""

@@ -103,7 +103,7 @@ class Machine:
     def digest(self) -> str:
         """Digest of the theme: its facts, and what was said."""
         with self.store() as store:
-            return f"{store.sync.digest(THEME)} {hash(tuple(self.heard()))}"
+            return f"{store.sync.standing.digest(THEME)} {hash(tuple(self.heard()))}"
 
     def at_rest(self) -> bool:
         """Whether it has nothing to send or to fetch, and no row it was refused."""

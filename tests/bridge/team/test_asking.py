@@ -167,7 +167,7 @@ async def share(machine: Machine, database: Database) -> None:
             break
         await asyncio.sleep(0.02)
     filling.cancel()
-    head = store.sync.cursor(THEME).seq
+    head = store.sync.inbox.cursor(THEME).seq
     sending = VectorUpload(machine.path, lambda: database.runtime, lambda: {THEME: head}, lambda: machine.meaning.model)
     await asyncio.to_thread(sending._round)
     assert sending.state.name == "filled", sending.status()
@@ -246,7 +246,7 @@ async def test_until_its_first_pull_is_through_a_theme_is_asked_for_and_said_to_
     new = Machine(tmp_path / "new", empty.runtime, sync=True)
     try:
         await asyncio.to_thread(exchange, new, empty, pages=1)
-        assert new.hub.store.sync.cursor(THEME).seq
+        assert new.hub.store.sync.inbox.cursor(THEME).seq
         wished = await new.recall(f"garage {LEAST_PAGE}", team=True)
         assert wished["team"] == "answered"
         assert "garage 100" in str(wished["results"])

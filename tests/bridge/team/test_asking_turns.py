@@ -106,7 +106,7 @@ async def fill_vectors(ours: Machine, other: Machine, monkeypatch: pytest.Monkey
         await asyncio.sleep(0.02)
     filling.cancel()
     monkeypatch.setenv("HERMES_HOME", str(ours.path.parent))
-    head = ours.hub.store.sync.cursor(THEME).seq
+    head = ours.hub.store.sync.inbox.cursor(THEME).seq
     upload = VectorUpload(ours.path, lambda: ours.dsn, lambda: {THEME: head}, lambda: ours.meaning.model)
     await asyncio.to_thread(upload._round)
     assert upload.state.name == "filled", upload.status()

@@ -43,7 +43,7 @@ def assert_agree(*laptops: Laptop) -> None:
     """All machines and the database say the same, in each version, and nothing waits."""
     there = {row.uid: row.digest for _, row in laptops[0].server.pull(THEME, 0).rows}
     for laptop in laptops:
-        assert laptop.store.sync.digests(THEME) == there
+        assert laptop.store.sync.standing.digests(THEME) == there
         assert laptop.waiting() == 0
         assert laptop.contents() == laptops[0].contents()
 
@@ -113,7 +113,7 @@ def test_a_machine_whose_clock_is_wrong_takes_part_and_comes_back(
 
     assert_agree(*team)
     assert ann.contents() == ["DuckDB", "none"]
-    assert not ann.store.sync.conflicts()
+    assert not ann.store.sync.standing.conflicts()
     assert ahead_of_time(database) <= SKEW_MS
 
 
@@ -125,7 +125,7 @@ def test_a_machine_that_was_ahead_without_a_network_sends_all_when_it_came_back(
     settle(*team)
     bob.shift_ms = FAR_MS
     bob.store.facts.edit(kept, "PostgreSQL")
-    bob.store.sync.pending_rows(THEME)
+    bob.store.sync.outbox.pending_rows(THEME)
     bob.store.facts.edit(kept, "DuckDB")
     bob.write("D[cache]: none")
     bob.shift_ms = 0
@@ -135,7 +135,7 @@ def test_a_machine_that_was_ahead_without_a_network_sends_all_when_it_came_back(
 
     assert_agree(*team)
     assert ann.contents() == ["80", "DuckDB", "none"]
-    assert not ann.store.sync.conflicts()
+    assert not ann.store.sync.standing.conflicts()
     assert ahead_of_time(database) <= SKEW_MS
 
 
@@ -178,7 +178,7 @@ def test_a_row_from_the_future_is_held_back_and_said_and_stops_nobody(
     assert len(bob.contents()) == 4
     assert "from tomorrow" not in bob.contents()
     for laptop in team:
-        (held,) = laptop.store.sync.hidden_versions(THEME)
+        (held,) = laptop.store.sync.standing.hidden_versions(THEME)
         assert "ahead" in held.why
         assert laptop.waiting() == 0
         assert laptop.newest() <= SKEW_MS
@@ -196,7 +196,7 @@ def test_a_row_that_was_held_back_is_taken_in_once_its_time_has_come(
     settle(*team)
     forge(database, ann.clock() + 2 * HOUR_MS << 16)
     settle(*team)
-    assert [len(laptop.store.sync.hidden_versions(THEME)) for laptop in team] == [1, 1, 1]
+    assert [len(laptop.store.sync.standing.hidden_versions(THEME)) for laptop in team] == [1, 1, 1]
     assert ann.contents() == ["SQLite"]
     server_clock.shift(2 * HOUR_MS)
     for laptop in team:
@@ -204,7 +204,7 @@ def test_a_row_that_was_held_back_is_taken_in_once_its_time_has_come(
     settle(*team)
 
     assert ann.contents() == ["SQLite", "from tomorrow"]
-    assert [laptop.store.sync.hidden_versions(THEME) for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.standing.hidden_versions(THEME) for laptop in team] == [[], [], []]
     assert_agree(*team)
 
 
@@ -228,7 +228,7 @@ def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothin
     damage(database, ann, bob)
     # Written before any of them hears of the time again, as an earlier version stamped it.
     ann.store.facts.edit(uids[0], "edited by ann")
-    ann.store.sync.pending_rows(THEME)
+    ann.store.sync.outbox.pending_rows(THEME)
     ann.store.facts.edit(uids[0], "edited by ann again")
     ann.store.purge.erase([uids[3]])
     bob.store.facts.edit(uids[1], "edited by bob")
@@ -240,8 +240,8 @@ def test_stores_that_were_left_with_clocks_in_the_future_recover_and_lose_nothin
 
     assert_agree(*team)
     assert eve.contents() == ["2", "SQLite", "by bob", "edited by ann again", "edited by bob"]
-    assert [laptop.store.sync.hidden_versions() for laptop in team] == [[], [], []]
-    assert [laptop.store.sync.conflicts() for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.standing.hidden_versions() for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.standing.conflicts() for laptop in team] == [[], [], []]
     assert database.one("SELECT count(*) FROM hm.item WHERE state < 2 AND hlc >> 16 > %s", ann.clock() + SKEW_MS) == 0
     assert max(laptop.newest() for laptop in team) <= SKEW_MS
 
@@ -255,13 +255,13 @@ def test_a_machine_that_has_a_row_from_the_future_since_long_lets_the_others_see
     damage(database, ann)
     settle(bob, eve)
     assert bob.contents() == []
-    assert len(bob.store.sync.held_versions()) == 1
+    assert len(bob.store.sync.standing.held_versions()) == 1
     ann.restart()
     settle(*team)
 
     assert_agree(*team)
     assert bob.contents() == ["SQLite"]
-    assert bob.store.sync.held_versions() == []
+    assert bob.store.sync.standing.held_versions() == []
 
 
 def test_an_edit_of_what_a_row_from_the_future_replaced_reaches_all_and_the_row_waits_for_a_person(
@@ -279,14 +279,14 @@ def test_an_edit_of_what_a_row_from_the_future_replaced_reaches_all_and_the_row_
     assert_agree(*team)
     assert ann.contents() == ["PostgreSQL"]
     for laptop in team:
-        assert laptop.store.sync.held_versions() == []
-        (met,) = laptop.store.sync.conflicts()
+        assert laptop.store.sync.standing.held_versions() == []
+        (met,) = laptop.store.sync.standing.conflicts()
         assert met.theirs.content == "from tomorrow"
-    ann.store.sync.resolve(kept, "theirs")
+    ann.store.sync.standing.resolve(kept, "theirs")
     settle(*team)
     assert_agree(*team)
     assert bob.contents() == ["from tomorrow"]
-    assert bob.store.sync.conflicts() == []
+    assert bob.store.sync.standing.conflicts() == []
 
 
 def test_a_purge_with_a_clock_in_the_future_erases_at_once_and_moves_no_clock(
@@ -344,7 +344,7 @@ def test_a_clock_that_is_set_while_the_bridge_runs_is_noticed_before_anything_is
         assert bob.contents() == [f"shifted by {shift_ms}"]
     settle(*team)
     assert_agree(*team)
-    assert ann.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == []
 
 
 def test_what_won_while_a_machine_held_its_own_version_for_newer_reaches_it(
@@ -369,4 +369,4 @@ def test_what_won_while_a_machine_held_its_own_version_for_newer_reaches_it(
 
     assert_agree(*team)
     assert bob.contents() == ["PostgreSQL"]
-    assert [laptop.store.sync.conflicts() for laptop in team] == [[], [], []]
+    assert [laptop.store.sync.standing.conflicts() for laptop in team] == [[], [], []]

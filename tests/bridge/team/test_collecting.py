@@ -65,12 +65,12 @@ def rows(database: Database) -> object:
 def agree(database: Database, *stores: Store) -> None:
     """All say the same, and so does the database."""
     exchange(database, *stores, *stores)
-    assert len({store.sync.digest(THEME) for store in stores}) == 1
+    assert len({store.sync.standing.digest(THEME) for store in stores}) == 1
     assert len({frozenset(contents(store)) for store in stores}) == 1
     with TeamServer(database.runtime) as server:
         there = {row.uid: row.digest for _, row in server.pull(THEME, 0).rows}
     for store in stores:
-        assert store.sync.digests(THEME) == there
+        assert store.sync.standing.digests(THEME) == there
         assert [check for check in examine_store(store) if not check.ok] == []
 
 
@@ -92,10 +92,10 @@ def test_who_was_away_for_longer_lists_everything_once(database: Database, join:
     assert found.rows == 1
     assert rows(database) == {"0": 1, "2": 1}
     exchange(database, here)
-    assert here.sync.cursor(THEME).seq == database.one("SELECT seq FROM hm.clock")
+    assert here.sync.inbox.cursor(THEME).seq == database.one("SELECT seq FROM hm.clock")
     agree(database, away, here, there)
     assert contents(away) == {"edited meanwhile", "written meanwhile"}
-    assert own in away.sync.digests(THEME)
+    assert own in away.sync.standing.digests(THEME)
     assert away.db.rows("SELECT uid FROM tombstones") == [(uids.parse_uid(purged),)]
 
     newcomer = join()

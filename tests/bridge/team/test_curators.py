@@ -13,7 +13,7 @@ from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_store.find.query_syntax import COOLERS, parse_query
 from hermes_memory_store.items.tier_columns import COOLED_BY_CLOSING, COOLED_BY_PRESSURE
 from hermes_memory_store.model import PERSON
-from hermes_memory_store.sync.curation import UNCURATED
+from hermes_memory_store.sync.standing import UNCURATED
 from tests.bridge.team.conftest import Database
 from tests.bridge.team.people import THEME, Person, settle, team_of
 
@@ -21,7 +21,7 @@ KEPT_COLD = ("cold", False)
 
 
 def digests(*people: Person) -> set[str]:
-    return {person.store.sync.digest(THEME) for person in people}
+    return {person.store.sync.standing.digest(THEME) for person in people}
 
 
 def test_what_a_writer_made_hot_comes_in_cold_until_a_person_agrees(database: Database, tmp_path: Path) -> None:
@@ -118,11 +118,11 @@ def test_what_waits_for_agreement_is_counted_and_found(database: Database, tmp_p
     with team_of(database, tmp_path, bob="write", cleo="write") as (bob, cleo):
         facts = [bob.write(f"D[part.{n}]: decision number {n}") for n in range(300)]
         settle(bob, cleo)
-        assert cleo.store.sync.uncurated_count() == 300
+        assert cleo.store.sync.standing.uncurated_count() == 300
         query = parse_query("cooled:uncurated", theme=THEME, now=0)
         assert cleo.store.facts.page(query.filter).total == 300
         cleo.store.facts.restore([facts[0].uid], actor=PERSON)
-        assert cleo.store.sync.uncurated_count() == 299
+        assert cleo.store.sync.standing.uncurated_count() == 299
         assert cleo.exchange().themes[THEME].pushed == 1
 
 

@@ -64,8 +64,8 @@ def test_a_counter_that_was_set_back_counts_on_behind_what_there_is(database: Da
 def test_what_an_earlier_version_filed_as_refused_is_sent_after_a_restart(database: Database, machine: Machine) -> None:
     uid = machine.write("V[port]: 80")
     with machine.store() as store:
-        (row,) = store.sync.pending_rows(THEME)
-        store.sync.mark_rejected(THEME, uid, row.hlc, "duplicate key value violates unique constraint")
+        (row,) = store.sync.outbox.pending_rows(THEME)
+        store.sync.outbox.mark_rejected(THEME, uid, row.hlc, "duplicate key value violates unique constraint")
     assert doctor(machine)[0] == 1
 
     assert asked(machine, "sync", "now")[1]["state"] == "idle"
@@ -121,7 +121,7 @@ def test_what_waits_to_be_sent_is_said_by_the_doctor(machine: Machine) -> None:
     machine.write("D[tea]: weak")
     with machine.store() as store:
         store.sync.themes()
-        store.sync.pending_rows(THEME)
+        store.sync.outbox.pending_rows(THEME)
     assert doctor(machine)[0] == 1
 
 

@@ -189,7 +189,7 @@ def test_who_shares_a_role_holds_up_no_push_by_its_heads(database: Database, tmp
         other.execute("SELECT hm.keep_head(%s, 9, %s, now())", (ann.store.sync.node, bytes.fromhex(known[0].hash)))
         ann.write("V[b]: 1")
         ann.exchange()
-        assert not any(ann.store.sync.pending_counts().values())
+        assert not any(ann.store.sync.outbox.pending_counts().values())
         assert kept(ann) == known
         other.rollback()
         ann.write("V[c]: 1")

@@ -134,7 +134,7 @@ def test_machines_that_are_killed_on_lines_that_fail_all_end_with_the_same(
         for machine in machines:
             assert set(machine.heard()) == heard
             with machine.store() as store:
-                known = store.sync.digests(THEME)
+                known = store.sync.standing.digests(THEME)
                 assert said <= set(known)
                 assert store.journal.verify().ok
                 there = {str(row[0]) for row in store.db.rows("SELECT lower(hex(uid)) FROM facts")}

@@ -19,7 +19,7 @@ from tests.bridge.team.proxy import Proxy
 
 def lost(person: Person) -> list[tuple[str | None, str | None]]:
     """What stands and what lost, of each conflict."""
-    return sorted((one.mine.content, one.theirs.content) for one in person.store.sync.conflicts(THEME))
+    return sorted((one.mine.content, one.theirs.content) for one in person.store.sync.standing.conflicts(THEME))
 
 
 def edit_at_once(database: Database, ann: Person, bob: Person, *others: Person) -> str:
@@ -51,7 +51,7 @@ def test_a_decision_of_anybody_settles_it_for_all(database: Database, tmp_path: 
         uid = edit_at_once(database, ann, bob, cleo)
         settle(ann, bob)
         settle(ann, bob, cleo)
-        cleo.store.sync.resolve(uid, keep, theme=THEME)  # type: ignore[arg-type]
+        cleo.store.sync.standing.resolve(uid, keep, theme=THEME)  # type: ignore[arg-type]
         settle(cleo, ann, bob)
         assert lost(ann) == lost(bob) == lost(cleo) == []
         assert database.one("SELECT count(*) FROM hm.conflict") == 0
@@ -63,7 +63,7 @@ def test_what_was_settled_offline_does_not_come_back(database: Database, tmp_pat
     with team_of(database, tmp_path, ann="curate", bob="curate", cleo="curate") as (ann, bob, cleo):
         uid = edit_at_once(database, ann, bob, cleo)
         settle(ann, bob)
-        bob.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+        bob.store.sync.standing.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
         cleo.exchange()
         assert len(lost(cleo)) == 1
         bob.exchange()
@@ -80,7 +80,7 @@ def test_a_decision_whose_sending_broke_off_is_not_forgotten_for_an_equal_versio
         settle(ann, bob, cleo)
         with Proxy(ann.dsn) as proxy, TeamServer(proxy.dsn()) as server:
             ann.run.run(server)
-            ann.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+            ann.store.sync.standing.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
             proxy.lose_chance = 1.0
             with pytest.raises(TeamError):
                 ann.run._push(server, THEME)

@@ -53,9 +53,9 @@ def test_all_that_a_teammate_wrote_is_taken_back_in_one_act(database: Database, 
         assert contents(ann)[moved.content] == "archived"
         before = contents(ann)
 
-        preview = ann.store.undo.preview(lambda: ann.store.sync.undo_teammate(mallory.role))
+        preview = ann.store.undo.preview(lambda: ann.store.sync.standing.undo_teammate(mallory.role))
         assert contents(ann) == before
-        done = ann.store.sync.undo_teammate(mallory.role)
+        done = ann.store.sync.standing.undo_teammate(mallory.role)
         assert preview.uids == done.uids
         assert not done.left
 
@@ -80,7 +80,7 @@ def test_who_wrote_nothing_has_nothing_taken_back(database: Database, tmp_path: 
         bob.write("D[log]: logs are kept for a week")
         settle(ann, bob)
         with pytest.raises(NothingToUndo, match="nothing that is here was written by 'mallory'"):
-            ann.store.sync.undo_teammate("mallory")
+            ann.store.sync.standing.undo_teammate("mallory")
 
 
 def test_a_poisoned_fact_that_a_person_had_agreed_to_is_taken_back_too(database: Database, tmp_path: Path) -> None:
@@ -89,6 +89,6 @@ def test_a_poisoned_fact_that_a_person_had_agreed_to_is_taken_back_too(database:
         settle(ann, mallory)
         ann.store.facts.pin([fact.uid])
         settle(ann, mallory)
-        ann.store.sync.undo_teammate(mallory.role)
+        ann.store.sync.standing.undo_teammate(mallory.role)
         settle(ann, mallory)
         assert contents(ann) == contents(mallory) == {}

@@ -91,7 +91,7 @@ def settle(database: Database, *machines: Machine) -> None:
         for _ in range(3):
             for machine in machines:
                 machine.exchange.run(server)
-    assert len({machine.store.sync.digest(THEME) for machine in machines}) == 1
+    assert len({machine.store.sync.standing.digest(THEME) for machine in machines}) == 1
 
 
 def make_repository(folder: Path, remote: str) -> Path:
@@ -319,8 +319,8 @@ def test_a_conflict_keeps_the_origin_of_the_text_that_was_chosen(
     theirs = there.write("V[port]: 5433", origin=TOOL)
     mine = here.write("V[port]: 5432", origin=TOOL)
     settle(database, here, there)
-    (met,) = here.store.sync.conflicts(THEME)
-    here.store.sync.resolve(met.uid, keep)
+    (met,) = here.store.sync.standing.conflicts(THEME)
+    here.store.sync.standing.resolve(met.uid, keep)
     settle(database, here, there)
     origins = {fact.content: fact.origin.way for fact in here.standing()}
     wanted = {"5432": Way.TOOL, "5433": Way.TEAM}
@@ -337,9 +337,9 @@ def test_both_of_an_edit_made_twice_come_from_who_made_them(database: Database, 
     there.store.facts.edit(uid, "from there", actor=PERSON)
     here.store.facts.edit(uid, "from here", actor=PERSON)
     settle(database, here, there)
-    decider = next(one for one in (here, there) if one.store.sync.conflicts(THEME))
+    decider = next(one for one in (here, there) if one.store.sync.standing.conflicts(THEME))
     decider.store.origin = Origin(Way.SCREEN)
-    decider.store.sync.resolve(uid, "both")
+    decider.store.sync.standing.resolve(uid, "both")
     found = {fact.content: fact.origin for fact in decider.standing()}
     other, name = (there, "from there") if decider is here else (here, "from here")
     said = found[name]
@@ -404,6 +404,6 @@ def test_a_machine_of_the_release_before_is_told_to_be_updated_and_what_it_wrote
     with Store.open(home / "memory.db", policies=policies) as updated, TeamServer(former.runtime) as server:
         SyncRun(updated).run(server)
         here.exchange.run(server)
-        assert updated.sync.digest(THEME) == here.store.sync.digest(THEME)
+        assert updated.sync.standing.digest(THEME) == here.store.sync.standing.digest(THEME)
     assert {fact.content for fact in here.standing()} == {"5432", "db1"}
     assert here.facts()["host"].origin.teammate.startswith(f"{former.name}_runtime/")  # type: ignore[union-attr]

@@ -202,7 +202,7 @@ def test_what_is_kept_apart_goes_on_under_a_name_that_a_person_chooses(database:
     assert eve.store.sync.team_names() == {"shop": "other-shop"}
     assert ben.contents() == eve.contents() == {"SQLite", "5433"}
     assert ann.contents() == {"Postgres"}
-    assert ben.store.sync.digest("shop") == eve.store.sync.digest("shop")
+    assert ben.store.sync.standing.digest("shop") == eve.store.sync.standing.digest("shop")
 
 
 def test_a_name_in_the_team_is_not_changed_once_it_is_used_nor_taken_from_another_theme(
@@ -242,7 +242,7 @@ def test_a_program_that_ignores_the_answer_is_refused_by_the_database(database: 
     with TeamServer(database.runtime) as server:
         server.greet(ben.store.sync.node, [KnownTheme("shop", PullCursor(), claims)])
         with pytest.raises(TeamError) as refused:
-            server.push("shop", ben.store.sync.node, ben.store.sync.pending_rows("shop"), new_push_token())
+            server.push("shop", ben.store.sync.node, ben.store.sync.outbox.pending_rows("shop"), new_push_token())
     assert refused.value.state.name == OTHER_PROJECT.name
     assert database.one("SELECT count(*) FROM hm.item WHERE content = 'SQLite'") == 0
     assert identities(database) == {"shop": {IDENTITY}}
@@ -265,7 +265,7 @@ def test_a_theme_of_no_project_is_exchanged_as_before(database: Database, member
         with machine.store.attribute(machine.store.projects.locate(Origin(way=Way.TOOL), machine.folder)):
             machine.store.facts.write("marketing", line)
     settle(database, ann, ben)
-    assert ann.store.sync.digest("marketing") == ben.store.sync.digest("marketing")
+    assert ann.store.sync.standing.digest("marketing") == ben.store.sync.standing.digest("marketing")
     assert "marketing" not in identities(database)
 
 
@@ -324,15 +324,15 @@ def test_a_project_meets_under_the_name_of_who_comes_first(database: Database, m
     settle(database, ann, ben)
     assert "Postgres" not in ann.contents() | ben.contents()
     assert ann.contents() == ben.contents()
-    (here,), (there,) = ann.store.sync.conflicts(), ben.store.sync.conflicts()
+    (here,), (there,) = ann.store.sync.standing.conflicts(), ben.store.sync.standing.conflicts()
     assert (here.theme, there.theme) == ("shop", "shop-2")
     assert here.theirs.content == there.theirs.content
-    ann.store.sync.resolve(here.uid, "theirs")
+    ann.store.sync.standing.resolve(here.uid, "theirs")
     settle(database, ann, ben)
     assert ann.contents() == ben.contents()
-    assert not ann.store.sync.conflicts() + ben.store.sync.conflicts()
+    assert not ann.store.sync.standing.conflicts() + ben.store.sync.standing.conflicts()
     digests = [
-        {uid: row for uid, row in one.store.sync.digests(one.theme).items() if one.store.facts.by_uids([uid])}
+        {uid: row for uid, row in one.store.sync.standing.digests(one.theme).items() if one.store.facts.by_uids([uid])}
         for one in (ann, ben)
     ]
     assert digests[0] == digests[1] != {}
@@ -655,8 +655,8 @@ def test_a_scope_that_claims_the_uid_it_has_under_the_name_of_here_is_not_taken_
     )
     settle(database, ben, ann)
     assert str(ben.store.scopes.get("shop-2", "storage").status) == "open"
-    assert [one.kind for one in ben.store.sync.hidden_versions()] == ["scope"]
-    assert [one.kind for one in ann.store.sync.hidden_versions()] == ["scope"]
+    assert [one.kind for one in ben.store.sync.standing.hidden_versions()] == ["scope"]
+    assert [one.kind for one in ann.store.sync.standing.hidden_versions()] == ["scope"]
 
 
 # What else names a theme.
@@ -709,7 +709,7 @@ def test_changes_and_closed_themes_are_told_by_the_name_of_the_team(database: Da
         for _ in range(2):
             ben.run.run(server)
         assert server.listening
-        assert server.is_unchanged([KnownTheme("shop-2", ben.run.store.sync.cursor("shop-2"))])
+        assert server.is_unchanged([KnownTheme("shop-2", ben.run.store.sync.inbox.cursor("shop-2"))])
         database.run("UPDATE hm.clock SET announced_at = NULL")  # as if the last announcement were a second old
         ann.write("V[host]: db1")
         ann.exchange(database)

@@ -29,7 +29,7 @@ def test_a_counter_that_was_set_is_right_again(database: Database, tmp_path: Pat
     assert repair_team_database(database.admin).counters == []
     there.write("V[d]: 1")
     settle(here, there, here)
-    assert here.store.sync.digest(THEME) == there.store.sync.digest(THEME)
+    assert here.store.sync.standing.digest(THEME) == there.store.sync.standing.digest(THEME)
     assert database.one("SELECT count(*) FROM hm.item WHERE kind = 'fact'") == 4
     here.close()
     there.close()
@@ -48,7 +48,7 @@ def test_a_row_of_the_future_has_a_stamp_of_now_and_reaches_everybody(database: 
     settle(here)
     there = Laptop(tmp_path, "there", database)
     settle(here, there)
-    assert here.store.sync.digest(THEME) == there.store.sync.digest(THEME)
+    assert here.store.sync.standing.digest(THEME) == there.store.sync.standing.digest(THEME)
     assert "from tomorrow" in {row[0] for row in there.store.db.rows("SELECT content FROM facts")}
     here.close()
     there.close()

@@ -155,7 +155,7 @@ def test_who_erases_by_hand_erases_for_everybody_and_for_good(
         assert b"xylophone" not in (machine.home / "memory.db").read_bytes()
         machine.policy(SHARED)
     for machine in (here, there, later):
-        machine.store.sync.mark_all_unsent(THEME)
+        machine.store.sync.outbox.mark_all_unsent(THEME)
     settle(database, here, there, later)
     assert here.heard() == there.heard() == later.heard() == []
 
@@ -177,7 +177,7 @@ def test_who_captured_a_turn_says_how_long_it_is_kept_and_others_may_keep_it_for
     retire()
     assert short.heard() == []
     assert long.heard() == ["said by who keeps it long"]
-    short.store.sync.mark_all_unsent(THEME)
+    short.store.sync.outbox.mark_all_unsent(THEME)
     settle(database, long, short)
     assert short.heard() == [], "it does not come back to who keeps it for less"
     long.days = short.days = 31
@@ -525,8 +525,8 @@ def test_turns_that_come_meanwhile_leave_no_fact_behind(
     monkeypatch.setattr(TeamServer, "pull_turns", meanwhile)
     with TeamServer(database.runtime) as server:
         done = there.exchange.run(server).themes[THEME]
-    assert done.server_seq == there.syncing.sync.cursor(THEME).seq
-    assert there.syncing.shared_turns.cursor(THEME) == there.syncing.sync.cursor(THEME).seq
+    assert done.server_seq == there.syncing.sync.inbox.cursor(THEME).seq
+    assert there.syncing.shared_turns.cursor(THEME) == there.syncing.sync.inbox.cursor(THEME).seq
     settle(database, there)
     assert there.heard() == ["before", "first", "second"]
 

@@ -56,7 +56,7 @@ class Side:
             vectors.save(made)
 
     def filling(self, model: str = MODEL) -> VectorUpload:
-        heads = lambda: {THEME: self.store.sync.cursor(THEME).seq}  # noqa: E731
+        heads = lambda: {THEME: self.store.sync.inbox.cursor(THEME).seq}  # noqa: E731
         return VectorUpload(self.path, lambda: self.database.runtime, heads, lambda: model)
 
     def fill(self) -> VectorUpload:

@@ -82,7 +82,7 @@ def test_a_secret_of_the_team_stands_in_the_vault_alone(ann: Member, bob: Member
         converge([ann, bob], server)
         assert ann.store.facts.get(uid).content == KEY
     assert ann.store.facts.get(uid).tier is Tier.ARCHIVED
-    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME)
+    assert ann.store.sync.standing.digests(THEME) == bob.store.sync.standing.digests(THEME)
     ann.clock.forward(120_000)
     ann.store.facts.edit(uid, NEXT_KEY)
     converge([ann, bob], server)
@@ -101,8 +101,8 @@ def test_a_conflict_of_two_secrets_keeps_neither_in_clear(ann: Member, bob: Memb
     bob.clock.forward(5000)
     bob.store.facts.edit(uid, "ask the operator")
     converge([ann, bob], server)
-    bob.store.sync.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.cursor(THEME))
-    assert len(bob.store.sync.conflicts(THEME)) == 1
+    bob.store.sync.inbox.apply(THEME, list(enumerate(server.accepted)), cursor=bob.store.sync.inbox.cursor(THEME))
+    assert len(bob.store.sync.standing.conflicts(THEME)) == 1
     assert find_files_with(bob, KEY) == []
 
 
@@ -114,7 +114,7 @@ def test_the_same_secret_from_two_machines_is_no_conflict(ann: Member, bob: Memb
     bob.clock.forward(5000)
     bob.store.facts.archive([uid])
     converge([ann, bob], server)
-    assert ann.store.sync.conflicts() == bob.store.sync.conflicts() == []
+    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
     assert ann.store.facts.get(uid).content == KEY
 
 
@@ -123,10 +123,10 @@ def test_a_secret_that_the_theme_refuses_is_kept_in_no_form(ann: Member, join: J
     write(ann, f"V[ci.token]: {KEY}")
     uid = write(ann, f"V[{NEXT_KEY}]: a name")
     converge([ann, eve], server)
-    assert len(eve.store.sync.hidden_versions()) == 2
+    assert len(eve.store.sync.standing.hidden_versions()) == 2
     assert find_files_with(eve, KEY, NEXT_KEY) == []
     assert eve.store.sync.mask_stored() == ()
-    eve.store.sync.mark_all_unsent(THEME)
+    eve.store.sync.outbox.mark_all_unsent(THEME)
     converge([ann, eve], server)
     assert ann.store.facts.get(uid).target == NEXT_KEY
     assert {row.content for _, row in server.rows.values() if row.kind == "fact"} == {KEY, "a name"}
@@ -139,7 +139,7 @@ def test_a_secret_that_is_shown_after_a_change_of_policy_is_not_sent_without_its
     uid = write(ann, f"V[ci.token]: {KEY}")
     converge([ann, eve], server)
     load_team_policies(eve.path.parent, "secrets = 'mask'\n")
-    assert eve.store.sync.recheck_hidden() == 1
+    assert eve.store.sync.inbox.recheck_hidden() == 1
     assert eve.store.facts.get(uid).content == "‹secret:not-kept›"
     eve.store.facts.archive([uid])
     eve.clock.forward(60_000)
@@ -153,10 +153,10 @@ def test_what_is_held_back_is_held_without_its_secret(ann: Member, bob: Member, 
     converge([ann, bob], server)
     hold_ahead(bob, server, uid, NEXT_KEY)
     assert find_files_with(bob, KEY, NEXT_KEY) == []
-    assert [row.content for row in bob.store.sync.held_rows(THEME, "bob")] == [NEXT_KEY]
+    assert [row.content for row in bob.store.sync.outbox.held_rows(THEME, "bob")] == [NEXT_KEY]
     bob.clock.forward(3_700_000)
-    assert bob.store.sync.admit_held() == 1
-    assert bob.store.sync.digests(THEME)[uid] == server.rows[uid][1].digest
+    assert bob.store.sync.inbox.admit_held() == 1
+    assert bob.store.sync.standing.digests(THEME)[uid] == server.rows[uid][1].digest
     assert find_files_with(bob, KEY, NEXT_KEY) == []
 
 
@@ -167,7 +167,7 @@ def hold_ahead(member: Member, server: Server, uid: Uid, content: str) -> None:
         [replace(row, hlc=(member.clock.now + 3_600_000) << COUNTER_BITS, content=content, ancestors=(row.hlc,))]
     )
     member.pull(server)
-    assert len(member.store.sync.held_versions()) == 1
+    assert len(member.store.sync.standing.held_versions()) == 1
 
 
 def test_a_held_secret_that_a_person_brings_back_is_sent_as_it_came(ann: Member, bob: Member, server: Server) -> None:
@@ -182,7 +182,7 @@ def test_a_held_secret_that_a_person_brings_back_is_sent_as_it_came(ann: Member,
     bob.pull(server)
     assert bob.store.facts.get(uid).content == "ask the operator"
     bob.clock.forward(1000)
-    bob.store.sync.resolve(uid, "theirs")
+    bob.store.sync.standing.resolve(uid, "theirs")
     assert bob.store.facts.get(uid).content == "‹secret:ci-token›"
     converge([ann, bob], server)
     assert ann.store.facts.get(uid).content == KEY
@@ -197,11 +197,11 @@ def test_what_is_held_back_and_refused_is_admitted_hidden_once_its_time_has_come
     converge([ann, eve], server)
     eve.guard()
     hold_ahead(eve, server, uid, "unspeakable")
-    assert [row.content for row in eve.store.sync.held_rows(THEME, "eve")] == ["unspeakable"]
+    assert [row.content for row in eve.store.sync.outbox.held_rows(THEME, "eve")] == ["unspeakable"]
     eve.clock.forward(3_700_000)
-    assert eve.store.sync.admit_held() == 1
-    assert [one.why for one in eve.store.sync.hidden_versions()] == ["it must not be said"]
-    assert eve.store.sync.digests(THEME)[uid] == server.rows[uid][1].digest
+    assert eve.store.sync.inbox.admit_held() == 1
+    assert [one.why for one in eve.store.sync.standing.hidden_versions()] == ["it must not be said"]
+    assert eve.store.sync.standing.digests(THEME)[uid] == server.rows[uid][1].digest
 
 
 def test_a_clear_text_of_an_earlier_version_that_loses_before_it_is_masked_is_kept_without_its_secret(
@@ -215,11 +215,11 @@ def test_a_clear_text_of_an_earlier_version_that_loses_before_it_is_masked_is_ke
     server.push([replace(row, hlc=ann.clock.now << COUNTER_BITS, content="ask the operator", ancestors=())])
     bob.clock.forward(60_000)
     bob.pull(server)
-    assert len(bob.store.sync.conflicts(THEME)) == 1
+    assert len(bob.store.sync.standing.conflicts(THEME)) == 1
     bob.store.sync.mask_stored()
     assert find_files_with(bob, KEY) == []
     bob.clock.forward(1000)
-    bob.store.sync.resolve(uid, "theirs")
+    bob.store.sync.standing.resolve(uid, "theirs")
     converge([ann, bob], server)
     assert ann.store.facts.get(uid).content == KEY
 
@@ -257,11 +257,11 @@ def test_a_secret_that_is_kept_no_more_is_neither_sent_nor_overwritten(
     here.clock.forward(60_000)
     here.store.facts.archive([uid])
     write(here, "V[port]: 5432")
-    here.store.sync.mark_all_unsent(THEME)
+    here.store.sync.outbox.mark_all_unsent(THEME)
     converge([ann, here], server)
     assert ann.store.facts.get(uid).content == KEY
     assert {fact.target for fact in ann.store.facts.page(FactFilter()).facts} >= {"port"}
-    assert here.store.sync.pending_counts() == {THEME: 0}
+    assert here.store.sync.outbox.pending_counts() == {THEME: 0}
     assert here.store.facts.get(uid).tier is Tier.ARCHIVED
     assert find_files_with(here, KEY) == []
     ann.clock.forward(120_000)
@@ -310,7 +310,7 @@ def test_clear_texts_of_an_earlier_version_go_from_the_store_and_its_backups(
     converge([ann, bob], server)
     assert ann.store.facts.get(uid).content == KEY
     assert ann.store.facts.get(uid).tier is Tier.ARCHIVED
-    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME)
+    assert ann.store.sync.standing.digests(THEME) == bob.store.sync.standing.digests(THEME)
 
 
 def test_a_purge_of_another_fact_cleans_backups_of_an_earlier_version(ann: Member, bob: Member, server: Server) -> None:

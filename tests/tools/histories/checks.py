@@ -82,10 +82,10 @@ def check_purged(member: Member) -> None:
 def check_at_rest(team: Player) -> None:
     """All machines and the server say the same, no doctor finds anything, and nothing is lost."""
     first = team.members[0].store
-    digests = first.sync.digests(THEME)
+    digests = first.sync.standing.digests(THEME)
     for number, member in enumerate(team.members):
         store = member.store
-        assert store.sync.digests(THEME) == digests, f"machine {number} has other versions than machine 0"
+        assert store.sync.standing.digests(THEME) == digests, f"machine {number} has other versions than machine 0"
         if member.screen is team.members[0].screen:  # who checks contents is shown something else
             here, there = shown(store), shown(first)
             assert here == there, f"machine {number} shows {set(here) - set(there)}, machine 0 {set(there) - set(here)}"
@@ -167,7 +167,7 @@ def check_conflicts(team: Player) -> None:
 def list_conflicts(member: Member, settled: set[Row]) -> dict[Row, SyncRow | None]:
     """What lost, by its name; a fact that lost its place to another lost it in any of its versions."""
     found: dict[Row, SyncRow | None] = {}
-    for one in member.store.sync.conflicts(THEME):
+    for one in member.store.sync.standing.conflicts(THEME):
         if one.why == "two heads":
             found[one.uid, one.mine.uid] = None
         elif (one.uid, one.theirs.hlc) not in settled:
@@ -203,7 +203,7 @@ def find_known(team: Player, known: set[Row], kept: Sequence[SyncRow] = ()) -> s
 
 def check_nothing_is_lost(team: Player) -> None:
     """What the server ever accepted still stands, was known to what stands, is kept as a conflict, or was decided."""
-    kept = [met.theirs for member in team.members for met in member.store.sync.conflicts(THEME)]
+    kept = [met.theirs for member in team.members for met in member.store.sync.standing.conflicts(THEME)]
     known = find_known(team, {(row.uid, hlc) for row in kept for hlc in (row.hlc, *row.ancestors)}, kept)
     stands = {uid: row for uid, (_, row) in team.server.rows.items()}
     for row in team.server.accepted:

@@ -306,8 +306,8 @@ class Player:
         self.attempt(member, member.store.purge.soft_delete, THEME, actor=Actor("session", "one-0"))
 
     def decide(self, member: Member, pick: int, keep: Any) -> None:
-        if met := member.store.sync.conflicts(THEME):
-            self.attempt(member, member.store.sync.resolve, met[pick % len(met)].uid, keep)
+        if met := member.store.sync.standing.conflicts(THEME):
+            self.attempt(member, member.store.sync.standing.resolve, met[pick % len(met)].uid, keep)
 
     def renew_node(self, member: Member) -> None:
         member.store.sync.renew_node()
@@ -316,13 +316,13 @@ class Player:
         member.push(self.server, limit=limit, acknowledged=acknowledged)
 
     def pull(self, member: Member, limit: int) -> None:
-        self.delivered += self.server.pull(member.store.sync.cursor(THEME).seq, limit)
+        self.delivered += self.server.pull(member.store.sync.inbox.cursor(THEME).seq, limit)
         member.pull(self.server, limit=limit)
 
     def deliver_again(self, member: Member, picked: Sequence[int]) -> None:
         """Pages that come twice and out of their order."""
         page = [self.delivered[pick % len(self.delivered)] for pick in picked if self.delivered]
-        member.store.sync.apply(THEME, page, cursor=member.store.sync.cursor(THEME))
+        member.store.sync.inbox.apply(THEME, page, cursor=member.store.sync.inbox.cursor(THEME))
 
     def collect(self, member: Member) -> None:
         """Everybody exchanges everything, and what was deleted leaves the server and the machines."""
@@ -330,7 +330,7 @@ class Player:
         upto = self.server.collect()
         self.delivered.clear()
         for one in self.members:
-            one.store.sync.forget_deleted(THEME, upto)
+            one.store.sync.inbox.forget_deleted(THEME, upto)
 
     def crash(self, member: Member, back: int) -> None:
         """The cursor and the outbox are what the disk says; a clock may be set back meanwhile."""
@@ -339,10 +339,10 @@ class Player:
         member.clock.forward(-1000 * back)
 
     def lose_cursor(self, member: Member) -> None:
-        member.store.sync.apply(THEME, [], cursor=PullCursor())
+        member.store.sync.inbox.apply(THEME, [], cursor=PullCursor())
 
     def offer_everything(self, member: Member) -> None:
-        member.store.sync.mark_all_unsent(THEME)
+        member.store.sync.outbox.mark_all_unsent(THEME)
 
 
 def hurry(member: Member) -> None:

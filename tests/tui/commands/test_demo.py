@@ -241,7 +241,7 @@ def test_a_second_machine_shares_a_theme_and_contradicts_the_first(stage: Path) 
 
     def arrived() -> bool:
         with suppress(StoreError), Store.open(next(stage.glob("*/memory.db"), stage), read_only=True) as first:
-            (met,) = first.sync.conflicts(second_machine.THEME)
+            (met,) = first.sync.standing.conflicts(second_machine.THEME)
             later = first.facts.page(FactFilter(by=second_machine.MACHINE), limit=10).facts
             assert (met.theirs.content, met.mine.content) == second_machine.CONTESTED[1:]
             return [fact.target for fact in later[:1]] == ["booth.size"]  # its name is known by the conflict before

@@ -765,7 +765,7 @@ class Memory:
 
         :raises NothingToUndo: he wrote nothing that is here
         """
-        return self._store.undo.preview(lambda: self._store.sync.undo_teammate(role))
+        return self._store.undo.preview(lambda: self._store.sync.standing.undo_teammate(role))
 
     def undo_session(self, theme: str, name: str) -> ActionResult:
         """Undo every change by a session that is still in effect.

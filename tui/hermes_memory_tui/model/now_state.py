@@ -326,7 +326,7 @@ def find_waiting(store: Store, themes: Iterable[ThemeSummary]) -> Iterable[NowNo
     held = display_formats.quarantined_count(themes)
     if held:
         yield NowNote(f"{pluralise(held, 'fact')} to review", "review")
-    conflicts = len(store.sync.conflicts())
+    conflicts = len(store.sync.standing.conflicts())
     if conflicts:
         yield NowNote(f"{pluralise(conflicts, 'conflict')} with the team", "team")
 

@@ -112,7 +112,7 @@ class TeamView(BaseView[TeamData]):
     def load(self, store: Store) -> TeamData:
         themes = store.themes()
         shared = {theme.name: store.policies.for_theme(theme.name).carrier is not None for theme in themes}
-        waiting, conflicts = store.sync.pending_counts(), store.sync.conflicts()
+        waiting, conflicts = store.sync.outbox.pending_counts(), store.sync.standing.conflicts()
         sync = None if self.memory.is_past else self._sync
         return TeamData(themes, shared, waiting, conflicts, str(store.policies.path), sync)
 
@@ -193,7 +193,8 @@ class TeamView(BaseView[TeamData]):
             dialog,
             lambda _: self.write(
                 lambda: self.memory.run_write(
-                    lambda store: store.sync.resolve(one.uid, keep, theme=one.theme), f"conflict resolved: {said}"
+                    lambda store: store.sync.standing.resolve(one.uid, keep, theme=one.theme),
+                    f"conflict resolved: {said}",
                 )
             ),
         )
@@ -218,7 +219,8 @@ class TeamView(BaseView[TeamData]):
                 Question(f"take back {facts}", lines),
                 lambda _: self.write(
                     lambda: self.memory.run_write(
-                        lambda store: store.sync.undo_teammate(role), f"{facts} of {to_printable(role)} taken back"
+                        lambda store: store.sync.standing.undo_teammate(role),
+                        f"{facts} of {to_printable(role)} taken back",
                     )
                 ),
             )

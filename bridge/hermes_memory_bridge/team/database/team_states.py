@@ -13,7 +13,7 @@ from typing import Any
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.installation import to_install_command
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.sync.held_versions import format_time_span
+from hermes_memory_store.sync.standing import format_time_span
 
 SKEW_MS = 300_000
 """Clocks further apart than this are told to the person; the database refuses rows from further ahead."""

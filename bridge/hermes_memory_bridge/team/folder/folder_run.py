@@ -46,7 +46,7 @@ class FolderRun:
         sync, began = self.store.sync, time.monotonic()
         themes = sync.themes(SyncCarrier.FOLDER)
         self.outcome = outcome = SyncOutcome()
-        outcome.themes = {theme: ThemeSyncCount(server_seq=sync.cursor(theme).seq) for theme in themes}
+        outcome.themes = {theme: ThemeSyncCount(server_seq=sync.inbox.cursor(theme).seq) for theme in themes}
         server.verify()
         sync.restamp_future()
         for theme in themes:
@@ -66,11 +66,11 @@ class FolderRun:
                     raise
                 self._note_state(theme, error.state)
                 continue
-            count.server_seq = sync.cursor(theme).seq
+            count.server_seq = sync.inbox.cursor(theme).seq
             if (state := exchange.to_state()) is not None:
                 self._note_state(theme, state)
         self._hurry = False
-        outcome.admitted = sync.admit_held()
+        outcome.admitted = sync.inbox.admit_held()
         if outcome.idle:
             self.look_s = time.monotonic() - began
         return outcome

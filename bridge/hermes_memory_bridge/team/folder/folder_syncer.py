@@ -78,7 +78,7 @@ class FolderSyncer(SyncLoop[SharedFolder]):
         assert self._run is not None
         rows = newest_rows(row for one in self._run.exchange_of(theme).read_all() for row in one.rows)
         newest = {str(row.uid): row for row in rows}  # the last of a thing is the newest
-        seq = self._reopen_store().sync.cursor(theme).seq
+        seq = self._reopen_store().sync.inbox.cursor(theme).seq
         digests = {uid: row.digest for uid, row in newest.items()}
         return digests, {uid: (seq, row) for uid, row in newest.items() if uid in wanted}
 

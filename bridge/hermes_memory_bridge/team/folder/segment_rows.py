@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hermes_memory_bridge.team.folder.segment import Segment
 from hermes_memory_bridge.team.sync_outcome import in_pages
-from hermes_memory_store.sync.apply import is_before_ancestors
+from hermes_memory_store.sync.merge import is_before_ancestors
 from hermes_memory_store.sync.shared_turns import SharedTurnRow
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 

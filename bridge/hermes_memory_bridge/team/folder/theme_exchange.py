@@ -146,7 +146,7 @@ class ThemeExchange:
 
     def _adopt(self, folder: str) -> None:
         """Begin anew where this is another folder than the store was exchanged with, or the store is older than the notes."""
-        cursor, token = self.store.sync.cursor(self.theme), self._token(folder)
+        cursor, token = self.store.sync.inbox.cursor(self.theme), self._token(folder)
         if self.state.folder == folder:
             if cursor.mark_token == token and self.state.seq <= cursor.seq:
                 return
@@ -155,7 +155,9 @@ class ThemeExchange:
                 one.is_read = False
             log.warning("this memory is older than what it wrote into the shared folder: all is read again")
         else:
-            self.state = ThemeState(self.state.file, folder=folder, offers=self.store.sync.was_offered(self.theme))
+            self.state = ThemeState(
+                self.state.file, folder=folder, offers=self.store.sync.outbox.was_offered(self.theme)
+            )
         self._read_from_start(token)
 
     def _offer_everything(self) -> None:
@@ -165,9 +167,9 @@ class ThemeExchange:
         """
         if self.state.offers:
             self._write_held()
-            cursor = self.store.sync.cursor(self.theme)
-            count = self.store.sync.mark_all_unsent(self.theme)
-            self.store.sync.apply(self.theme, [], cursor=cursor)
+            cursor = self.store.sync.inbox.cursor(self.theme)
+            count = self.store.sync.outbox.mark_all_unsent(self.theme)
+            self.store.sync.inbox.apply(self.theme, [], cursor=cursor)
             log.info("all of theme %s is written into this folder: %d rows", self.theme, count)
             self.state.offers = False
             self.state.save()
@@ -177,7 +179,7 @@ class ThemeExchange:
         self.state.read.clear()
         self.state.seq = 0
         self.state.save()
-        self.store.sync.apply(self.theme, [], cursor=PullCursor(0, 0, token))
+        self.store.sync.inbox.apply(self.theme, [], cursor=PullCursor(0, 0, token))
 
     def _token(self, folder: str) -> Uid:
         """Return what the store knows a folder by."""
@@ -252,8 +254,8 @@ class ThemeExchange:
                 self._take_in(batch)
                 batch, size = {}, 0
         self._take_in(batch)
-        if self.theme not in self.store.sync.fetched_themes() and not self._is_missing_rows():
-            self.store.sync.note_fetched(self.theme)
+        if self.theme not in self.store.sync.inbox.fetched_themes() and not self._is_missing_rows():
+            self.store.sync.inbox.note_fetched(self.theme)
         self._look_again()
 
     def _open(self, name: str, stamp: FileStamp) -> tuple[str, Segment] | None:
@@ -327,7 +329,7 @@ class ThemeExchange:
         while rows:
             page, rows = rows[: self._page], rows[self._page :]
             began = time.perf_counter()
-            applied = sync.apply(self.theme, [(at.seq, row) for row in page], cursor=at)
+            applied = sync.inbox.apply(self.theme, [(at.seq, row) for row in page], cursor=at)
             taken_s = max(time.perf_counter() - began, 0.001)
             if len(page) == self._page:
                 self._page = max(LEAST_PAGE, min(MOST_PAGE, int(self._page * min(2.0, WRITE_LOCK_S / taken_s))))
@@ -335,7 +337,7 @@ class ThemeExchange:
             self.count.conflicts += applied.conflicts
             self.count.unreached.update(applied.unreached)
             self.on_progress()
-        sync.apply(self.theme, [], cursor=at)
+        sync.inbox.apply(self.theme, [], cursor=at)
         for some in in_chunks(turns, TURN_ROWS):
             self.store.shared_turns.apply(self.theme, some, upto=at.seq, whole=True)
             self.count.turns_pulled += len(some)
@@ -366,11 +368,11 @@ class ThemeExchange:
     def _find_erased(self) -> set[str]:
         """Return what was purged of the theme: facts, scopes and turns."""
         turns = {str(uid) for uid, gone in self.store.shared_turns.states(self.theme).items() if gone}
-        return turns | self.store.sync.purged_uids(self.theme)
+        return turns | self.store.sync.standing.purged_uids(self.theme)
 
     def _next_cursor(self) -> PullCursor:
         """Return the position after the next step: a store that is restored from a backup is at an earlier one."""
-        cursor = self.store.sync.cursor(self.theme)
+        cursor = self.store.sync.inbox.cursor(self.theme)
         return PullCursor(cursor.seq + 1, cursor.seq + 1, cursor.mark_token)
 
     def _note_turns_wanted(self) -> None:
@@ -390,7 +392,7 @@ class ThemeExchange:
         left = {one.uid for one in self.store.shared_turns.skipped_turns(self.theme)}
         if left:
             found = newest_turns(turn for one in self.read_all() for turn in one.turns if turn.uid in left)
-            seq = self.store.sync.cursor(self.theme).seq
+            seq = self.store.sync.inbox.cursor(self.theme).seq
             self.store.shared_turns.apply(self.theme, found, upto=seq, again=True)
 
     # Writing.
@@ -399,7 +401,7 @@ class ThemeExchange:
         """Write what waits."""
         sync, shared = self.store.sync, self.store.shared_turns
         while True:
-            waiting = sync.pending_rows(self.theme, limit=SEGMENT_ROWS, author=self.author)
+            waiting = sync.outbox.pending_rows(self.theme, limit=SEGMENT_ROWS, author=self.author)
             rows = take_bytes(waiting, SEGMENT_BYTES) if waiting else []
             turns = shared.pending_turns(self.theme, limit=TURN_ROWS) if self._talks else []
             if not rows and not turns:
@@ -410,8 +412,8 @@ class ThemeExchange:
             self.state.purged_here |= purged
             self._put(Segment(rows, turns))
             at = self._next_cursor()
-            sync.acknowledge(self.theme, [(row.uid, row.hlc) for row in rows])
-            sync.apply(self.theme, [], cursor=at)
+            sync.outbox.acknowledge(self.theme, [(row.uid, row.hlc) for row in rows])
+            sync.inbox.apply(self.theme, [], cursor=at)
             shared.acknowledge(self.theme, turns, base=at.seq, end=at.seq)
             self.state.seq = at.seq
             self.state.save()
@@ -422,15 +424,15 @@ class ThemeExchange:
 
     def _write_lost(self) -> None:
         """Write what lost before it was ever written, so that all list the same conflicts."""
-        lost = self.store.sync.untold_versions(self.theme, self.author)
+        lost = self.store.sync.outbox.untold_versions(self.theme, self.author)
         for some in in_pages(lost, SEGMENT_ROWS, SEGMENT_BYTES):
             self._put(Segment(some, []))
-            self.store.sync.acknowledge_lost(self.theme, some)
+            self.store.sync.outbox.acknowledge_lost(self.theme, some)
             self.count.pushed += len(some)
 
     def _write_held(self) -> None:
         """Write the versions that are held back here: a segment of this machine may have been the only one that held them."""
-        if held := self.store.sync.held_rows(self.theme, self.author):
+        if held := self.store.sync.outbox.held_rows(self.theme, self.author):
             self._put(Segment(held, []))
 
     def _put(self, segment: Segment) -> None:

@@ -36,7 +36,7 @@ from hermes_memory_store.model import Uid
 from hermes_memory_store.remote.remote_facts import RemoteFact, build_remote_fact_store
 from hermes_memory_store.remote.remote_turns import RemoteTurn, build_remote_turn_store
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.row_validation import MAX_CONTENT
+from hermes_memory_store.sync.wire_format import MAX_CONTENT
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.team.database.team_server import TeamServer

@@ -92,7 +92,7 @@ class Laptop:
 
     def digest(self) -> tuple[str, list[str], list[str]]:
         """Return what two machines that agree have in common."""
-        return self.store.sync.digest(self.theme), self.contents(), self.heard()
+        return self.store.sync.standing.digest(self.theme), self.contents(), self.heard()
 
     def files(self, key: ThemeKey = KEY) -> list[Path]:
         """Return the segments in its folder."""

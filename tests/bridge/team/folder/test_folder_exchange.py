@@ -55,7 +55,7 @@ def test_edits_at_once_keep_one_and_show_the_other(make: Maker) -> None:
     there.store.facts.edit(uid, "8082")
     settle_apart(here, there)
     assert len(here.contents()) == 1
-    kept = here.store.sync.conflicts() + there.store.sync.conflicts()
+    kept = here.store.sync.standing.conflicts() + there.store.sync.standing.conflicts()
     assert {one.theirs.content for one in kept} | set(here.contents()) == {"8081", "8082"}
 
 
@@ -121,7 +121,7 @@ def test_stamps_of_a_clock_that_runs_ahead_are_held_back_and_said(make: Maker) -
     uid = here.write("V[port]: 8080")
     here.sync(), there.sync()
     assert there.contents() == []
-    (held,) = there.store.sync.held_versions()
+    (held,) = there.store.sync.standing.held_versions()
     assert "23 h ahead" in held.why
     here.offset_ms = 0
     here.restart()
@@ -132,7 +132,7 @@ def test_stamps_of_a_clock_that_runs_ahead_are_held_back_and_said(make: Maker) -
     there.offset_ms = here.offset_ms = 86_460_000
     settle(there, here)
     assert there.contents() == ["8081"]
-    assert not there.store.sync.held_versions()
+    assert not there.store.sync.standing.held_versions()
 
 
 def test_files_that_are_no_segments_are_said_and_harmless(make: Maker, tmp_path: Path) -> None:

@@ -59,7 +59,11 @@ def test_an_old_segment_that_is_played_again_rolls_nothing_back(make: Maker, tmp
     third = make()
     settle(third, here, there)
     assert here.contents() == third.contents() == ["8081"]
-    assert not here.store.sync.conflicts() + there.store.sync.conflicts() + third.store.sync.conflicts()
+    assert (
+        not here.store.sync.standing.conflicts()
+        + there.store.sync.standing.conflicts()
+        + third.store.sync.standing.conflicts()
+    )
 
 
 def test_a_segment_of_another_theme_under_a_name_of_this_one_is_refused(make: Maker) -> None:
@@ -301,7 +305,7 @@ def test_what_is_read_while_the_same_waits_here_and_is_taken_back_is_listed_by_a
         cleo.store.facts.edit(uid, "keep sessions in a cookie")
     settle(ann, bob, cleo)
     ann_lost, bob_lost, cleo_lost = (
-        [row.content for row in one.store.sync.lost_versions(THEME)] for one in (ann, bob, cleo)
+        [row.content for row in one.store.sync.standing.lost_versions(THEME)] for one in (ann, bob, cleo)
     )
     assert ann_lost == bob_lost == cleo_lost
 

@@ -78,7 +78,7 @@ def test_a_segment_that_is_lost_with_the_position_of_the_store_is_written_again(
     here.write("V[port]: 8080")
     here.sync()
     here.files()[0].unlink()
-    here.store.sync.apply(THEME, [], cursor=PullCursor())
+    here.store.sync.inbox.apply(THEME, [], cursor=PullCursor())
     settle(here, there)
     assert there.contents() == ["8080"]
 
@@ -114,7 +114,7 @@ def test_what_was_written_before_a_kill_is_missed_when_it_is_gone(make: Maker, m
         os._exit(0)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     here.open()
-    assert not here.store.sync.pending_rows(THEME)
+    assert not here.store.sync.outbox.pending_rows(THEME)
     (path,) = here.files()
     path.unlink()
     settle(here, there)
@@ -126,7 +126,7 @@ def test_notes_that_are_lost_with_the_position_of_the_store_cost_nothing_but_wri
     here.write("V[port]: 8080")
     here.sync()
     here.files()[0].unlink()
-    here.store.sync.apply(THEME, [], cursor=PullCursor())
+    here.store.sync.inbox.apply(THEME, [], cursor=PullCursor())
     notes_of(here).unlink()
     here.restart()
     settle(here, there)
@@ -139,7 +139,7 @@ def test_who_lost_his_notes_writes_again_what_he_was_about_to_offer_again(make: 
     here.sync()
     (before,) = here.files()
     notes_of(here).unlink()
-    here.store.sync.mark_all_unsent(THEME)
+    here.store.sync.outbox.mark_all_unsent(THEME)
     here.restart()
     here.sync()
     before.unlink()  # which belongs to nobody any more

@@ -46,7 +46,7 @@ def name_of(machine: Machine) -> str:
 
 def lost(machine: Machine) -> list[tuple[str | None, str | None]]:
     """What stands and what lost, of each conflict."""
-    return sorted((one.mine.content, one.theirs.content) for one in machine.store.sync.conflicts(THEME))
+    return sorted((one.mine.content, one.theirs.content) for one in machine.store.sync.standing.conflicts(THEME))
 
 
 def write(machine: Machine, notation: str) -> str:
@@ -93,7 +93,7 @@ def test_a_decision_of_anybody_settles_it_for_all(team: Team, keep: str) -> None
     ann, bob, cleo = team
     uid = edit_at_once(ann, bob, cleo)
     exchange(ann, bob, cleo)
-    cleo.store.sync.resolve(uid, keep, theme=THEME)  # type: ignore[arg-type]
+    cleo.store.sync.standing.resolve(uid, keep, theme=THEME)  # type: ignore[arg-type]
     exchange(cleo, ann, bob)
     assert lost(ann) == lost(bob) == lost(cleo) == []
     exchange(ann, bob, cleo)
@@ -120,7 +120,7 @@ def test_two_who_say_the_same_are_one_conflict_and_are_settled_together(team: Te
     exchange(cleo, ann, bob)
     assert lost(ann) == lost(bob) == lost(cleo)
     assert len(lost(ann)) == 1
-    bob.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+    bob.store.sync.standing.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
     exchange(cleo, ann, bob)
     exchange(ann, bob, cleo)
     assert lost(ann) == lost(bob) == lost(cleo) == []
@@ -143,7 +143,7 @@ def decide_and_say_the_same(team: Team) -> str:
     uid = edit_at_once(ann, bob, cleo)
     exchange(ann, bob, cleo)
     assert len(lost(ann)) == 1
-    ann.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+    ann.store.sync.standing.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
     edit(cleo, uid, "x y z")
     edit(cleo, uid, "keep sessions in files")
     exchange(cleo)
@@ -158,10 +158,10 @@ def test_a_decision_is_not_forgotten_for_an_equal_version_that_does_not_know_it(
     assert [lost(one) for one in team] == [[], [], []]
     stands = [one.store.facts.get(uid) for one in team]  # type: ignore[arg-type]
     assert {(one.content, one.tier, one.updated_at) for one in stands} == {(said.content, said.tier, said.updated_at)}
-    digests = [one.store.sync.digests(THEME) for one in team]
+    digests = [one.store.sync.standing.digests(THEME) for one in team]
     assert digests[0] == digests[1] == digests[2]
     exchange(*team)
-    assert [one.store.sync.digests(THEME) for one in team] == digests
+    assert [one.store.sync.standing.digests(THEME) for one in team] == digests
 
 
 def test_what_was_purged_stays_so_when_a_decision_meets_an_equal_version(team: Team) -> None:
@@ -179,15 +179,15 @@ def test_two_who_say_the_same_and_each_know_what_the_other_does_not_agree_by_one
     exchange(*team)
     for one in (ann, bob):  # each says something first that the other has not heard of
         edit(one, uid, f"keep sessions with {name_of(one)}")
-        assert one.store.sync.pending_rows(THEME)
+        assert one.store.sync.outbox.pending_rows(THEME)
         edit(one, uid, "keep sessions in files")
     exchange(bob)
     exchange(ann)
-    made = ann.store.sync.digests(THEME)
+    made = ann.store.sync.standing.digests(THEME)
     exchange(cleo, bob, ann)
     exchange(*team)
     assert [lost(one) for one in team] == [[], [], []]
-    assert [one.store.sync.digests(THEME) for one in team] == [made] * 3
+    assert [one.store.sync.standing.digests(THEME) for one in team] == [made] * 3
 
 
 def test_who_may_only_read_makes_no_version_of_what_came_that_waits_for_ever(
@@ -202,7 +202,7 @@ def test_who_may_only_read_makes_no_version_of_what_came_that_waits_for_ever(
         edit(bob, uid, "x y z")
         edit(bob, uid, "keep sessions in files")
         exchange(bob, ann)
-        assert ann.store.sync.unsent_counts() == {}
+        assert ann.store.sync.outbox.unsent_counts() == {}
         edit(bob, uid, "keep sessions in memory")
         exchange(bob, ann)
         assert lost(ann) == lost(bob) == []
@@ -215,10 +215,15 @@ def test_the_same_edit_of_two_makes_no_further_version(team: Team) -> None:
     edit(ann, uid, "keep sessions in files")
     edit(bob, uid, "keep sessions in files")
     exchange(bob)
-    made = bob.store.sync.digests(THEME)
+    made = bob.store.sync.standing.digests(THEME)
     exchange(ann, bob, cleo)
     exchange(ann, bob, cleo)
-    assert ann.store.sync.digests(THEME) == bob.store.sync.digests(THEME) == cleo.store.sync.digests(THEME) == made
+    assert (
+        ann.store.sync.standing.digests(THEME)
+        == bob.store.sync.standing.digests(THEME)
+        == cleo.store.sync.standing.digests(THEME)
+        == made
+    )
 
 
 def test_each_change_names_who_made_it_and_whose_words_they_are(team: Team) -> None:
@@ -245,7 +250,7 @@ def test_what_a_teammate_wrote_is_found_by_its_name_and_taken_back_in_one_act(te
     exchange(ann, bob, cleo)
     found = ann.store.facts.ids(FactFilter(theme=THEME, by=name_of(cleo)))
     assert {one.content for one in ann.store.facts.by_ids(found)} == {"jobs are kept in files"}
-    ann.store.sync.undo_teammate(name_of(cleo))  # type: ignore[arg-type]
+    ann.store.sync.standing.undo_teammate(name_of(cleo))  # type: ignore[arg-type]
     exchange(ann, bob, cleo)
     expected = {"keep sessions in redis", "logs are kept for a week"}
     assert contents(ann).keys() == contents(bob).keys() == contents(cleo).keys() == expected
@@ -302,7 +307,7 @@ def test_a_decided_loser_leaves_the_folder_when_its_segment_is_merged(
     ann, bob, cleo = (make(name=name) for name in NAMES)
     uid = edit_at_once(ann, bob, cleo)
     exchange(ann, bob, cleo)
-    ann.store.sync.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
+    ann.store.sync.standing.resolve(uid, "mine", theme=THEME)  # type: ignore[arg-type]
     for n in range(4):
         write(ann, f"V[port{n}]: {n}")
         exchange(ann, bob, cleo)

@@ -50,14 +50,14 @@ def shared(path: Path, home: Path) -> None:
         theirs.facts.edit(fact.uid, "valkey")
         exchange(mine, theirs)
         exchange(theirs, mine)
-        assert len(mine.sync.conflicts()) == 1
+        assert len(mine.sync.standing.conflicts()) == 1
 
 
 def exchange(one: Store, other: Store) -> None:
     """Hand over everything that waits, as a server would."""
-    rows = one.sync.pending_rows("ops", limit=100)
-    one.sync.acknowledge("ops", [(row.uid, row.hlc) for row in rows])
-    other.sync.apply("ops", list(enumerate(rows, 1)), cursor=other.sync.cursor("ops"))
+    rows = one.sync.outbox.pending_rows("ops", limit=100)
+    one.sync.outbox.acknowledge("ops", [(row.uid, row.hlc) for row in rows])
+    other.sync.inbox.apply("ops", list(enumerate(rows, 1)), cursor=other.sync.inbox.cursor("ops"))
 
 
 async def test_what_two_machines_said_at_once_is_settled_and_undone(path: Path, home: Path) -> None:
@@ -116,10 +116,10 @@ async def test_all_that_a_teammate_wrote_is_taken_back_with_a_key(path: Path, ho
     with Store.open(path) as mine, Store.open(path.with_name("theirs.db")) as theirs:
         mine.facts.write("ops", "D[cache]: redis")
         theirs.facts.write("ops", "D[queue]: files")
-        rows = theirs.sync.pending_rows("ops", limit=100)
+        rows = theirs.sync.outbox.pending_rows("ops", limit=100)
         by = {"teammate": "mallory/12345678", "worded_by": "mallory", "changed_by": "mallory"}
         came = [(seq, replace(row, **by)) for seq, row in enumerate(rows, 1)]
-        mine.sync.apply("ops", came, cursor=mine.sync.cursor("ops"))
+        mine.sync.inbox.apply("ops", came, cursor=mine.sync.inbox.cursor("ops"))
     async with inspecting(path) as pilot:
         view = await opened(pilot, "team")
         await pilot.press("U")

@@ -94,7 +94,7 @@ def undo_command(
         if session is not None:
             undo = partial(store.undo.session, session, theme=theme, leaving=leave_conflicts)
         elif teammate is not None:
-            undo = partial(store.sync.undo_teammate, teammate, theme=theme)
+            undo = partial(store.sync.standing.undo_teammate, teammate, theme=theme)
         else:
             changes = (
                 choose_changes(settings, store, last or 1, is_any) if seq is None else [store.journal.get(seq).change]
