@@ -41,7 +41,7 @@ from hermes_memory_store.sync.merge import (
 from hermes_memory_store.sync.standing import (
     UNTOLD,
     UPDATE_SHADOW,
-    Reason,
+    AsideReason,
     hold,
     release,
     remember_mask,
@@ -237,7 +237,7 @@ class VersionApplier:
         if row.state == PURGED and checked.hidden_because is None:
             self.purged.append(uid)
         if uid in self._contested:
-            release(self._conn, self._theme_id, [uid], Reason.OUTPLACED)
+            release(self._conn, self._theme_id, [uid], AsideReason.OUTPLACED)
             winner = shown if self._is_history else None
             settle_losing_versions(self._conn, self._theme_id, uid, row.ancestors, winner)
         self.touched.add(uid)
@@ -264,7 +264,7 @@ class VersionApplier:
             self._contested.add(uid)
             remember_mask(self._conn, self._theme_id, uid, checked)
             at = self._clocks.own_ms
-            self.conflicts += set_aside(self._conn, self._theme_id, loser, Reason.CONCURRENT, at, other=other)
+            self.conflicts += set_aside(self._conn, self._theme_id, loser, AsideReason.CONCURRENT, at, other=other)
             return set()
         clocks = {loser.hlc, *loser.ancestors} if self._is_history else set()
         if clocks and uid in self._contested:
@@ -323,7 +323,7 @@ def replace_held_version(
     """
     lost, checked = held
     uid = uids.parse_uid(row.uid)
-    release(conn, theme_id, [uid], Reason.AHEAD, hlc=lost.hlc)
+    release(conn, theme_id, [uid], AsideReason.AHEAD, hlc=lost.hlc)
     if is_made_from_held(to_stamp(row), to_stamp(lost), clocks) or comparable_content(lost) == comparable_content(row):
         return 0
     if row.state == PURGED or checked.hidden_because is not None:
@@ -332,7 +332,7 @@ def replace_held_version(
     # By the clock that every machine makes of it, so that a decision anywhere settles it everywhere.
     lowered = lowered_clocks((*lost.ancestors, lost.hlc), clocks.plausible)
     lost = replace(lost, hlc=lowered[lost.hlc], ancestors=tuple(lowered[clock] for clock in lost.ancestors))
-    return set_aside(conn, theme_id, lost, Reason.CONCURRENT, clocks.own_ms)
+    return set_aside(conn, theme_id, lost, AsideReason.CONCURRENT, clocks.own_ms)
 
 
 class Waiting(NamedTuple):
@@ -357,7 +357,7 @@ class Waiting(NamedTuple):
         return 2 if is_standing else 1, -int.from_bytes(self.uid, "big")
 
 
-def find_waiting(
+def find_shadows(
     conn: sqlite3.Connection, theme_id: int, touched: Collection[bytes], *, scopes: bool = True
 ) -> dict[bytes, Waiting]:
     """Find the shadows of these facts, and of those shown behind them; also scopes that no longer exist."""
@@ -417,7 +417,7 @@ class ShadowSettler:
         """
         self._arrived = arrived or {}
         self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
-        waiting = find_waiting(self._conn, self._theme_id, touched - self._absent)
+        waiting = find_shadows(self._conn, self._theme_id, touched - self._absent)
         waiting.update((uid, Waiting(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while waiting:
             self._coming |= {uid for uid, one in waiting.items() if is_to_be_shown(one.payload)}
@@ -428,14 +428,14 @@ class ShadowSettler:
             moved, self._moved = self._moved, set()
             if moved:
                 self._change.flush()
-            waiting = self._find_behind(moved) | find_waiting(self._conn, self._theme_id, moved, scopes=False)
+            waiting = self._find_behind(moved) | find_shadows(self._conn, self._theme_id, moved, scopes=False)
         self._change.flush()
         # Only now it is known whether facts stand in them.
-        self._show(one for one in find_waiting(self._conn, self._theme_id, ()).values() if one.is_former_scope)
+        self._show(one for one in find_shadows(self._conn, self._theme_id, ()).values() if one.is_former_scope)
         self._change.record()
         self._origins.keep()
         # Its place is free again, or what stands there says the same by now: who comes late has no conflict to list.
-        release(self._conn, self._theme_id, self._shown - self._outplaced, Reason.OUTPLACED)
+        release(self._conn, self._theme_id, self._shown - self._outplaced, AsideReason.OUTPLACED)
         self._clear_shadows()
         self._discard_noted_changes()
 
@@ -651,9 +651,9 @@ class ShadowSettler:
         if version is None or version.shadow is None or fold_phrase(stands) == fold_phrase(lost):
             return
         self._outplaced.add(loser)
-        release(self._conn, self._theme_id, [loser], Reason.OUTPLACED, unless_by=winner)
+        release(self._conn, self._theme_id, [loser], AsideReason.OUTPLACED, unless_by=winner)
         row = load_sync_rows(self._conn, self._theme_id, self._theme, [version])[0]
-        self.conflicts += set_aside(self._conn, self._theme_id, row, Reason.OUTPLACED, self._now, other=winner)
+        self.conflicts += set_aside(self._conn, self._theme_id, row, AsideReason.OUTPLACED, self._now, other=winner)
 
     def _clear_shadows(self) -> None:
         """Keep in shadow what is not shown as its version says, and nothing else.

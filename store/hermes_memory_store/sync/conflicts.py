@@ -40,7 +40,7 @@ from hermes_memory_store.sync.standing import (
     LOSING,
     UNCURATED,
     UNTOLD,
-    Reason,
+    AsideReason,
     SetAside,
     find_held,
     find_hidden,
@@ -137,7 +137,7 @@ class Standing:
         """
         with self._db.snapshot() as conn:
             undecided = find_undecided(conn, self._names.theme_or_none(theme) or 0)
-            return [to_lost_row(conn, lost) for lost in undecided if lost.why is Reason.CONCURRENT]
+            return [to_lost_row(conn, lost) for lost in undecided if lost.why is AsideReason.CONCURRENT]
 
     def conflicts(self, theme: str | None = None) -> list[SyncConflict]:
         """Return the undecided conflicts between machines, newest first."""
@@ -253,7 +253,7 @@ class ConflictResolver:
             (ancestors, self._theme_id, uid),
         )
         self._conn.execute(f"{NOTE_CHANGED} VALUES (?, ?)", (self._theme_id, version.local_name))
-        release(self._conn, self._theme_id, [uid], Reason.CONCURRENT, Reason.OUTPLACED)
+        release(self._conn, self._theme_id, [uid], AsideReason.CONCURRENT, AsideReason.OUTPLACED)
 
     def _keep_both(self, row: SyncRow) -> bytes:
         """Insert a fact with the losing content, under a free target."""

@@ -52,7 +52,7 @@ DIGEST = "sha256:"
 """Begins `clear` in `sync_masked`: the digest of the clear text follows, and the masked one with its white space."""
 
 
-class Reason(StrEnum):
+class AsideReason(StrEnum):
     """Why a version is set aside (`sync_conflicts.why`), and what stands in `other` then."""
 
     AHEAD = "ahead"
@@ -67,7 +67,7 @@ class SetAside(NamedTuple):
     """A version that is set aside."""
 
     row: SyncRow
-    why: Reason
+    why: AsideReason
     at: int
     other: bytes | None
     checked: CheckedVersion
@@ -131,14 +131,14 @@ def set_aside(
     conn: sqlite3.Connection,
     theme_id: int,
     row: SyncRow,
-    why: Reason,
+    why: AsideReason,
     at: int,
     *,
     other: bytes | None = None,
     checked: CheckedVersion = UNCHANGED,
 ) -> int:
     """Set a version aside; return 1 unless it is already. One that is held back replaces itself."""
-    sql = SET_ASIDE.format(otherwise="REPLACE" if why is Reason.AHEAD else "IGNORE")
+    sql = SET_ASIDE.format(otherwise="REPLACE" if why is AsideReason.AHEAD else "IGNORE")
     payload = VersionPayload(row.kind, row.content, row.attrs, row.state, checked).to_json()
     name = (theme_id, uids.parse_uid(row.uid), row.hlc, uids.parse_uid(row.node), why.value)
     return conn.execute(sql, (*name, at, other, json.dumps(row.ancestors), payload)).rowcount
@@ -148,7 +148,7 @@ def release(
     conn: sqlite3.Connection,
     theme_id: int,
     things: Iterable[bytes],
-    *reasons: Reason,
+    *reasons: AsideReason,
     hlc: int | None = None,
     unless_by: bytes | None = None,
 ) -> None:
@@ -165,7 +165,7 @@ def parse_set_aside(row: Iterable[Any]) -> SetAside:
     """Return a row of `SELECT_ASIDE`."""
     theme, uid, hlc, node, ancestors, text, why, at, other = row
     payload = VersionPayload.from_json(text)
-    return SetAside(payload.to_row(theme, uid, hlc, node, ancestors), Reason(why), at, other, payload.checked)
+    return SetAside(payload.to_row(theme, uid, hlc, node, ancestors), AsideReason(why), at, other, payload.checked)
 
 
 def find_held(conn: sqlite3.Connection, theme: str | None = None) -> list[SetAside]:
@@ -180,10 +180,10 @@ def hold(conn: sqlite3.Connection, theme_id: int, received: ReceivedVersion, now
     """
     seq, uid, row, checked = received
     if is_alone:
-        release(conn, theme_id, [uid], Reason.AHEAD)
+        release(conn, theme_id, [uid], AsideReason.AHEAD)
     digest = checked.clear_digest if checked.hidden_because is None else row.content_digest
     checked = replace(checked, quarantine_rule=None, uncurated=not row.trusted, clear_digest=digest)
-    set_aside(conn, theme_id, row, Reason.AHEAD, now, other=seq.to_bytes(8, "big"), checked=checked)
+    set_aside(conn, theme_id, row, AsideReason.AHEAD, now, other=seq.to_bytes(8, "big"), checked=checked)
 
 
 def to_held_report(held: SetAside, server_ms: int) -> HiddenVersion:
@@ -237,7 +237,7 @@ def settle_losing_versions(
         for hlc, ancestors, content in settled:
             known |= {hlc, *ancestors}
             contents.append(content)
-            release(conn, theme_id, [uid], Reason.CONCURRENT, hlc=hlc)
+            release(conn, theme_id, [uid], AsideReason.CONCURRENT, hlc=hlc)
     return known
 
 

@@ -17,9 +17,9 @@ from hermes_memory_store.items.name_keys import Names, to_theme_name
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.conflicts import Standing
-from hermes_memory_store.sync.inbox import Inbox
-from hermes_memory_store.sync.outbox import Outbox
 from hermes_memory_store.sync.standing import mask_stored_versions
+from hermes_memory_store.sync.team_inbox import TeamInbox
+from hermes_memory_store.sync.team_outbox import TeamOutbox
 from hermes_memory_store.sync.tracking import Tracking
 from hermes_memory_store.sync.versions import (
     UNSENT_AHEAD,
@@ -87,9 +87,9 @@ class Sync(Tracking):
         intake: Intake,
     ) -> None:
         super().__init__(db, names, journal, policies, clock, intake)
-        self.outbox = Outbox(self)
+        self.outbox = TeamOutbox(self)
         """What is to be sent."""
-        self.inbox = Inbox(self, tiers, purge)
+        self.inbox = TeamInbox(self, tiers, purge)
         """What was received."""
         self.standing = Standing(self)
         """What stands here, and what does not."""

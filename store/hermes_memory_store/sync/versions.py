@@ -21,7 +21,7 @@ from hermes_memory_store.model import Actor, ScopeStatus, Tier
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks, next_own_tick
 from hermes_memory_store.sync.merge import Stamp, newest_ancestors
 from hermes_memory_store.sync.standing import (
-    Reason,
+    AsideReason,
     find_masks,
     release,
     remember_mask,
@@ -278,7 +278,7 @@ def stamp_versions(
                 uid, label, payload.state, hlc, node, json.dumps(ancestors), payload.content_digest, 0, 0, shadow=shadow
             )
             conn.execute(UPSERT_VERSION, (theme_id, *version))
-            release(conn, theme_id, [uid], Reason.OUTPLACED)
+            release(conn, theme_id, [uid], AsideReason.OUTPLACED)
     conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (theme_id,))
     return {thing for thing in noted if isinstance(thing, bytes)}
 

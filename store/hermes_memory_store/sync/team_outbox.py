@@ -54,7 +54,7 @@ MARK_ALL_UNSENT = (
 )
 
 
-class Outbox:
+class TeamOutbox:
     """What is to be sent. A syncer calls `pending_rows`, sends, and calls `acknowledge` or `mark_rejected`."""
 
     def __init__(self, tracking: Tracking) -> None:

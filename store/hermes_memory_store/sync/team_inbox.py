@@ -21,7 +21,7 @@ from hermes_memory_store.sync.apply import (
     to_shadow,
 )
 from hermes_memory_store.sync.content_checks import check_received, check_versions
-from hermes_memory_store.sync.standing import UPDATE_SHADOW, Reason, find_held, find_hidden, release, remember_mask
+from hermes_memory_store.sync.standing import UPDATE_SHADOW, AsideReason, find_held, find_hidden, release, remember_mask
 from hermes_memory_store.sync.team_origins import FORGET_LOST_ORIGINS
 from hermes_memory_store.sync.tracking import NOTE_CHANGED, Tracking
 from hermes_memory_store.sync.versions import SELECT_VERSIONS, Version, load_sync_rows, load_versions
@@ -54,7 +54,7 @@ NOTE_USED = f"""
 are renamed or disappear."""
 
 
-class Inbox:
+class TeamInbox:
     """What was received. A syncer pulls, and passes the rows to `apply`."""
 
     def __init__(self, tracking: Tracking, tiers: Tiers, purge: Purge) -> None:
@@ -161,7 +161,7 @@ class Inbox:
         if gone:
             theme_id = self._tracking.track(theme)
             with self._db.write_transaction() as conn:
-                release(conn, theme_id, gone, Reason.AHEAD)
+                release(conn, theme_id, gone, AsideReason.AHEAD)
                 conn.executemany(MARK_UNSENT, [(theme_id, uid) for uid in gone])
         return len(gone) + len(new)
 
@@ -249,7 +249,7 @@ class Inbox:
             self._tracking.settle(conn, theme_id, theme, {version.uid for version in gone})
             # Nobody else has a version of them any more.
             conn.executemany("DELETE FROM sync_rows WHERE theme_id = ? AND uid = ?", names)
-            release(conn, theme_id, [version.uid for version in gone], *Reason)
+            release(conn, theme_id, [version.uid for version in gone], *AsideReason)
             conn.execute(FORGET_LOST_ORIGINS, (theme_id,))
             conn.execute(NOTE_USED, (theme_id, json.dumps([version.label for version in gone if version.label])))
             move_cursor(conn, theme_id, cursor)
