@@ -262,7 +262,7 @@ def play_team(home: Path) -> Records:
         for number, member in enumerate(player.members):
             sync = member.store.sync
             yield f"team {seed} {number} tables", tables(member.store)
-            yield f"team {seed} {number} conflicts", "\n".join(map(to_text, sync.conflicts("team")))
+            yield f"team {seed} {number} conflicts", "\n".join(map(to_text, sync.standing.conflicts("team")))
             log = helpers_library().transaction_log_lines(member.store)
             yield f"team {seed} {number} log", "\n".join(log)
         player.close()
