@@ -45,12 +45,15 @@ ALPHABETS = {
     "L": UPPER + DIGITS,
     "T": UPPER + "234567",
     "g": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "p": LOWER + UPPER + DIGITS + "!#%^&*",
     "k": LOWER + DIGITS + "!@#%^&*(-_=+)",
 }
-MIXED = {"a", "u", "b", "B", "l", "L", "H", "h", "k"}
+MIXED = {"a", "u", "b", "B", "l", "L", "H", "h", "k", "p"}
 """Alphabets of which a drawn value holds a digit and a letter."""
 
-HOLE = re.compile(r"\{(pwu|pw|pp|ph|word|U|jwt|pemn|pem|b64|[hHatubBdlLTgk])(:[\w ]+|\d*)\}")
+PEM_BREAKS = {"pem": "\n", "pemn": "\\n", "pems": " "}
+
+HOLE = re.compile(r"\{(pwu|pw|pp|ph|word|U|jwt|pem[ns]?|b64|[hHatubBdlLTgkp])(:[\w ]+|\d*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +110,14 @@ class SecretDraw:
             parts = [json.dumps(part).encode() for part in ({"alg": "RS256", "typ": "JWT"}, {"sub": self.draw("d", 8)})]
             parts.append(self.random.randbytes(64))
             return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
-        if kind in ("pem", "pemn"):
+        if kind in PEM_BREAKS:
             body = self.base64(420)
             lines = [
                 f"-----BEGIN {size}-----",
                 *(body[at : at + 64] for at in range(0, len(body), 64)),
                 f"-----END {size}-----",
             ]
-            return ("\\n" if kind == "pemn" else "\n").join(lines)
+            return PEM_BREAKS[kind].join(lines)
         return self.draw(kind, int(size))
 
 

@@ -31,8 +31,7 @@ from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies
 from tests.examples import example_count
 
-from .held_out import held_out
-from .secret_samples import Sample, all_samples, tokens
+from .secret_samples import Sample, all_samples, draw_tokens, read_samples
 from .test_trust import Desk
 
 HERE = Path(__file__).parent
@@ -40,7 +39,7 @@ LOOKALIKES = (HERE / "lookalikes.txt").read_text(encoding="utf-8").splitlines()
 
 POLICIES = Policies.load(HERE / "none.toml")
 SAMPLES = all_samples()
-TOKENS = list(tokens(23).values())
+TOKENS = list(draw_tokens(23).values())
 
 RUN = 6
 """Characters of a secret in a row that must be found nowhere."""
@@ -148,7 +147,7 @@ async def test_no_part_of_any_secret_reaches_the_store_the_context_or_an_answer(
 
 
 async def test_a_private_key_keeps_its_lines_and_may_be_longer_than_a_fact(desk: Desk) -> None:
-    key = tokens()["PEM"]
+    key = draw_tokens(8)["PEM"]
     answer = await desk("memory_write", content=f"V[deploy]: the key is {key}")
     assert answer.data["fact"]["content"] == "the key is ‹secret:deploy›"
     assert desk.vault.reveal("default", "deploy") == key
@@ -198,7 +197,7 @@ def test_what_is_masked_already_is_not_masked_again(content: str) -> None:
     assert find_secret_texts("db.password", content) == []
 
 
-@pytest.mark.parametrize("sample", held_out(), ids=lambda sample: sample.form)
+@pytest.mark.parametrize("sample", read_samples("sentences"), ids=lambda sample: sample.form)
 def test_a_secret_in_a_sentence_written_after_the_rules_is_covered(sample: Sample) -> None:
     start = sample.content.index(sample.secret)
     found = find_secrets(sample.target, sample.content)

@@ -28,6 +28,7 @@ from hermes_memory_store.intake.text_folding import collapse_whitespace, find_re
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
+from tests.bridge.trust.secret_samples import draw_tokens
 from tests.examples import example_count
 from tests.store.intake.suspicions import find_rule_suspicion
 
@@ -114,38 +115,7 @@ def test_a_secret_is_found_whole(target: str, content: str, secret: str) -> None
     assert find_secret_texts(target, content) == [secret]
 
 
-HEX, ALNUM = "0123456789abcdef" * 12, "Ab3dEf6hIj9lMn2pQr5tUv8xYz1B" * 8
-
-SERVICES = {
-    "Grafana service account": f"glsa_{ALNUM[:32]}_{HEX[:8]}",
-    "Grafana Cloud": f"glc_{ALNUM[:120]}=",
-    "Grafana API key": f"eyJrIjoi{ALNUM[:64]}",
-    "DigitalOcean OAuth": f"doo_v1_{HEX[:64]}",
-    "Vault": f"hvs.{ALNUM[:40]}",
-    "Terraform": f"{ALNUM[:14]}.atlasv1.{ALNUM[:67]}",
-    "Shopify": f"shpat_{HEX[:32]}",
-    "Linear": f"lin_api_{ALNUM[:40]}",
-    "Notion": f"ntn_{ALNUM[:46]}",
-    "Databricks": f"dapi{HEX[:32]}",
-    "Doppler": f"dp.st.prd.{ALNUM[:43]}",
-    "Pulumi": f"pul-{HEX[:40]}",
-    "Netlify": f"nfp_{ALNUM[:36]}",
-    "Postman": f"PMAK-{HEX[:24]}-{HEX[:34]}",
-    "Sentry": f"sntryu_{HEX[:64]}",
-    "Supabase": f"sbp_{HEX[:40]}",
-    "PlanetScale": f"pscale_tkn_{ALNUM[:43]}",
-    "Atlassian": f"ATATT3xFfGF0{ALNUM[:160]}",
-    "Groq": f"gsk_{ALNUM[:52]}",
-    "xAI": f"xai-{ALNUM[:80]}",
-    "Replicate": f"r8_{ALNUM[:37]}",
-    "LangSmith": f"lsv2_pt_{HEX[:32]}_{HEX[:10]}",
-    "Docker": f"dckr_pat_{ALNUM[:27]}",
-    "RubyGems": f"rubygems_{HEX[:48]}",
-    "GitLab runner": f"glrt-{ALNUM[:20]}",
-    "Tailscale": f"tskey-auth-{ALNUM[:17]}-{ALNUM[:30]}",
-    "Google OAuth": f"GOCSPX-{ALNUM[:28]}",
-    "Resend": f"re_{ALNUM[:8]}_{ALNUM[:24]}",
-}
+SERVICES = draw_tokens(section="services")
 
 
 @pytest.mark.parametrize("secret", SERVICES.values(), ids=SERVICES)
