@@ -14,7 +14,7 @@ from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, c
 from hermes_memory_store.context.start_choice import USES, choose_start_facts
 from hermes_memory_store.context.start_situation import find_situation
 from hermes_memory_store.database import driver, store_reading
-from hermes_memory_store.places import place_queries, place_reading
+from hermes_memory_store.places import place_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_memory_store.places.branch_marks import HotPlace
-    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.places.place_reading import Ask
     from hermes_memory_themes.policy import Policies
 
     Policy = tuple[int, str, bool]
@@ -139,7 +139,7 @@ def find_theme(ask: Ask, folder: str, named: str, policies: Policies | None) -> 
     if named.strip():
         return to_stored_theme(named)
     theme = place_reading.read_folder_theme(ask, folder)
-    return theme if find_policy(policies, theme)[2] else place_queries.DEFAULT
+    return theme if find_policy(policies, theme)[2] else place_reading.DEFAULT
 
 
 def read_theme_context(
@@ -165,7 +165,7 @@ def read_theme_context(
     choice = choose_start_facts(
         ask,
         theme,
-        next((key for (key,) in ask(place_queries.THEME_KEY, (theme,))), None),
+        next((key for (key,) in ask(place_reading.THEME_KEY, (theme,))), None),
         find_situation(ask, folder, int(time() * 1000)),
         (tokens if budget is None else budget) - reserved - FENCE_TOKENS,
         lambda rows: place_hot_facts(ask, rows, theme, folder, branches),

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.places.place_reading import Ask
 
 LAST_SESSIONS = 3
 """Sessions of a host in which its hook must have been heard once. More silence than that, and the hook is gone."""

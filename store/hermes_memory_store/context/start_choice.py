@@ -9,8 +9,7 @@ from hermes_memory_store.context.packing import LINE_TOKENS, pack_candidates
 from hermes_memory_store.context.start_situation import Situation, measure_nearness
 from hermes_memory_store.context.start_value import LEAST, PINNED, Nearness, is_critical
 from hermes_memory_store.fact_types import OPEN_TYPES, TYPE_SYMBOLS
-from hermes_memory_store.places.place_queries import PERSONAL
-from hermes_memory_store.places.place_reading import OWN, format_start_parts
+from hermes_memory_store.places.place_reading import OWN, PERSONAL, format_start_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_memory_store.places.branch_marks import HotPlace
-    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.places.place_reading import Ask
 
     Places = Callable[[list[tuple[Any, ...]]], Mapping[int, HotPlace]]
     """Returns how branches change the places of facts, by key, from rows of `START_FACTS`."""

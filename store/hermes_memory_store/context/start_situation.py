@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.places.place_reading import Ask
 
 FOLDER_WEIGHT, BRANCH_WEIGHT, MESSAGE_WEIGHT = 1.0, 0.9, 0.5
 """What a word counts, by where it stands."""

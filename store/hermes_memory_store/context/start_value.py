@@ -7,8 +7,7 @@ were chosen on the `choosing` sessions of `tests/recall_sets`.
 from __future__ import annotations
 
 from hermes_memory_store.fact_types import FactType
-from hermes_memory_store.places.place_queries import PERSONAL, PERSONAL_TARGETS
-from hermes_memory_store.places.place_reading import INHERITED
+from hermes_memory_store.places.place_reading import INHERITED, PERSONAL, PERSONAL_TARGETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from hermes_memory_store.items.session_names import (
     read_session_title,
 )
 from hermes_memory_store.model import Actor, FactFilter
-from hermes_memory_store.places.place_queries import format_seen_from
+from hermes_memory_store.places.place_reading import format_seen_from
 from hermes_memory_themes import ThemeError, ThemeName, normalise_theme
 from hermes_memory_themes.theme_identity import DEFAULT
 

@@ -11,12 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hermes_memory_store.places.git_files import USUAL_DEFAULTS
-from hermes_memory_store.places.place_queries import PERSONAL
-from hermes_memory_store.places.place_reading import find_seen_project
-from hermes_memory_store.places.project_sighting import read_project, to_project
+from hermes_memory_store.places.place_reading import PERSONAL, FolderPlace, find_folder_place
 
 if TYPE_CHECKING:
-    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.places.place_reading import Ask
 
 UNMERGED, UNDECIDED = "unmerged", "undecided"
 
@@ -191,7 +189,5 @@ def read_hot_places(
 
 def find_reader(ask: Ask, folder: str) -> WrittenAt:
     """Return where the agent is that is given the facts."""
-    seen = to_project(read_project(folder)) if folder else None
-    if seen is None:
-        return WrittenAt(None, None, None)
-    return WrittenAt(find_seen_project(ask, seen.identities), seen.branch, seen.commit)
+    place = find_folder_place(ask, folder) if folder else FolderPlace()
+    return WrittenAt(place.project, place.branch, place.commit)

@@ -18,8 +18,14 @@ from hermes_memory_store.items.journal import Journal, JournalEntry
 from hermes_memory_store.items.name_keys import Names, find_normal_form
 from hermes_memory_store.items.project_rows import PLACES, project_key, to_project_name, write_place_choice
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Millis
-from hermes_memory_store.places.place_queries import PLACE_CHOICE, PROJECT_OF_THEME, THEME_OF_PROJECT, is_person_target
-from hermes_memory_store.places.place_reading import find_readable_themes, reads_personal
+from hermes_memory_store.places.place_reading import (
+    PLACE_CHOICE,
+    PROJECT_OF_THEME,
+    THEME_OF_PROJECT,
+    find_readable_themes,
+    is_person_target,
+    reads_personal,
+)
 from hermes_memory_store.places.project_sighting import ProjectSighting, to_project
 from hermes_memory_store.projects.projects import Projects
 from hermes_memory_themes import Policies, ThemeName

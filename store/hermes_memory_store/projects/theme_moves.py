@@ -38,7 +38,7 @@ from hermes_memory_store.model import (
     Uid,
     format_notation,
 )
-from hermes_memory_store.places.place_queries import PROJECT_OF_THEME
+from hermes_memory_store.places.place_reading import PROJECT_OF_THEME
 from hermes_memory_store.projects.place_themes import PlaceThemes
 from hermes_memory_store.uids import Uids, list_uids
 from hermes_memory_themes import ThemeName
