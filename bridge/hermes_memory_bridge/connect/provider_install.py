@@ -34,6 +34,7 @@ from hermes_memory_bridge.launcher import peers
 from hermes_memory_bridge.provider import provider_settings, theme_resolution
 from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
 from hermes_memory_bridge.version import __version__
+from hermes_memory_store.context import packing
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
 
@@ -43,8 +44,8 @@ PROVIDER_FOLDER = Path(provider_settings.__file__).parent
 
 COPIED_SUFFIXES = (".py", ".yaml")
 
-SHARED = (Path(peers.__file__),)
-"""Files of the launcher. Each is copied in the place of the provider's module of that name, which only imports it."""
+SHARED = (Path(peers.__file__), Path(packing.__file__))
+"""Files of the launcher and the store, each copied in the place of the provider's module of that name, which only imports it."""
 
 
 def run_provider_install(host: Host, request: ConnectRequest) -> int:

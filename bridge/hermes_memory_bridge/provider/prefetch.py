@@ -6,6 +6,7 @@ import threading
 import time
 
 from .bridge_line import BridgeBusy, CallRefused, parse_call_outcome
+from .packing import Budget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,12 +56,11 @@ def choose_lines(
     found: Iterable[dict[str, Any]], is_new_fact: Callable[[str], bool], is_new_message: Callable[[str], bool]
 ) -> list[str]:
     """Return the lines that fit into `MOST_TOKENS` and say something new, in their order."""
-    room, chosen = MOST_TOKENS, []
+    budget, chosen = Budget(MOST_TOKENS), []
     for one in found:
         line, tokens = str(one.get("line")), int(one.get("tokens") or 0)
         is_new = is_new_message if "session_id" in one else is_new_fact
-        if tokens <= room and is_new(line):
-            room -= tokens
+        if is_new(line) and budget.take(tokens):
             chosen.append(line)
     return chosen
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.context.given import Given, GivenItem, RankReason, StartSituation, to_given_reasons
@@ -31,6 +32,9 @@ from hermes_memory_store.notation import abbreviations
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import BranchLabels
 from hermes_memory_themes import Policies
+
+if TYPE_CHECKING:
+    from hermes_memory_store.places.place_queries import Ask
 
 SCOPE_TOKENS = 40
 """Tokens the list of open scopes may take."""
@@ -114,9 +118,11 @@ class ContextBlocks:
         policy, theme_id = self._policies.for_theme(theme), self._names.theme_or_none(theme)
         gauge = self._tiers.gauge_by_key(theme, theme_id, policy)
         situation = situation or self.present_situation(session)
-        choice = self._choose(theme, theme_id, situation, policy.injection_tokens, personal, sealed, 0, None, count)
-        chosen = self.load_facts(choice.given)
-        labels = [] if theme_id is None else self._db.kept_rows()(OPEN_SCOPES, (theme_id,))
+        ask = self._db.kept_rows()
+        room = policy.injection_tokens
+        choice = self._choose(ask, theme, theme_id, situation, room, personal, sealed, 0, None, count)
+        chosen = self._load_facts(ask, choice.given)
+        labels = [] if theme_id is None else ask(OPEN_SCOPES, (theme_id,))
         scopes: list[str] = [to_given_name(label) for (label,) in labels]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
         head = [SPEC_REFERENCE if is_spec_known else SPEC, gauge_line, ""]
@@ -127,8 +133,9 @@ class ContextBlocks:
 
         fitting = count_fitting(len(lines), to_text)
         text = to_text(fitting)
-        choice.cut(fitting)
-        chosen = chosen[:fitting]
+        if fitting < len(lines):
+            choice.cut(fitting)
+            chosen = chosen[:fitting]
         if record:
             reasons = to_given_reasons(choice)
             self._reads.note("status", theme, chosen, session=session, tokens=choice.tokens, reasons=reasons)
@@ -205,10 +212,12 @@ class ContextBlocks:
         """Choose what a session of this theme is given within `room` tokens: see `choose_start_facts`."""
         theme = self._names.find_theme_name(theme)
         theme_id = self._names.theme_or_none(theme)
-        return self._choose(theme, theme_id, situation, room, personal, sealed, count_line, is_allowed, count)
+        ask = self._db.kept_rows()
+        return self._choose(ask, theme, theme_id, situation, room, personal, sealed, count_line, is_allowed, count)
 
     def _choose(
         self,
+        ask: Ask,
         theme: str,
         theme_id: int | None,
         situation: Situation,
@@ -221,7 +230,7 @@ class ContextBlocks:
     ) -> StartChoice:
         has_project_themes = self._policies.has_project_themes
         return choose_start_facts(
-            self._db.kept_rows(),
+            ask,
             theme,
             theme_id,
             situation,
@@ -246,8 +255,11 @@ class ContextBlocks:
 
     def load_facts(self, candidates: list[StartCandidate]) -> list[Fact]:
         """Return the facts of candidates, in their order."""
+        return self._load_facts(self._db.kept_rows(), candidates)
+
+    def _load_facts(self, ask: Ask, candidates: list[StartCandidate]) -> list[Fact]:
         keys = tuple([one.key for one in candidates])
-        rows = self._db.kept_rows()(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(keys))})", keys)
+        rows = ask(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(keys))})", keys)
         facts = self._reader.by_id(rows)
         return [facts[key] for key in keys if key in facts]
 

@@ -116,7 +116,7 @@ def weigh_words(situation: Situation, message: str) -> dict[str, float]:
         (situation.branch or "", BRANCH_WEIGHT),
         ("/".join(parts), FOLDER_WEIGHT),
     ):
-        for word in to_words(text):
+        for word in to_words(text) if text else ():
             if len(word) > 1 and word not in GENERIC and not word.isdigit():
                 weights[word] = max(weights.get(word, 0.0), weight)
     return weights

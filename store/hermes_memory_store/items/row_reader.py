@@ -40,6 +40,7 @@ class RowReader:
         """Return the facts of these rows, in their order."""
         rows = list(rows)
         named = uids.to_texts([row[1] for row in rows])
+        origins = {keys: self._origins.by_key(*keys) for keys in {(row[16], row[17]) for row in rows}}
         return [
             Fact(
                 id=row[0],
@@ -59,7 +60,7 @@ class RowReader:
                 superseded_by=None if row[14] is None else uids.format_uid(row[14]),
                 reads=row[LABEL + 1] or 0,
                 read_at=None if row[LABEL + 2] is None else Millis(row[LABEL + 2]),
-                origin=self._origins.by_key(row[16], row[17]),
+                origin=origins[row[16], row[17]],
                 **{name: row[place] for name, place in OPTIONAL},
             )
             for row, uid in zip(rows, named, strict=True)
