@@ -340,7 +340,7 @@ class Store:
             create_store(place)
         db = Db(place, read_only=read_only, lock_timeout_s=lock_timeout_s)
         try:
-            kept = ensure_current_version(db, clock)
+            backup = ensure_current_version(db, clock)
             ensure_wal_mode(db)
             if not read_only:
                 db.hold_log()
@@ -348,7 +348,7 @@ class Store:
             db.close()
             raise
         store = cls(db, clock, policies)
-        store.kept = kept
+        store.kept = backup
         policies.project_checks.append(store._is_project_theme)
         return store
 
@@ -501,8 +501,8 @@ def refuse_missing_store(path: Path) -> None:
     """Check that there is a store at `path`. :raises StoreMissing: there is none; the path stays as it is"""
     refuse_store_folder(path)
     if is_store_missing(path):
-        found = f"{path} is empty and holds no memory yet" if path.exists() else f"there is no memory at {path}"
-        raise errors.StoreMissing(f"{found}; name another file with --db, or write a fact to create it", path)
+        problem = f"{path} is empty and holds no memory yet" if path.exists() else f"there is no memory at {path}"
+        raise errors.StoreMissing(f"{problem}; name another file with --db, or write a fact to create it", path)
 
 
 def refuse_store_folder(path: Path) -> None:
@@ -590,11 +590,11 @@ def migrate_behind_backup(db: Db, version: int, clock: Clock) -> Path | None:
     with filesystem.file_lock(db.path), db.lock, translate_sqlite_errors(db.path):
         if file_version(db) != (APPLICATION_ID, STORE_VERSION):
             now = clock()
-            kept = back_up_file(
+            backup = back_up_file(
                 db.path, default_backup_path(db.path, f"version-{version}", now), why="upgrade", now=now
             ).file
             migrate_store(db.conn)
-            return kept
+            return backup
     return None
 
 

@@ -96,3 +96,47 @@ def test_sqlite_is_opened_by_the_driver_alone() -> None:
     files = [path for tree in trees for path in (Path(__file__).parents[2] / tree).rglob("*.py")]
     opening = re.compile(r"_?sqlite3\.(connect|\w*Error|SQLITE_)|from _?sqlite3")
     assert [path.name for path in files if opening.search(path.read_text(encoding="utf-8"))] == ["driver.py"]
+
+
+def test_a_deferred_transaction_keeps_nobody_waiting_before_its_first_write(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with Store.open(path) as ours, Store.open(path, lock_timeout_s=0) as theirs:
+        with ours.db.deferred_transaction():
+            theirs.facts.write("ops", "V[a]: 1")
+            ours.facts.write("ops", "V[b]: 2")
+            ours.facts.write("ops", "V[c]: 3")
+            assert theirs.facts.count(FactFilter(theme="ops")) == 1
+            with pytest.raises(errors.StoreLocked):
+                theirs.facts.write("ops", "V[d]: 4")
+        assert theirs.facts.count(FactFilter(theme="ops")) == 3
+        theirs.facts.write("ops", "V[d]: 4")
+
+
+@pytest.mark.parametrize("lines", [["no notation"], ["V[a]: 1", "no notation"]])
+def test_a_deferred_transaction_is_all_or_nothing(tmp_path: Path, lines: list[str]) -> None:
+    with Store.open(tmp_path / "memory.db") as store:
+
+        def write() -> None:
+            with store.db.deferred_transaction():
+                for line in lines:
+                    store.facts.write("ops", line)
+
+        with pytest.raises(errors.NotationError):
+            write()
+        assert store.themes() == []
+        store.facts.write("ops", "V[b]: 2")
+        assert [fact.target for fact in store.facts.page(FactFilter(theme="ops")).facts] == ["b"]
+
+
+def test_a_deferred_transaction_that_sqlite_ended_loses_no_write_in_silence(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "memory.db") as store:
+
+        def write() -> None:
+            with store.db.deferred_transaction():
+                store.facts.write("ops", "V[a]: 1")
+                store.db.conn.execute("ROLLBACK")  # as it does when the disk is full
+                store.facts.write("ops", "V[b]: 2")
+
+        with pytest.raises(RuntimeError, match="ended the transaction"):
+            write()
+        assert store.themes() == []

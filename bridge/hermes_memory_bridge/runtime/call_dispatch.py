@@ -7,6 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_bridge.runtime.call_origin import CallOrigin, find_call_origin, read_for_caller
@@ -181,7 +182,11 @@ def to_idempotent_write(
     """
 
     def run_once(store: Store) -> ToolResult:
-        with store.intake.hold_secrets(newly_kept):
+        # Of two calls with one key, the second waits until the answer of the first is there.
+        with (
+            store.db.write_transaction() if key and not spec.alone else nullcontext(),
+            store.intake.hold_secrets(newly_kept),
+        ):
             return run_handler(store)
 
     def run_handler(store: Store) -> ToolResult:

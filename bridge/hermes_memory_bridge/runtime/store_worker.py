@@ -271,9 +271,10 @@ class StoreWorker:
 
     def _outcomes(self, group: list[QueuedWrite]) -> list[tuple[Any, BaseException | None]]:
         """Execute these writes in one commit; return each one's result or error."""
+        if len(group) == 1:
+            return [self._outcome(group[0])]
         outcomes: list[tuple[Any, BaseException | None]] = []
         try:
-            self._check_file()
             with self.store.db.write_transaction() as conn:
                 for write in group:
                     outcomes.append(self._step(conn, write))
@@ -281,10 +282,20 @@ class StoreWorker:
                         raise outcomes[-1][1] or RuntimeError("a write ended the transaction of its group")
             self._check_file()
         except BaseException as error:  # nothing of the group is on the disk, and everybody must hear of it
-            outcomes = [(None, self._note_version(error))] * len(group)
+            outcomes = [(None, self._follow_file(error))] * len(group)
         else:
             self.metrics.count_commit(len(group))
         return outcomes
+
+    def _outcome(self, write: QueuedWrite) -> tuple[Any, BaseException | None]:
+        try:
+            with self.store.db.deferred_transaction():
+                result = write.job(self.store)
+            self._check_file()
+        except BaseException as error:
+            return None, self._follow_file(error)
+        self.metrics.count_commit(1)
+        return result, None
 
     def _step(self, conn: sqlite3.Connection, write: QueuedWrite) -> tuple[Any, BaseException | None]:
         try:
@@ -300,21 +311,34 @@ class StoreWorker:
             result = write.job(self.store)
             self._check_file()
         except BaseException as error:
-            write.done(None, self._note_version(error))
+            write.done(None, self._follow_file(error))
         else:
             write.done(result, None)
 
-    def _note_version(self, error: BaseException) -> BaseException:
-        """Act on the version of the file having changed while it was open; return the error to report."""
+    def _follow_file(self, error: BaseException) -> BaseException:
+        """Act on the file having been replaced, or brought to another version, while it was open; return the error to report."""
         if isinstance(error, StoreTooNew) and not self.is_outdated.is_set():
             log.error("%s", error)
             self.is_outdated.set()
-        if isinstance(error, StoreOlder):
-            try:
-                self._reopen_store()
-            except StoreError as failed:
-                return failed
-        return error
+        if isinstance(error, StoreReplaced):
+            log.error("%s", error)
+            if not self.path.exists():
+                return error
+        elif not isinstance(error, StoreOlder):
+            return error
+        try:
+            self._reopen_store()
+        except StoreError as failure:
+            return failure
+        if not isinstance(error, StoreReplaced):
+            return error
+        replaced = StoreUnreadable(
+            f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
+            f"({error.rescued})",
+            self.path,
+        )
+        replaced.__cause__ = error
+        return replaced
 
     def _check_file(self) -> None:
         """Check that the open file still has its name: nothing may be acknowledged that went into a deleted file."""
@@ -324,18 +348,7 @@ class StoreWorker:
             raise StoreUnreadable(
                 f"the memory at {self.path} was deleted or replaced; try again in a moment", self.path
             )
-        try:
-            self.store.db.refuse_renamed_file()
-        except StoreReplaced as lost:
-            log.error("%s", lost)
-            if not self.path.exists():
-                raise
-            self._reopen_store()
-            raise StoreUnreadable(
-                f"the memory at {self.path} was replaced while in use; nothing was changed, make this call again "
-                f"({lost.rescued})",
-                self.path,
-            ) from lost
+        self.store.db.refuse_renamed_file()
 
     def _set_up_store(self) -> None:
         """Have reads noted, and attribute to the bridge what no agent's call changes, such as the end of a lost session."""

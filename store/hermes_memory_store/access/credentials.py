@@ -78,8 +78,8 @@ class Credentials:
         Looked up anew each time, so that a revocation takes effect at once.
         """
         row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE digest = ?", (token_digest(secret),))
-        found = None if row is None else to_credential(row)
-        return found if found is not None and self._is_in_force(found) else None
+        credential = None if row is None else to_credential(row)
+        return credential if credential is not None and self._is_in_force(credential) else None
 
     def is_current(self, shown: Credential) -> bool:
         """Check whether a presented token still grants the same access.
@@ -87,22 +87,22 @@ class Credentials:
         That is: the same secret, theme and rights, neither expired nor revoked.
         """
         row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE digest = ?", (shown.digest,))
-        found = None if row is None else to_credential(row)
+        credential = None if row is None else to_credential(row)
         return (
-            found is not None
-            and self._is_in_force(found)
-            and (found.name, found.theme, found.rights) == (shown.name, shown.theme, shown.rights)
+            credential is not None
+            and self._is_in_force(credential)
+            and (credential.name, credential.theme, credential.rights) == (shown.name, shown.theme, shown.rights)
         )
 
     def current_among(self, shown: Collection[Credential]) -> set[Credential]:
         """Return those of these tokens that still grant what they did when they were presented."""
-        return {one for one in shown if self.is_current(one)}
+        return {credential for credential in shown if self.is_current(credential)}
 
     def get(self, name: str) -> Credential:
         """Return a token by its name. :raises UnknownToken: with the nearest names"""
         row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE name = ?", (name,))
         if row is None:
-            raise errors.UnknownToken(name, [known.name for known in self.list()])
+            raise errors.UnknownToken(name, [credential.name for credential in self.list()])
         return to_credential(row)
 
     def list(self) -> list[Credential]:
@@ -111,32 +111,34 @@ class Credentials:
 
     def revoke(self, name: str) -> Credential:
         """Revoke a token permanently. :raises UnknownToken:"""
-        found = self.get(name)
+        credential = self.get(name)
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             conn.execute("UPDATE credentials SET revoked_at = coalesce(revoked_at, ?) WHERE name = ?", (now, name))
-            self._record("token-revoke", name, found.theme, {})
+            self._record("token-revoke", name, credential.theme, {})
         return self.get(name)
 
     def rotate(self, name: str) -> str:
         """Replace a token's secret; the old one is invalid from now on. :raises UnknownToken:"""
-        found = self.get(name)
-        if found.revoked_at is not None:
+        credential = self.get(name)
+        if credential.revoked_at is not None:
             raise errors.ArgumentError(f"token {name!r} is revoked; make another one", name)
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._db.write_transaction() as conn:
             conn.execute("UPDATE credentials SET digest = ? WHERE name = ?", (token_digest(secret), name))
-            self._record("token-rotate", name, found.theme, {})
+            self._record("token-rotate", name, credential.theme, {})
         return secret
 
-    def _is_in_force(self, one: Credential) -> bool:
-        return one.revoked_at is None and (one.expires_at is None or one.expires_at > self._clock())
+    def _is_in_force(self, credential: Credential) -> bool:
+        return credential.revoked_at is None and (
+            credential.expires_at is None or credential.expires_at > self._clock()
+        )
 
-    def _record(self, op: str, name: str, theme: str, said: dict[str, object]) -> None:
+    def _record(self, op: str, name: str, theme: str, words: dict[str, object]) -> None:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             theme_id = self._names.recorded_theme(conn, theme, now)
-            entry = JournalEntry(op, "token", uids.new_uid(now), theme_id, None, {"name": name, **said})
+            entry = JournalEntry(op, "token", uids.new_uid(now), theme_id, None, {"name": name, **words})
             self._journal.append(conn, [entry], actor=PERSON, at=now)
 
 

@@ -94,9 +94,9 @@ def verify_database(conn: driver.Connection, path: Path, expected: DatabaseMarks
 
     :raises StoreUnreadable: names what is wrong
     """
-    found = conn.execute("PRAGMA integrity_check(3)").fetchall()
-    if found != [("ok",)]:
-        raise errors.StoreUnreadable(f"{path} is damaged: {found[0][0]}", path)
+    problems = conn.execute("PRAGMA integrity_check(3)").fetchall()
+    if problems != [("ok",)]:
+        raise errors.StoreUnreadable(f"{path} is damaged: {problems[0][0]}", path)
     seen = read_marks(conn)
     if expected is not None and seen != expected:
         raise errors.StoreUnreadable(
@@ -115,17 +115,17 @@ def overwrite_database(
     :raises StoreLocked: when others kept the target locked
     """
     deadline = time.monotonic() + lock_timeout_s
-    asked = False
+    is_confirmed = False
 
     def step_of_pour(status: int, _remaining: int, _total: int) -> None:
-        nonlocal asked
+        nonlocal is_confirmed
         if status & 0xFF in BUSY:
             if time.monotonic() > deadline:
                 raise errors.StoreLocked(
                     f"{target} is locked by another process; nothing was changed, try again in a moment", target
                 )
-        elif not asked:
-            asked = True
+        elif not is_confirmed:
+            is_confirmed = True
             if not unchanged():
                 raise SourceChanged
 

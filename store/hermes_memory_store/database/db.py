@@ -57,6 +57,8 @@ class Db:
     transaction = 0
     """Number of the running write transaction; 0 outside of one."""
     _transactions = 0
+    _is_deferred = False
+    """Whether a transaction ends with `deferred_transaction` and not with the write that began it."""
     _log: int | None = None
     """An open handle of the log that this connection writes to."""
     _log_identity: tuple[int, int] | None = None
@@ -140,29 +142,58 @@ class Db:
             if self.conn.in_transaction:
                 yield self.conn
                 return
-            if self.read_only:
-                raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
-            with translate_sqlite_errors(self.path):
-                self.refuse_renamed_file()
-                try:
-                    self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
-                    self._check_changes_of_others()
-                    self._transactions += 1
-                    self.transaction = self._transactions
-                    yield self.conn
-                    for step in self._before_commit:
-                        step(self.conn)
-                    if self.has_lost_name():
-                        self._roll_back()
-                        self.refuse_renamed_file()
-                    self.retry(lambda: self.conn.execute("COMMIT"))
-                except Exception as error:
+            with self._rolled_back_on_error():
+                self._begin(wait_s)
+                yield self.conn
+                if not self._is_deferred:
+                    self._commit()
+
+    @contextmanager
+    def deferred_transaction(self) -> Iterator[None]:
+        """Let all writes within be one transaction, which begins with the first: what comes before it keeps nobody waiting.
+
+        Committed on exit, rolled back on any error.
+        """
+        with self.lock, self._rolled_back_on_error():
+            self._is_deferred = True
+            try:
+                yield
+            finally:
+                self._is_deferred = False
+            if self.transaction:
+                self._commit()
+
+    @contextmanager
+    def _rolled_back_on_error(self) -> Iterator[None]:
+        with translate_sqlite_errors(self.path):
+            try:
+                yield
+            except Exception as error:
+                self._roll_back()
+                self.disable_damaged_indexes(error)
+                raise
+            finally:
+                if not self._is_deferred:
                     self._roll_back()
-                    self.disable_damaged_indexes(error)
-                    raise
-                finally:
-                    self.transaction, self.conn.is_checked = 0, False
-                    self._roll_back()
+
+    def _begin(self, wait_s: float | None) -> None:
+        if self.read_only:
+            raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
+        if self.transaction:
+            raise RuntimeError("SQLite has ended the transaction, which holds more than this write")
+        self.refuse_renamed_file()
+        self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
+        self._check_changes_of_others()
+        self._transactions += 1
+        self.transaction = self._transactions
+
+    def _commit(self) -> None:
+        for step in self._before_commit:
+            step(self.conn)
+        if self.has_lost_name():
+            self._roll_back()
+            self.refuse_renamed_file()
+        self.retry(lambda: self.conn.execute("COMMIT"))
 
     def _check_changes_of_others(self) -> None:
         """Check, as a write transaction begins, the version, tables and indexes, if another connection wrote since the last one.
@@ -290,6 +321,8 @@ class Db:
                 self._log = self._log_identity = None
 
     def _roll_back(self) -> None:
+        """End the write transaction, if it is not committed."""
+        self.transaction, self.conn.is_checked = 0, False
         if not self.conn.in_transaction:
             return
         self.conn.execute("ROLLBACK")
@@ -370,9 +403,10 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
     except (MemoryError, OverflowError) as error:
         raise errors.ArgumentError(f"a value is too large for {path}; nothing was changed") from error
     except UnicodeEncodeError as error:
-        found = ord(error.object[error.start])
+        code_point = ord(error.object[error.start])
         raise errors.UnsafeText(
-            f"the text holds U+{found:04X}, half a character, at character {error.start + 1}; remove it", error.object
+            f"the text holds U+{code_point:04X}, half a character, at character {error.start + 1}; remove it",
+            error.object,
         ) from error
 
 

@@ -154,10 +154,10 @@ def file_identity(path: Path) -> tuple[int, int] | None:
     Its folder may be closed to us, or on a disk that has gone.
     """
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

@@ -124,14 +124,14 @@ def is_index_usable(conn: driver.Connection, name: str) -> bool:
 def load_index_troubles(conn: driver.Connection) -> dict[str, str]:
     """Load `index_troubles` from the schema itself."""
     there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
-    found: dict[str, str] = {}
+    troubles: dict[str, str] = {}
     for index in INDEXES.values():
         missing = sorted(index.parts - there)
         if missing:
-            found[index.name] = f"{', '.join(missing)} missing"
+            troubles[index.name] = f"{', '.join(missing)} missing"
     if SET_ASIDE in there:
-        found |= dict(conn.execute(f"SELECT name, why FROM {SET_ASIDE}"))
-    return found
+        troubles |= dict(conn.execute(f"SELECT name, why FROM {SET_ASIDE}"))
+    return troubles
 
 
 def find_damaged_indexes(conn: driver.Connection, error: BaseException) -> list[str]:
@@ -140,18 +140,18 @@ def find_damaged_indexes(conn: driver.Connection, error: BaseException) -> list[
     SQLite reports damage by a code alone, so the indexes are read to see whether it is theirs. This runs only after an
     error.
     """
-    found = find_sqlite_error(error)
-    if found is None:
+    cause = find_sqlite_error(error)
+    if cause is None:
         return []
-    named = [name for name in INDEXES if name in str(found) or f"{name[:-5]}_words" in str(found)]
+    named = [name for name in INDEXES if name in str(cause) or f"{name[:-5]}_words" in str(cause)]
     if named:
         return named
-    code = int(getattr(found, "sqlite_errorcode", 0) or 0)
-    if not isinstance(found, driver.Error) or code & 0xFF in (driver.SQLITE_NOMEM, driver.SQLITE_TOOBIG):
+    code = int(getattr(cause, "sqlite_errorcode", 0) or 0)
+    if not isinstance(cause, driver.Error) or code & 0xFF in (driver.SQLITE_NOMEM, driver.SQLITE_TOOBIG):
         # FTS5 believes the lengths in a damaged block, and asks for more memory than there is.
         return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)]
     # A constraint without a name is one of FTS5's own tables: our constraints say which they are.
-    from_fts5 = code == driver.SQLITE_CORRUPT_VTAB or "fts5" in str(found) or str(found) == "constraint failed"
+    from_fts5 = code == driver.SQLITE_CORRUPT_VTAB or "fts5" in str(cause) or str(cause) == "constraint failed"
     if not from_fts5 and code & 0xFF != driver.SQLITE_CORRUPT:
         return []
     return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)] or (
@@ -202,16 +202,16 @@ def save_index_troubles(conn: driver.Connection) -> None:
 
     An index that is still searched must not miss anything, and what is left of its triggers must not fail a write.
     """
-    known = index_troubles(conn)
-    if known:
-        write_disabled_indexes(conn, known)
+    troubles = index_troubles(conn)
+    if troubles:
+        write_disabled_indexes(conn, troubles)
 
 
-def disable_indexes(conn: driver.Connection, names: Iterable[str], why: str) -> None:
+def disable_indexes(conn: driver.Connection, names: Iterable[str], reason: str) -> None:
     """Disable these indexes for every process, in a transaction of its own."""
     conn.execute("BEGIN IMMEDIATE")
     try:
-        write_disabled_indexes(conn, dict.fromkeys(names, why))
+        write_disabled_indexes(conn, dict.fromkeys(names, reason))
         conn.execute("COMMIT")
     except BaseException:
         if conn.in_transaction:
@@ -224,13 +224,13 @@ def write_disabled_indexes(conn: driver.Connection, reasons: Mapping[str, str]) 
     there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
     if SET_ASIDE not in there:
         conn.execute(SET_ASIDE_TABLE)
-    for name, why in reasons.items():
+    for name, reason in reasons.items():
         for trigger in there.intersection(INDEXES[name].triggers):
             conn.execute(f"DROP TRIGGER {trigger}")
         known = conn.execute(f"SELECT 1 FROM {SET_ASIDE} WHERE name = ?", (name,)).fetchone()
         if known is None:
             now = time.time_ns() // 1_000_000
-            conn.execute(f"INSERT INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, why[:200]))
+            conn.execute(f"INSERT INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, reason[:200]))
 
 
 def retry_without_index(method: Callable[P, R]) -> Callable[P, R]:
@@ -242,14 +242,14 @@ def retry_without_index(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def persistent(*args: P.args, **named: P.kwargs) -> R:
-        given: Any = tuple(list(one) if isinstance(one, Iterator) else one for one in args)
-        conn = given[0]._db.conn
+        arguments: Any = tuple(list(argument) if isinstance(argument, Iterator) else argument for argument in args)
+        conn = arguments[0]._db.conn
         for _ in INDEXES:
             try:
-                return method(*given, **named)
+                return method(*arguments, **named)
             except errors.IndexDamaged:
                 if conn.in_transaction:
                     raise
-        return method(*given, **named)
+        return method(*arguments, **named)
 
     return persistent

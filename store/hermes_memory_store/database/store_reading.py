@@ -43,9 +43,9 @@ def read_store(path: str, job: Callable[[driver.Connection], T]) -> T | None:
             return None if has_foreign_log(path, stamp, log) else run_reading(path, "ro", job)
         if log is not None and log[3]:
             return None  # what is in the log cannot be read without shared memory, and the file alone is an old state
-        found = run_reading(path, "ro&immutable=1", job)
+        result = run_reading(path, "ro&immutable=1", job)
         if file_stamp(path) == stamp and not file_size(path + "-wal"):
-            return found
+            return result
     return None
 
 
@@ -69,10 +69,10 @@ def run_reading(path: str, mode: str, job: Callable[[driver.Connection], T]) -> 
 def file_stamp(path: str) -> tuple[int, int, int, int] | None:
     """Return device, number, time of change (ns) and size of a file; None when it is missing."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def file_size(path: str) -> int:

@@ -55,16 +55,16 @@ def set_aside_foreign_log(path: Path) -> Path | None:
             if note is None or not is_log_foreign(path):  # somebody else has just done it
                 return None
             owner = "-".join(map(str, note[0] or []))
-            kept = path.with_name(f"{path.name}.{SET_ASIDE}.{time.time_ns()}.{owner}.wal")
-            log_path(path).rename(kept)
+            log = path.with_name(f"{path.name}.{SET_ASIDE}.{time.time_ns()}.{owner}.wal")
+            log_path(path).rename(log)
             with contextlib.suppress(FileNotFoundError):
-                index_path(path).rename(kept.with_suffix(".shm"))
-            if not is_log_in_use(kept):
-                kept.with_suffix(".shm").unlink(missing_ok=True)  # derived from the log
+                index_path(path).rename(log.with_suffix(".shm"))
+            if not is_log_in_use(log):
+                log.with_suffix(".shm").unlink(missing_ok=True)  # derived from the log
             lock_path(path).write_text("", encoding="ascii")
     except OSError as error:
         raise foreign_log_error(path, error) from error
-    return kept
+    return log
 
 
 def take_back_own_log(path: Path) -> None:
@@ -76,10 +76,10 @@ def take_back_own_log(path: Path) -> None:
         if file_identity(log_path(path)) is not None or not find_own_logs(path):
             return
         with folder_lock(path):
-            for kept in find_own_logs(path):
-                if file_identity(log_path(path)) is None and is_log_in_use(kept):
-                    kept.with_suffix(".shm").rename(index_path(path))
-                    kept.rename(log_path(path))
+            for log in find_own_logs(path):
+                if file_identity(log_path(path)) is None and is_log_in_use(log):
+                    log.with_suffix(".shm").rename(index_path(path))
+                    log.rename(log_path(path))
                     note_log_owner(path)
     except OSError as error:
         raise foreign_log_error(path, error) from error
@@ -163,8 +163,8 @@ def load_log_note(path: Path) -> list[list[int] | None] | None:
 
 def log_pair(path: Path) -> list[list[int] | None]:
     """Return the identities of the store's file and its log, None for one that is missing."""
-    found = file_identity(path), file_identity(log_path(path))
-    return [None if one is None else list(one) for one in found]
+    identities = file_identity(path), file_identity(log_path(path))
+    return [None if one is None else list(one) for one in identities]
 
 
 def log_path(path: Path) -> Path:

@@ -178,9 +178,9 @@ def origin_condition(names: Names, wanted: FactFilter) -> str:
     """Return the condition for facts by one of these ways, of one of these projects and branches, as SQL."""
     theme_id = names.theme_or_none(wanted.theme) if wanted.theme is not None and not wanted.also else None
     keys = names.origins.keys(theme_id, wanted.ways, wanted.projects, wanted.branches)
-    found = f"origin_id IN ({join_keys(keys)})"
+    is_of_origin = f"origin_id IN ({join_keys(keys)})"
     unknown = Way.UNKNOWN in wanted.ways and not wanted.projects and not wanted.branches
-    return f"({found} OR origin_id IS NULL)" if unknown else found
+    return f"({is_of_origin} OR origin_id IS NULL)" if unknown else is_of_origin
 
 
 def join_keys(keys: Iterable[int]) -> str:
@@ -243,8 +243,8 @@ def actor_condition(names: Names, wanted: FactFilter, theme_id: int | None) -> s
         source += f" AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"
     if not origins:
         return source
-    others = f"INDEXED BY facts_of_origin WHERE origin_id IN ({join_keys(origins)})"
-    return f"NOT INDEXED WHERE id IN (SELECT id FROM facts {source} UNION SELECT id FROM facts {others})"
+    by_origin = f"INDEXED BY facts_of_origin WHERE origin_id IN ({join_keys(origins)})"
+    return f"NOT INDEXED WHERE id IN (SELECT id FROM facts {source} UNION SELECT id FROM facts {by_origin})"
 
 
 def leaves_few(db: Db, source: str, args: Sequence[Any]) -> bool:
@@ -273,10 +273,10 @@ def range_conditions(selection: FactSelection) -> list[str]:
     themes = ", ".join(str(key) for key in sorted({row[0] for row in selection.tallies}))
     tiers = ", ".join(f"'{tier}'" for tier in sorted({row[2] for row in selection.tallies}))
     types = ", ".join(f"'{kind}'" for kind in sorted({row[3] for row in selection.tallies}))
-    said = [f"theme_id IN ({themes})", f"tier IN ({tiers})", f"type IN ({types})"]
+    conditions = [f"theme_id IN ({themes})", f"tier IN ({tiers})", f"type IN ({types})"]
     if selection.scope_ids is not None:
-        said.append(f"scope_id IN ({', '.join(map(str, selection.scope_ids))})")
-    return said
+        conditions.append(f"scope_id IN ({', '.join(map(str, selection.scope_ids))})")
+    return conditions
 
 
 def sorted_keys(
@@ -298,19 +298,21 @@ def sorted_keys(
     extra = "".join(f" AND {condition}" for condition in selection.conditions) + beyond
     if owner == "theme_id" and selection.scope_ids is not None:
         extra = f" AND scope_id IN ({', '.join(map(str, selection.scope_ids))})" + extra
-    found: list[tuple[Any, int]] = []
+    ordered: list[tuple[Any, int]] = []
     for some in in_chunks(ranges, RANGES_AT_ONCE):
         parts = [
             f"SELECT {key}, id FROM facts f INDEXED BY {index} WHERE {owner} = ? AND tier = ? AND type = ?{extra}"
             for _ in some
         ]
         args: list[Any] = []
-        for one in some:
-            args += [one.owner, one.tier, one.type, *selection.args, *beyond_args]
-        found += db.rows(" UNION ALL ".join(parts) + tail, args)
+        for fact_range in some:
+            args += [fact_range.owner, fact_range.tier, fact_range.type, *selection.args, *beyond_args]
+        ordered += db.rows(" UNION ALL ".join(parts) + tail, args)
     if len(ranges) > RANGES_AT_ONCE:
-        found.sort(key=lambda row: (row[0].lower() if isinstance(row[0], str) else row[0], row[1]), reverse=descending)
-    return found[:limit]
+        ordered.sort(
+            key=lambda row: (row[0].lower() if isinstance(row[0], str) else row[0], row[1]), reverse=descending
+        )
+    return ordered[:limit]
 
 
 def ordered_ranges(selection: FactSelection, sort: Sort) -> tuple[str, str, list[IndexRange]]:
@@ -320,7 +322,7 @@ def ordered_ranges(selection: FactSelection, sort: Sort) -> tuple[str, str, list
     else:
         index, owner = THEME_INDEXES[sort], "theme_id"
     ranges = {IndexRange(row[1] if owner == "scope_id" else row[0], row[2], row[3]) for row in selection.tallies}
-    return index, owner, sorted(ranges, key=lambda one: (one.owner, one.tier, one.type))
+    return index, owner, sorted(ranges, key=lambda fact_range: (fact_range.owner, fact_range.tier, fact_range.type))
 
 
 def keys_by_type(
@@ -330,7 +332,7 @@ def keys_by_type(
 
     The sort key is (type, updated_at).
     """
-    found: list[tuple[Any, int]] = []
+    ordered: list[tuple[Any, int]] = []
     kinds = list(FactType) if descending else list(reversed(FactType))
     inner: PageCursor | None = None
     if after is not None:
@@ -339,12 +341,12 @@ def keys_by_type(
         inner = PageCursor((updated, key))
     for kind in kinds:
         only = replace(selection, tallies=[row for row in selection.tallies if row[3] == kind.value])
-        rows = sorted_keys(db, only, Sort.UPDATED, descending, inner, limit - len(found))
-        found += [((kind.value, updated), key) for updated, key in rows]
+        rows = sorted_keys(db, only, Sort.UPDATED, descending, inner, limit - len(ordered))
+        ordered += [((kind.value, updated), key) for updated, key in rows]
         inner = None
-        if len(found) == limit:
+        if len(ordered) == limit:
             break
-    return found
+    return ordered
 
 
 def type_rank_sql() -> str:
@@ -355,9 +357,9 @@ def type_rank_sql() -> str:
 
 def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
     """Load facts by key, in the order of the keys."""
-    found: dict[int, Fact] = {}
+    facts: dict[int, Fact] = {}
     reader = RowReader(names)
     for some in in_chunks(keys):
         rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
-        found |= reader.by_id(rows)
-    return [found[key] for key in keys if key in found]
+        facts |= reader.by_id(rows)
+    return [facts[key] for key in keys if key in facts]

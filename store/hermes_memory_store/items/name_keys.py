@@ -92,8 +92,8 @@ class Names:
 
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, or the file was replaced."""
-        for known in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
-            known.clear()
+        for cache in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
+            cache.clear()
         self.forget_titles()
 
     def forget_titles(self) -> None:
@@ -247,11 +247,11 @@ class Names:
             return []
         rows = rows or self._actors_of_sessions(text, theme_id, wrote)
         if not rows and not self.origins.keys_of_client(theme_id, text):
-            known = self._db.rows(
+            named = self._db.rows(
                 "SELECT DISTINCT name FROM sessions WHERE (?1 IS NULL OR theme_id = ?1) ORDER BY id DESC LIMIT 1000",
                 (theme_id,),
             )
-            raise errors.UnknownSession(text, sorted({*(row[0] for row in known), *KINDS}))
+            raise errors.UnknownSession(text, sorted({*(row[0] for row in named), *KINDS}))
         return list(dict.fromkeys(row[0] for row in rows))
 
     def authors_called(self, text: str, theme: str | None = None) -> tuple[list[int], list[int]]:
@@ -269,33 +269,38 @@ class Names:
 
         :raises UnknownSession: none of them knows one; as `authors_called`
         """
-        found: list[tuple[list[int], list[int]]] = []
+        keys_by_theme: list[tuple[list[int], list[int]]] = []
         unknown: errors.UnknownSession | None = None
         for theme in themes or (None,):
             try:
-                found.append(self.authors_called(text, theme))
+                keys_by_theme.append(self.authors_called(text, theme))
             except errors.UnknownSession as error:
                 unknown = unknown or error
-        if unknown is not None and not found:
+        if unknown is not None and not keys_by_theme:
             raise unknown
-        return [key for actors, _ in found for key in actors], [key for _, origins in found for key in origins]
+        return [key for actors, _ in keys_by_theme for key in actors], [
+            key for _, origins in keys_by_theme for key in origins
+        ]
 
     def _actors_of_sessions(self, text: str, theme_id: int | None, wrote: str) -> list[tuple[int]]:
         """Return the keys of the actors of sessions by title, client or a unique beginning; candidates when ambiguous."""
-        found = {one.name: one for one in match_sessions(self._db, theme_id, text)}
-        if not found:
+        sessions = {one.name: one for one in match_sessions(self._db, theme_id, text)}
+        if not sessions:
             return []
         whole = fold_session_name(text)
         named = {
-            fold_session_name(name) for one in found.values() for name in (one.name, one.title, one.client) if name
+            fold_session_name(name)
+            for session in sessions.values()
+            for name in (session.name, session.title, session.client)
+            if name
         }
-        if len(found) > 1 and whole not in named:
-            shown = "; ".join(one.shown for one in list(found.values())[:CANDIDATES_SHOWN])
+        if len(sessions) > 1 and whole not in named:
+            shown = "; ".join(session.shown for session in list(sessions.values())[:CANDIDATES_SHOWN])
             raise errors.AmbiguousSession(
                 f"{errors.shorten_value(text)!r} is the beginning of several sessions: {shown}", text
             )
         sql = f"SELECT id FROM actors WHERE kind = 'session' AND name IN (SELECT value FROM json_each(?1)) AND {wrote}"
-        return self._db.rows(sql, (json.dumps(list(found)), None, None, theme_id))
+        return self._db.rows(sql, (json.dumps(list(sessions)), None, None, theme_id))
 
     def scope(self, theme: str, label: str | None) -> ScopeKey:
         """Return the key of an existing scope. :raises UnknownScope: with the nearest labels of that theme"""
@@ -332,7 +337,7 @@ class Names:
         """Return the label of a scope by its uid; None when it has none, or no longer exists."""
         return self._db.value("SELECT label FROM scopes WHERE uid = ?", (uids.parse_uid(uid),)) or None
 
-    def targets(self, theme: str, begun: str, most: int) -> list[str]:
+    def targets(self, theme: str, beginning: str, most: int) -> list[str]:
         """Return the targets of a theme's live facts that begin with these characters, in alphabetical order.
 
         Skips from one target to the next in the index, so a target with many facts costs no more than one with few.
@@ -344,18 +349,18 @@ class Names:
             "SELECT min(target) FROM facts WHERE theme_id = ?1 AND tier = ?2 AND type = ?3"
             " AND target > ?4 AND target >= ?5 AND target < ?6"
         )
-        found: set[str] = set()
+        targets: set[str] = set()
         for tier, kind in itertools.product(("hot", "cold"), TYPE_SYMBOLS):
             last, count = "", 0
             while count < most:
-                last = self._db.value(sql, (theme_id, tier, kind, last, begun, begun + "\U0010ffff"))
+                last = self._db.value(sql, (theme_id, tier, kind, last, beginning, beginning + "\U0010ffff"))
                 if last is None:
                     break
-                found.add(last)
+                targets.add(last)
                 count += 1
-        return sorted(found, key=str.casefold)[:most]
+        return sorted(targets, key=str.casefold)[:most]
 
-    def authors(self, begun: str, most: int, theme: str | None = None) -> list[str]:
+    def authors(self, beginning: str, most: int, theme: str | None = None) -> list[str]:
         """Return clients, teammates, sessions by their names for a person, and kinds of actors with this beginning.
 
         The newest sessions come first; one is also found by the beginning of the name that its client gave it.
@@ -365,14 +370,15 @@ class Names:
         sessions = [
             (name, self.session_title(key, name)) for key, name in self._db.rows(sql, (theme_id, MAX_COMPLETED))
         ]
-        folded = fold_session_name(begun)
+        folded = fold_session_name(beginning)
         titles = [
-            title for name, title in sessions if name.startswith(begun) or fold_session_name(title).startswith(folded)
+            title
+            for name, title in sessions
+            if name.startswith(beginning) or fold_session_name(title).startswith(folded)
         ]
-        clients = self.origins.clients_beginning(theme_id, begun, most)
-        kinds = (kind for kind in sorted(KINDS) if kind.startswith(begun))
-        teammates = self.origins.teammates_beginning(theme_id, begun, most)
-        return list(dict.fromkeys([*clients, *teammates, *titles, *kinds]))[:most]
+        kinds = (kind for kind in sorted(KINDS) if kind.startswith(beginning))
+        named = self.origins.authors_beginning(theme_id, beginning, most)
+        return list(dict.fromkeys([*named, *titles, *kinds]))[:most]
 
     def scope_ids(self, wanted: FactFilter) -> list[int] | None:
         """Return the keys of the scopes a filter names, None when it names none.
@@ -388,8 +394,8 @@ class Names:
                 "SELECT scopes.id FROM scopes JOIN themes ON themes.id = theme_id"
                 " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 = '[]' OR name IN (SELECT value FROM json_each(?2)))"
             )
-            found = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, themes))]
-            if not found and label:
+            ids = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, themes))]
+            if not ids and label:
                 raise errors.UnknownScope(label, map(to_given_name, self.labels(wanted.theme)))
-            keys += found
+            keys += ids
         return keys

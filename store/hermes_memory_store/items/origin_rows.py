@@ -38,16 +38,19 @@ PATHS = frozenset({"root", "folder", "file"})
 MAX_WORD = 1_000
 """Characters of one field that are kept: longer than any path or branch a person would name."""
 
-SELECT_ORIGINS = """
-    SELECT o.id, o.digest, o.way, o.session, o.title, o.client, o.client_version,
-      coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name), o.root, o.folder, o.branch, o.commit_id,
-      o.peer, o.program, o.teammate, o.team_way, o.team_verdict, o.file
+COLUMNS = tuple({"project": "project_id", "commit": "commit_id"}.get(name, name) for name in WORDS)
+
+TEXT_COLUMNS = tuple(column for column in COLUMNS if column != "project_id")
+
+PROJECT_NAME = "coalesce((SELECT name FROM projects WHERE id = p.joined_id), p.name)"
+
+SELECT_ORIGINS = f"""
+    SELECT o.id, o.digest, o.way, {", ".join(PROJECT_NAME if c == "project_id" else f"o.{c}" for c in COLUMNS)}
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
 """
 
-ORIGINS_WITH_UIDS = """
-    SELECT o.id, o.digest, o.salt, o.way, o.session, o.title, o.client, o.client_version, NULL, o.root, o.folder, o.branch,
-      o.commit_id, o.peer, o.program, o.teammate, o.team_way, o.team_verdict, o.file, p.uid
+ORIGINS_WITH_UIDS = f"""
+    SELECT o.id, o.digest, o.salt, o.way, {", ".join("NULL" if c == "project_id" else f"o.{c}" for c in COLUMNS)}, p.uid
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
     ORDER BY o.id
 """
@@ -55,19 +58,14 @@ ORIGINS_WITH_UIDS = """
 LOOK_S = 1.0
 """Seconds after which a reader looks whether another connection has written."""
 
-TEXT_COLUMNS = tuple("commit_id" if name == "commit" else name for name in WORDS if name != "project")
-
-INSERT_ORIGIN = """
-    INSERT INTO origins (id, theme_id, digest, salt, way, session, title, client, client_version, project_id, root, folder,
-      branch, commit_id, peer, program, teammate, team_way, team_verdict, file)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT_ORIGIN = f"""
+    INSERT INTO origins (id, theme_id, digest, salt, way, {", ".join(COLUMNS)})
+    VALUES (?, ?, ?, ?, ?, {", ".join("?" * len(COLUMNS))})
 """
 
-SAME_ORIGIN = """
+SAME_ORIGIN = f"""
     SELECT id FROM origins
-    WHERE theme_id = ? AND salt <> x'' AND way = ? AND session IS ? AND title IS ? AND client IS ? AND client_version IS ?
-      AND project_id IS ? AND root IS ? AND folder IS ? AND branch IS ? AND commit_id IS ? AND peer IS ? AND program IS ?
-      AND teammate IS ? AND team_way IS ? AND team_verdict IS ? AND file IS ?
+    WHERE theme_id = ? AND salt <> x'' AND way = ? AND {" AND ".join(f"{column} IS ?" for column in COLUMNS)}
 """
 
 IS_UNUSED = """
@@ -134,8 +132,8 @@ class OriginRows:
 
     def forget(self) -> None:
         """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
-        for known in (self._keys, self._known, self._digests, self.received):
-            known.clear()
+        for cache in (self._keys, self._known, self._digests, self.received):
+            cache.clear()
         self._last = self._last_detail = self._last_session = None
 
     def current(self) -> Origin:
@@ -220,8 +218,8 @@ class OriginRows:
             where.append(f"way IN ({', '.join('?' * len(ways))})")
             args += sorted(way.value for way in ways)
         if projects:
-            found = self.projects_called(theme_id, projects)
-            where.append(f"project_id IN ({', '.join(map(str, found))})")
+            project_ids = self.projects_called(theme_id, projects)
+            where.append(f"project_id IN ({', '.join(map(str, project_ids))})")
         if branches:
             where.append(f"branch IN ({', '.join('?' * len(branches))})")
             args += sorted(branches)
@@ -235,17 +233,17 @@ class OriginRows:
             " WHERE project_id IN (p.id, p.joined_id) AND (?1 IS NULL OR theme_id = ?1))",
             (theme_id,),
         )
-        found: list[int] = []
+        keys: list[int] = []
         for name in names:
             folded = fold_project_name(name)
             into = {joined for _, _, own, joined in rows if own == folded and joined} | {folded}
-            same = [key for key, _, own, joined in rows if own in into or joined in into]
-            if not same:
+            alike = [key for key, _, own, joined in rows if own in into or joined in into]
+            if not alike:
                 near = errors.closest_names(name, [row[1] for row in rows])
                 hint = " or ".join(map(repr, near)) or ", ".join(sorted(row[1] for row in rows)[:8]) or "no project yet"
                 raise errors.QueryError(f"no project is called {errors.shorten_value(name)!r}; known: {hint}", name)
-            found += same
-        return found
+            keys += alike
+        return keys
 
     def project_name(self, key: int) -> str:
         """Return the name of a project by its key."""
@@ -262,24 +260,19 @@ class OriginRows:
         )
         return self._db.rows(sql, (theme_id, text))
 
-    def teammates_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
-        """Return the roles of a theme's teammates with this beginning, for completion."""
-        sql = (
-            "SELECT DISTINCT substr(teammate, 1, instr(teammate, '/') - 1) AS role FROM origins"
-            " WHERE (?1 IS NULL OR theme_id = ?1) AND instr(teammate, '/') AND teammate >= ?2 AND teammate < ?3"
-            " ORDER BY role LIMIT ?4"
-        )
-        return [role for (role,) in self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))]
+    def authors_beginning(self, theme_id: int | None, beginning: str, most: int) -> list[str]:
+        """Return the names of a theme's clients, and the roles of its teammates, with this beginning, for completion."""
+        role = "substr(teammate, 1, instr(teammate, '/') - 1)"
+        names = []
+        for name, column, condition in (("client", "client", "1"), (role, "teammate", "instr(teammate, '/')")):
+            sql = (
+                f"SELECT DISTINCT {name} FROM origins WHERE (?1 IS NULL OR theme_id = ?1) AND {condition}"
+                f" AND {column} >= ?2 AND {column} < ?3 ORDER BY 1 LIMIT ?4"
+            )
+            names += [row[0] for row in self._db.rows(sql, (theme_id, beginning, beginning + "\U0010ffff", most))]
+        return names
 
-    def clients_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
-        """Return the names of a theme's clients with this beginning, for completion."""
-        sql = (
-            "SELECT DISTINCT client FROM origins WHERE (?1 IS NULL OR theme_id = ?1) AND client >= ?2 AND client < ?3"
-            " ORDER BY client LIMIT ?4"
-        )
-        return [client for (client,) in self._db.rows(sql, (theme_id, begun, begun + "\U0010ffff", most))]
-
-    def names_beginning(self, theme_id: int | None, begun: str, most: int) -> list[str]:
+    def names_beginning(self, theme_id: int | None, beginning: str, most: int) -> list[str]:
         """Return the names of a theme's projects with this beginning, for completion."""
         rows = self._db.rows(
             "SELECT name FROM projects p WHERE joined_id IS NULL AND EXISTS"
@@ -287,7 +280,7 @@ class OriginRows:
             " AND (?1 IS NULL OR theme_id = ?1)) ORDER BY folded",
             (theme_id,),
         )
-        folded = fold_project_name(begun)
+        folded = fold_project_name(beginning)
         return [name for (name,) in rows if fold_project_name(name).startswith(folded)][:most]
 
     def portable(self, key: int) -> dict[str, Any]:
@@ -298,16 +291,16 @@ class OriginRows:
             row = conn.execute(sql, (key,)).fetchone()
             return words if row is None else {**words, "project": project_words(conn, row[0])}
 
-    def resolve(self, conn: sqlite3.Connection, said: PortableOrigin, now: int) -> Origin:
+    def resolve(self, conn: sqlite3.Connection, portable: PortableOrigin, now: int) -> Origin:
         """Return a portable origin with the project it has here, which is known from now on."""
-        if said.project is None:
-            return said.origin
-        key = ensure_project(conn, said.project, now)
+        if portable.project is None:
+            return portable.origin
+        key = ensure_project(conn, portable.project, now)
         (joined_id,) = conn.execute("SELECT joined_id FROM projects WHERE id = ?", (key,)).fetchone()
         if joined_id is not None:
             self.forget()
         (name,) = conn.execute("SELECT name FROM projects WHERE id = ?", (joined_id or key,)).fetchone()
-        return replace(said.origin, project=name)
+        return replace(portable.origin, project=name)
 
     def record(self, key: int) -> dict[str, Any]:
         """Return an origin as the transaction log tells of it, with all that `insert_origin_record` needs."""
@@ -319,15 +312,15 @@ class OriginRows:
 
     def find_altered(self) -> list[int]:
         """Return the keys of the origins that do not fit their digests."""
-        found = []
+        altered = []
         with self._db.snapshot() as conn:
             for key, digest, salt, way, *words, project in conn.execute(ORIGINS_WITH_UIDS):
                 origin = Origin(Way(way) if way in list(Way) else Way.UNKNOWN, *words)
                 if not salt and ERASED in words:
                     continue
                 if origin_digest(origin, None if project is None else uids.format_uid(project), salt) != digest:
-                    found.append(int(key))
-        return found
+                    altered.append(int(key))
+        return altered
 
     def _insert(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int:
         origin = admit_origin(origin)
@@ -388,7 +381,7 @@ def erase_origin_texts(
 
     The journal's chain goes on naming an origin by its digest. :param keys: only of these; None for all
     """
-    held = 0
+    number = 0
     for key, *texts in conn.execute(f"SELECT id, {', '.join(TEXT_COLUMNS)} FROM origins").fetchall():
         names = [
             name for name, text in zip(TEXT_COLUMNS, texts, strict=True) if text and text != ERASED and is_erased(text)
@@ -397,8 +390,8 @@ def erase_origin_texts(
             assignments = ", ".join(f"{name} = ?" for name in names)
             sql = f"UPDATE origins SET {assignments}, salt = x'' WHERE id = ?"
             conn.execute(sql, (*(ERASED for _ in names), key))
-            held += 1
-    return held
+            number += 1
+    return number
 
 
 def find_origins_of(conn: sqlite3.Connection, facts: Iterable[bytes]) -> set[int]:
@@ -467,8 +460,8 @@ def parse_origin_words(words: Any) -> Origin:
     way = words.get("way")
     texts = {name: words[name] for name in WORDS if isinstance(words.get(name), str) and words[name]}
     texts.pop("root", None)
-    known = Way(way) if way in list(Way) else Way.UNKNOWN
-    return Origin(way=known, **texts, **parse_origin_detail(words))
+    way_known = Way(way) if way in list(Way) else Way.UNKNOWN
+    return Origin(way=way_known, **texts, **parse_origin_detail(words))
 
 
 def parse_portable_origin(words: Any) -> PortableOrigin:

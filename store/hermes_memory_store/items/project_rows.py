@@ -44,15 +44,15 @@ def project_key(conn: sqlite3.Connection, name: str) -> int:
     return int(row[0])
 
 
-def rename_project(conn: sqlite3.Connection, key: int, wanted: str, now: int) -> None:
+def rename_project(conn: sqlite3.Connection, key: int, new_name: str, now: int) -> None:
     """Give a project another name. Its old one still finds it, and is never that of another project.
 
     :raises ArgumentError: it is empty, holds a secret or a hidden character, is too long, or another project has or had it
     """
-    name = to_project_name(wanted)
-    if not name or name != " ".join(unicodedata.normalize("NFC", wanted).split()):
+    name = to_project_name(new_name)
+    if not name or name != " ".join(unicodedata.normalize("NFC", new_name).split()):
         raise errors.ArgumentError(
-            f"a project's name has 1 to {MAX_PROJECT_NAME} visible characters and no secret", wanted
+            f"a project's name has 1 to {MAX_PROJECT_NAME} visible characters and no secret", new_name
         )
     (old,) = conn.execute("SELECT name FROM projects WHERE id = ?", (key,)).fetchone()
     folded = fold_project_name(name)
@@ -73,14 +73,14 @@ def rename_project(conn: sqlite3.Connection, key: int, wanted: str, now: int) ->
         )
 
 
-def to_project_name(wanted: str) -> str:
+def to_project_name(name: str) -> str:
     """Return a label as a project may have it; empty when nothing of it is left."""
-    return to_listed_name(" ".join(unicodedata.normalize("NFC", wanted).split()))[:MAX_PROJECT_NAME]
+    return to_listed_name(" ".join(unicodedata.normalize("NFC", name).split()))[:MAX_PROJECT_NAME]
 
 
-def insert_project(conn: sqlite3.Connection, wanted: str, now: int, *, uid: bytes | None = None) -> int:
+def insert_project(conn: sqlite3.Connection, proposed: str, now: int, *, uid: bytes | None = None) -> int:
     """Insert a project under this name, or the next one that no project has: `shop`, `shop-2` …; return its key."""
-    base = to_project_name(wanted) or NAMELESS
+    base = to_project_name(proposed) or NAMELESS
     name, number = base, 1
     while conn.execute("SELECT 1 FROM projects WHERE folded = ?", (fold_project_name(name),)).fetchone():
         number += 1
@@ -114,13 +114,13 @@ def ensure_project(conn: sqlite3.Connection, words: Any, now: int, *, depth: int
     if not isinstance(name, str):
         raise ValueError("a project has a name")
     remotes, roots = (portable_aliases(words, kind) for kind in ("remotes", "roots"))
-    known = remotes or roots
+    values = remotes or roots
     found = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
     if found is not None:
         if depth == 0 and "joined" not in words:
-            learn_identities(conn, int(found[0]), known, now)
+            learn_identities(conn, int(found[0]), values, now)
         return int(found[0])
-    for kind, value in known:
+    for kind, value in values:
         found = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
         if found is not None and depth == 0 and "joined" not in words:
             return int(found[0])

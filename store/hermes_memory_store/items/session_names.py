@@ -60,8 +60,8 @@ def match_sessions(db: Db, theme_id: int | None, text: str) -> list[SessionName]
     By its whole name, else its title, else its client, else a beginning of any of these or of its uid: the first of these
     that finds any.
     """
-    wanted = fold_session_name(text)
-    if not wanted:
+    folded = fold_session_name(text)
+    if not folded:
         return []
     sessions = [
         SessionName(
@@ -74,15 +74,19 @@ def match_sessions(db: Db, theme_id: int | None, text: str) -> list[SessionName]
         for uid, theme, name, client, project, number in db.rows(SELECT_NAMES, (theme_id, MAX_SESSIONS))
     ]
     return (
-        [one for one in sessions if one.name == text]
-        or [one for one in sessions if one.title is not None and fold_session_name(one.title) == wanted]
-        or [one for one in sessions if one.client is not None and fold_session_name(one.client) == wanted]
+        [session for session in sessions if session.name == text]
+        or [session for session in sessions if session.title is not None and fold_session_name(session.title) == folded]
         or [
-            one
-            for one in sessions
+            session
+            for session in sessions
+            if session.client is not None and fold_session_name(session.client) == folded
+        ]
+        or [
+            session
+            for session in sessions
             if any(
-                fold_session_name(name).startswith(wanted)
-                for name in (one.name, one.title, one.client, one.uid)
+                fold_session_name(name).startswith(folded)
+                for name in (session.name, session.title, session.client, session.uid)
                 if name
             )
         ]
@@ -107,19 +111,19 @@ def find_session_name(db: Db, theme_id: int | None, text: str) -> SessionName:
     :raises UnknownSession: there is none, with the nearest names
     :raises AmbiguousSession: there are several, with their names
     """
-    found = match_sessions(db, theme_id, text)
-    if not found:
-        known = db.rows(SELECT_NAMES, (theme_id, 1_000))
-        titles = (format_session_title(client, project, number) for _, _, _, client, project, number in known)
-        names = map(to_given_name, [*filter(None, titles), *(row[2] for row in known)])
+    matches = match_sessions(db, theme_id, text)
+    if not matches:
+        named = db.rows(SELECT_NAMES, (theme_id, 1_000))
+        titles = (format_session_title(client, project, number) for _, _, _, client, project, number in named)
+        names = map(to_given_name, [*filter(None, titles), *(row[2] for row in named)])
         raise errors.UnknownSession(text, dict.fromkeys(names))
-    if len({one.name for one in found}) > 1:
-        shown = "; ".join(one.shown for one in found[:CANDIDATES_SHOWN])
-        more = f"; and {len(found) - CANDIDATES_SHOWN} more" if len(found) > CANDIDATES_SHOWN else ""
+    if len({match.name for match in matches}) > 1:
+        shown = "; ".join(match.shown for match in matches[:CANDIDATES_SHOWN])
+        more = f"; and {len(matches) - CANDIDATES_SHOWN} more" if len(matches) > CANDIDATES_SHOWN else ""
         raise errors.AmbiguousSession(
             f"{errors.shorten_value(text)!r} names several sessions: {shown}{more}; give one of these names", text
         )
-    return found[0]
+    return matches[0]
 
 
 def fold_session_name(text: str) -> str:

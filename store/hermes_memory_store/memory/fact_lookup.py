@@ -71,12 +71,12 @@ def find_facts_by_name(db: Db, names: Sequence[str], theme_id: int | None) -> li
     :raises AmbiguousUid: a name belongs to several facts; the message lists them with their notation
     """
     digits = [validate_uid_digits(name) for name in names]
-    parts = [one for one in digits if len(one) < uids.DIGITS]
-    is_small = bool(parts) and theme_id is not None and bool(db.value(IS_SMALL, (theme_id,)))
-    by_end = facts_by_end(db, parts, theme_id, is_small=is_small)
+    partial = [part for part in digits if len(part) < uids.DIGITS]
+    is_small = bool(partial) and theme_id is not None and bool(db.value(IS_SMALL, (theme_id,)))
+    by_end = facts_by_end(db, partial, theme_id, is_small=is_small)
     return [
-        single_fact(name, facts_by_start(db, one, theme_id, is_small=is_small) + by_end.get(one, []))
-        for name, one in zip(names, digits, strict=True)
+        single_fact(name, facts_by_start(db, part, theme_id, is_small=is_small) + by_end.get(part, []))
+        for name, part in zip(names, digits, strict=True)
     ]
 
 
@@ -102,25 +102,25 @@ def facts_by_start(db: Db, digits: str, theme_id: int | None, *, is_small: bool)
         rows = [FactRow(*row) for row in db.rows(BY_UID, (bytes.fromhex(digits),))]
         return [row for row in rows if theme_id in (None, row.theme_id)]
     within = uids.uid_prefix_range(digits)
-    found = db.rows(IN_THEME, (theme_id, *within)) if is_small else db.rows(BY_BEGINNING, (*within, theme_id))
-    return [FactRow(*row) for row in found]
+    sql, args = (IN_THEME, (theme_id, *within)) if is_small else (BY_BEGINNING, (*within, theme_id))
+    return [FactRow(*row) for row in db.rows(sql, args)]
 
 
-def facts_by_end(db: Db, wanted: Sequence[str], theme_id: int | None, *, is_small: bool) -> dict[str, list[FactRow]]:
+def facts_by_end(db: Db, endings: Sequence[str], theme_id: int | None, *, is_small: bool) -> dict[str, list[FactRow]]:
     """Find the facts whose uids end with each of these digits. One walk serves all ends of one length.
 
     :param is_small: walk the theme alone
     """
-    found: dict[str, list[FactRow]] = {digits: [] for digits in wanted}
-    for length in sorted({len(digits) for digits in found}):
-        ends = [end for digits in found if len(digits) == length for end in uids.uid_suffixes(digits)]
+    facts: dict[str, list[FactRow]] = {digits: [] for digits in endings}
+    for length in sorted({len(digits) for digits in facts}):
+        ends = [end for digits in facts if len(digits) == length for end in uids.uid_suffixes(digits)]
         for some in in_chunks(ends, MAX_SUFFIXES):
             sql = IN_THEME_BY_END if is_small else BY_END
-            given = (theme_id, *some) if is_small else (*some, theme_id, theme_id)
+            args = (theme_id, *some) if is_small else (*some, theme_id, theme_id)
             sql = sql.format(width=len(some[0]), marks=", ".join("?" * len(some)))
-            for row in (FactRow(*one) for one in db.rows(sql, given)):
-                found[row.uid.hex()[-length:]].append(row)
-    return found
+            for row in map(FactRow._make, db.rows(sql, args)):
+                facts[row.uid.hex()[-length:]].append(row)
+    return facts
 
 
 def single_fact(name: str, candidates: Sequence[FactRow]) -> FactRow:
@@ -142,6 +142,6 @@ def format_candidate(row: FactRow) -> str:
     """Format a candidate as its uid and notation. The text of a quarantined fact is not repeated."""
     if row.tier == Tier.QUARANTINED:
         return f"{uids.format_uid(row.uid)} (quarantined)"
-    said = safe_text.to_printable(format_notation(row.type, row.target, row.content))
-    cut = said if len(said) <= NOTATION_SHOWN else said[: NOTATION_SHOWN - 1] + "…"
+    notation = safe_text.to_printable(format_notation(row.type, row.target, row.content))
+    cut = notation if len(notation) <= NOTATION_SHOWN else notation[: NOTATION_SHOWN - 1] + "…"
     return f"{uids.format_uid(row.uid)} {cut}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -94,7 +94,7 @@ class ResolvedWrite(NamedTuple):
     theme: ThemeName
     policy: ThemePolicy
     label: AdmittedText | None
-    who: Actor
+    actor: Actor
     session: Session | None
     source: str | None
     origin: Origin | None
@@ -178,16 +178,16 @@ class Facts:
             if scope is not None and confirmed and (writer or self._intake.writer) is Writer.PERSON:
                 scope = safe_text.remove_unsafe_characters(scope)
             label = None if scope is None else admit_label(self._intake, theme, scope, writer=writer)
-            who = actor or (Actor("session", session.name) if session else PERSON)
+            author = actor or (Actor("session", session.name) if session else PERSON)
             if admission.suspicion is not None:
-                return self._hold(ResolvedWrite(theme, policy, label, who, session, source, origin), admission)
-            return self._write(ResolvedWrite(theme, policy, label, who, session, source, origin), admission)
+                return self._hold(ResolvedWrite(theme, policy, label, author, session, source, origin), admission)
+            return self._write(ResolvedWrite(theme, policy, label, author, session, source, origin), admission)
 
     @retry_without_index
-    def _write(self, wanted: ResolvedWrite, admission: Admission) -> WriteResult:
+    def _write(self, write: ResolvedWrite, admission: Admission) -> WriteResult:
         """Write an admitted fact, or its parts."""
         with self._db.write_transaction() as conn:
-            change, theme, label, writer = self._begin(conn, wanted)
+            change, theme, label, writer = self._begin(conn, write)
             before = self._tiers.gauge_with_room(change, theme, [admitted.said for admitted in admission.facts])
             written = []
             for admitted in admission.facts:
@@ -195,9 +195,9 @@ class Facts:
                 written.append(write_fact(change, theme.id, scope, admitted))
             uids_written = [outcome.row.uid for outcome in written]
             relief, gauge = self._tiers.relieve_within(change, theme, before.level, keep=uids_written)
-            if wanted.session is not None and not written[-1].closed:
+            if write.session is not None and not written[-1].closed:
                 if writer is None:
-                    raise errors.UnknownSession(wanted.session.name)
+                    raise errors.UnknownSession(write.session.name)
                 self._sessions.note_write(conn, writer, scope)
             seqs = change.record()
             if all(outcome.created and not outcome.closed for outcome in written):
@@ -217,9 +217,9 @@ class Facts:
                 )
         return WriteResult(
             fact=facts[0],
-            created=any(one.created for one in written),
-            superseded=tuple(uids.format_uid(uid) for one in written for uid in one.superseded),
-            closed=tuple(label for one in written for label in one.closed),
+            created=any(outcome.created for outcome in written),
+            superseded=tuple(uids.format_uid(uid) for outcome in written for uid in outcome.superseded),
+            closed=tuple(label for outcome in written for label in outcome.closed),
             relief=relief,
             gauge=gauge,
             seqs=seqs,
@@ -230,13 +230,13 @@ class Facts:
         )
 
     @retry_without_index
-    def _hold(self, wanted: ResolvedWrite, admission: Admission) -> WriteResult:
+    def _hold(self, write: ResolvedWrite, admission: Admission) -> WriteResult:
         """Quarantine an admitted fact, or its parts: each replaces nothing and no agent sees it."""
         assert admission.suspicion is not None
         with self._db.write_transaction() as conn:
-            change, theme, label, _ = self._begin(conn, wanted)
+            change, theme, label, _ = self._begin(conn, write)
             scope = change.scope_for_writing(theme.id, label)
-            uids_held = hold_fact(change, theme.id, scope, admission, wanted.source)
+            uids_held = hold_fact(change, theme.id, scope, admission, write.source)
             seqs = change.record()
             facts = self._reader.facts(self._load_rows(conn, uids_held))
             gauge = present_gauge(conn, theme)
@@ -255,17 +255,17 @@ class Facts:
         )
 
     def _begin(
-        self, conn: sqlite3.Connection, wanted: ResolvedWrite
+        self, conn: sqlite3.Connection, write: ResolvedWrite
     ) -> tuple[Mutation, ResolvedTheme, AdmittedText | None, WritingSession | None]:
         """Begin a write: return the change with its origin, the theme, the label of the scope it goes to, and its session."""
-        theme, policy, label, actor, session, _, origin = wanted
+        theme, policy, label, actor, session, _, origin = write
         origin = self._names.origins.complete(origin, session)
         writer = None if session is None else self._sessions.load_writer(conn, session)
         change = Mutation(conn, self._names, self._journal, actor, origin, writer.recent_turns if writer else ())
         theme_id = self._names.known_themes.get(theme) or self._names.theme_for_writing(conn, theme, change.now)
         require_turns_of_theme(conn, theme_id, origin.turns)
         if label is None and writer is not None:
-            label = admitted_label(writer.scope)
+            label = None if writer.scope is None else repeat_text(writer.scope)
         return change, ResolvedTheme(theme_id, theme, policy), label, writer
 
     def quarantine(
@@ -297,10 +297,10 @@ class Facts:
         with self._intake.hold_secrets():
             admission = self._intake.admit_line(theme, line, policy, writer=Writer.AGENT)
             label = None if scope is None else admit_label(self._intake, theme, scope, writer=Writer.AGENT)
-            who = actor or (Actor("session", session.name) if session else PERSON)
-            held = tuple(AdmittedFact(one.said, why) for one in admission.facts)
-            waiting = replace(admission, facts=held, suspicion=Suspicion(why, why))
-            return self._hold(ResolvedWrite(theme, policy, label, who, session, source, origin), waiting).fact
+            author = actor or (Actor("session", session.name) if session else PERSON)
+            facts = tuple(AdmittedFact(one.said, why) for one in admission.facts)
+            held_admission = replace(admission, facts=facts, suspicion=Suspicion(why, why))
+            return self._hold(ResolvedWrite(theme, policy, label, author, session, source, origin), held_admission).fact
 
     def quarantine_queue(self, theme: str | None = None) -> builtins.list[QuarantinedFact]:
         """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
@@ -385,39 +385,38 @@ class Facts:
         :raises UnknownFact: when there is none
         :raises AmbiguousUid: when several uids begin or end with these digits; lists them with their notation
         """
-        found = self.by_ids([row.id for row in self._find_all(names, theme)])
+        facts = self.by_ids([row.id for row in self._find_all(names, theme)])
         if not isinstance(names, str):
-            return found
-        if not found:  # another program has purged it since
+            return facts
+        if not facts:  # another program has purged it since
             raise errors.UnknownFact(names)
-        return found[0]
+        return facts[0]
 
     def by_ids(self, ids: Sequence[int]) -> list[Fact]:
         """Return facts by key, in the order given; keys that no longer exist are omitted."""
-        found: dict[int, Fact] = {}
-        for some in in_chunks(ids):
-            sql = f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})"
-            found |= self._reader.by_id(self._db.rows(sql, tuple(some)))
-        return [found[key] for key in ids if key in found]
+        facts = {fact.id: fact for fact in self._facts_with("id", ids)}
+        return [facts[key] for key in ids if key in facts]
 
     def by_uids(self, wanted: Uids) -> dict[str, Fact]:
         """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted.
 
         :raises ValueError: one is no whole uid
         """
-        found: dict[str, Fact] = {}
-        for some in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
-            sql = f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(some))})"
-            found |= {fact.uid: fact for fact in self._reader.facts(self._db.rows(sql, list(some)))}
-        return found
+        keys = [uids.parse_uid(uid) for uid in uids.list_uids(wanted)]
+        return {fact.uid: fact for fact in self._facts_with("uid", keys)}
+
+    def _facts_with(self, column: str, values: Sequence[Any]) -> Iterator[Fact]:
+        for chunk in in_chunks(values):
+            sql = f"{FACTS_WITH_READS} WHERE f.{column} IN ({', '.join('?' * len(chunk))})"
+            yield from self._reader.facts(self._db.rows(sql, list(chunk)))
 
     def find_purged(self, wanted: Uids) -> set[str]:
         """Return which of these uids belong to facts that were erased here. :raises ValueError: one is no whole uid"""
-        found: set[str] = set()
-        for some in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
-            sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(some))})"
-            found.update(uids.format_uid(uid) for (uid,) in self._db.rows(sql, list(some)))
-        return found
+        present: set[str] = set()
+        for chunk in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
+            sql = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(chunk))})"
+            present.update(uids.format_uid(uid) for (uid,) in self._db.rows(sql, list(chunk)))
+        return present
 
     def last_purged_at(self) -> int:
         """Return when a fact was last erased here, UTC milliseconds; 0 when none was."""
@@ -501,12 +500,12 @@ class Facts:
             keys = {row.id}
             newest = row
             while newest.superseded_by is not None:
-                found = conn.execute(
+                successor = conn.execute(
                     f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (newest.superseded_by,)
                 ).fetchone()
-                if found is None or found[0] in keys:
+                if successor is None or successor[0] in keys:
                     break
-                newest = FactRow(*found)
+                newest = FactRow(*successor)
                 keys.add(newest.id)
             reach = list(keys)
             while reach:
@@ -535,14 +534,14 @@ class Facts:
             UnknownFact, AmbiguousUid; nothing was changed then
         """
         row = self._find(uid, theme)
-        whose = self._names.theme_name(row.theme_id)
-        policy = self._policies.for_theme(whose)
+        theme_name = self._names.theme_name(row.theme_id)
+        policy = self._policies.for_theme(theme_name)
         writer = writer or self._intake.writer
         with self._intake.hold_secrets():
             if confirmed and writer is Writer.PERSON:
                 content = safe_text.remove_unsafe_characters(content)
             masking, suspicion, verdict = self._intake.admit_content(
-                whose,
+                theme_name,
                 row.target,
                 content,
                 source=source or "",
@@ -555,13 +554,13 @@ class Facts:
                     f"the new content {suspicion.what}; nothing was changed, ask the user to edit it", suspicion.rule
                 )
             line = format_notation(row.type, row.target, masking.content)
-            said = memory_spec.parse_notation(line, limit=policy.fact_chars)
-            if said.target != row.target:
+            notation = memory_spec.parse_notation(line, limit=policy.fact_chars)
+            if notation.target != row.target:
                 raise errors.NotationError("the content cannot contain a notation of its own", content)
-            admitted = AdmittedFact(said, verdict)
+            admitted = AdmittedFact(notation, verdict)
 
             def columns(_: Mutation, present: FactRow) -> dict[str, Any]:
-                return {} if present.content == said.content else {"content": admitted, "verdict": admitted.verdict}
+                return {} if present.content == notation.content else {"content": admitted, "verdict": admitted.verdict}
 
             return self._each([row.uid], "edit", actor, columns)
 
@@ -618,10 +617,14 @@ class Facts:
         :raises FactConflict: when another fact stands there for the same type and target
         :raises UnknownFact: AmbiguousUid, ArgumentError, UnsafeText; nothing was changed then
         """
-        wanted = None if scope is None else validate_label(scope)
+        new_label = None if scope is None else validate_label(scope)
 
         def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
-            label = None if wanted is None else admit_label(self._intake, self._names.theme_name(row.theme_id), wanted)
+            label = (
+                None
+                if new_label is None
+                else admit_label(self._intake, self._names.theme_name(row.theme_id), new_label)
+            )
             there = change.scope_for_writing(row.theme_id, label)
             if there.id == row.scope_id:
                 return None
@@ -649,8 +652,8 @@ class Facts:
             note_index_trouble(self._db.conn, FACTS, error)
             return ()
 
-    def _load_rows(self, conn: sqlite3.Connection, wanted: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
-        return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in wanted]
+    def _load_rows(self, conn: sqlite3.Connection, keys: Sequence[bytes]) -> builtins.list[tuple[Any, ...]]:
+        return [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (uid,)).fetchone() for uid in keys]
 
     def _find_keys(self, names: Uids, theme: str | None) -> builtins.list[bytes]:
         return [row.uid for row in self._find_all(names, theme)]
@@ -658,7 +661,7 @@ class Facts:
     @retry_without_index
     def _each(
         self,
-        wanted: Sequence[bytes],
+        uids_changed: Sequence[bytes],
         op: str,
         actor: Actor,
         columns: Columns,
@@ -670,7 +673,7 @@ class Facts:
             change = Mutation(conn, self._names, self._journal, actor)
             themes: dict[int, tuple[ResolvedTheme, Gauge]] = {}
             hot = []
-            for uid in wanted:
+            for uid in uids_changed:
                 row = change.fact_row(uid)
                 if row is None:
                     raise errors.UnknownFact(uids.format_uid(uid))
@@ -700,11 +703,6 @@ class Facts:
 
     def _find_all(self, names: Uids, theme: str | None) -> builtins.list[FactRow]:
         return find_facts_by_name(self._db, uids.list_uids(names), None if theme is None else self._names.theme(theme))
-
-
-def admitted_label(label: str | None) -> AdmittedText | None:
-    """Return the label of a scope that exists as one that may be written to."""
-    return None if label is None else repeat_text(label)
 
 
 def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:

@@ -199,18 +199,18 @@ def fold_word(word: str) -> str:
 def unmatched_words(target: str, other: str) -> tuple[set[str], set[str]]:
     """Return the words of either target that are no form of one of the other's; none where they are only joined differently."""
     joined, words = words_of_target(target)
-    joined_other, others = words_of_target(other)
+    joined_other, other_words = words_of_target(other)
     if joined == joined_other:
         return set(), set()
-    extra, extra_other = set(words - others), set(others - words)
+    extra, extra_other = set(words - other_words), set(other_words - words)
     for word in words:
-        for form in others:
+        for form in other_words:
             if word != form and (word in extra or form in extra_other) and are_forms(word, form):
                 extra.discard(word)
                 extra_other.discard(form)
     if extra and not extra_other and extra < words:
         extra -= GENERIC
-    if extra_other and not extra and extra_other < others:
+    if extra_other and not extra and extra_other < other_words:
         extra_other -= GENERIC
     return extra, extra_other
 
@@ -220,9 +220,9 @@ def are_forms(word: str, other: str) -> bool:
     """Check whether two folded words are forms of one: the same stem, a beginning, an abbreviation or a slip of typing."""
     if word == other:
         return True
-    short, long = sorted((word, other), key=len)
     if _NUMBER.search(word) or _NUMBER.search(other):
         return False
+    short, long = (word, other) if len(word) <= len(other) else (other, word)
     if len(short) >= 3 and long.startswith(short):
         return len(short) >= 4 or len(long) >= 6
     if 2 <= len(short) <= 4 and len(long) >= 2 * len(short) and is_contraction(short, long):

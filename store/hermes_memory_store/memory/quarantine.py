@@ -54,16 +54,16 @@ def hold_fact(
 ) -> list[bytes]:
     """Quarantine a fact, or its parts, within a running change; return their uids. One that waits already stays."""
     assert admission.suspicion is not None
-    held = []
-    for one in admission.facts:
-        place = (scope.id, one.said.type.value, one.said.target, one.said.content)
-        known = change.conn.execute(WAITING_ALREADY, place).fetchone()
-        if known is None:
-            given: dict[str, Any] = quarantined_columns(admission.suspicion.rule) | {"source": source, "line": line}
-            row = change.insert_fact(theme_id, scope, one, **given)
-            known = (row.uid,)
-        held.append(known[0])
-    return held
+    uids_held = []
+    for admitted in admission.facts:
+        place = (scope.id, admitted.said.type.value, admitted.said.target, admitted.said.content)
+        waiting_row = change.conn.execute(WAITING_ALREADY, place).fetchone()
+        if waiting_row is None:
+            columns: dict[str, Any] = quarantined_columns(admission.suspicion.rule) | {"source": source, "line": line}
+            row = change.insert_fact(theme_id, scope, admitted, **columns)
+            waiting_row = (row.uid,)
+        uids_held.append(waiting_row[0])
+    return uids_held
 
 
 def load_quarantine(db: Db, names: Names, theme: str | None) -> list[QuarantinedFact]:
@@ -76,8 +76,8 @@ def load_quarantine(db: Db, names: Names, theme: str | None) -> list[Quarantined
 def to_quarantined_fact(row: tuple[Any, ...], fact: Fact) -> QuarantinedFact:
     """Convert a row of `NEWEST_QUARANTINED` to a quarantined fact."""
     *columns, at, after, client = row
-    said = json.loads(after) if after else {}
-    source = said.get("source")
+    words = json.loads(after) if after else {}
+    source = words.get("source")
     if source is None and fact.actor.kind == "session":
         # Kept before sources were noted, or brought in from another store.
         source = sources.client_source(client, fact.actor.name)

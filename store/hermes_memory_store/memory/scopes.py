@@ -43,13 +43,13 @@ class Scopes:
     def list(self, theme: str | None = None) -> list[Scope]:
         """Return all scopes of a theme (of every theme when None), open ones first, then by label."""
         sql = SELECT_SCOPES + " AND (?1 IS NULL OR t.name = ?1) ORDER BY s.status = 'closed', t.name, s.label"
-        whose = None if theme is None else self._names.find_theme_name(theme)
+        theme_name = None if theme is None else self._names.find_theme_name(theme)
         counts: dict[int, dict[Tier, int]] = {}
         tallied = "SELECT scope_id, tier, sum(facts) FROM tallies WHERE facts > 0 GROUP BY scope_id, tier"
         with self._db.snapshot() as conn:
             for scope_id, tier, facts in conn.execute(tallied):
                 counts.setdefault(scope_id, {})[Tier(tier)] = facts
-            return [to_scope(row, counts.get(row[0], {})) for row in conn.execute(sql, (whose,))]
+            return [to_scope(row, counts.get(row[0], {})) for row in conn.execute(sql, (theme_name,))]
 
     def get(self, theme: str, label: str) -> Scope:
         """Return one scope. :raises UnknownScope: with the nearest labels"""
@@ -94,17 +94,17 @@ class Scopes:
         :raises ScopeExists: when the theme already has one of that label
         :raises UnknownScope: ArgumentError, UnsafeText, SecretRefused, NameRefused; nothing was changed then
         """
-        wanted = admit_label(self._intake, to_theme_name(theme), new)
+        admitted = admit_label(self._intake, to_theme_name(theme), new)
         with self._db.write_transaction() as conn:
             key = self._names.scope(theme, label)
             change = Mutation(conn, self._names, self._journal, actor)
-            if wanted != key.label:
-                taken = self._names.scope_or_none(self._names.theme(theme), wanted)
+            if admitted != key.label:
+                taken = self._names.scope_or_none(self._names.theme(theme), admitted)
                 if taken is not None:
                     raise errors.ScopeExists(
-                        f"theme {theme!r} already has {format_label_conflict(taken, key.label)}", wanted
+                        f"theme {theme!r} already has {format_label_conflict(taken, key.label)}", admitted
                     )
-                change.update_scope(key.id, "rename", label=wanted)
+                change.update_scope(key.id, "rename", label=admitted)
             return record_change(change)
 
     @retry_without_index

@@ -78,23 +78,23 @@ class SecondLook:
         :raises UnknownTheme: there is no such theme
         """
         theme_id = None if theme is None else self._names.theme(theme)
-        for _, uid, whose, target, content, tier, verdict, label in self._pages(FACTS, theme_id):
-            rule = self._fact_rule(whose, target, content, label, verdict)
+        for _, uid, owner_id, target, content, tier, verdict, label in self._pages(FACTS, theme_id):
+            rule = self._fact_rule(owner_id, target, content, label, verdict)
             if rule is not None and not (rule != SECRET_RULE and tier == Tier.SUPERSEDED):
-                yield self._finding("fact", uid, whose, rule, target, content)
-        for _, uid, whose, content, verdict in self._pages(TURNS, theme_id):
-            rule = self._turn_rule(whose, content, verdict)
+                yield self._finding("fact", uid, owner_id, rule, target, content)
+        for _, uid, owner_id, content, verdict in self._pages(TURNS, theme_id):
+            rule = self._turn_rule(owner_id, content, verdict)
             if rule is not None:
-                yield self._finding("turn", uid, whose, rule, "", content)
+                yield self._finding("turn", uid, owner_id, rule, "", content)
         seen: set[tuple[bytes, str]] = set()
-        for seq, uid, whose, *images in self._pages(JOURNAL, theme_id):
+        for seq, uid, owner_id, *images in self._pages(JOURNAL, theme_id):
             for image in (json.loads(image) for image in images if image is not None):
                 target, content = image.get("target", ""), image.get("content")
                 if isinstance(content, str) and (uid, content) not in seen and not self._is_present(uid, content):
                     seen.add((uid, content))
-                    rule = self._fact_rule(whose, target, content, "", image.get("verdict"))
+                    rule = self._fact_rule(owner_id, target, content, "", image.get("verdict"))
                     if rule is not None:
-                        yield self._finding("journal", uid, whose, rule, target, content, seq)
+                        yield self._finding("journal", uid, owner_id, rule, target, content, seq)
 
     def _pages(self, sql: str, theme_id: int | None) -> Iterator[tuple[Any, ...]]:
         last = 0

@@ -82,7 +82,9 @@ NUMBERS_OF_CLIENT = """
     GROUP BY client
 """
 
-NOT_ENDED = "('open', 'live', 'stale')"
+RUNNING = (SessionStatus.OPEN, SessionStatus.LIVE, SessionStatus.STALE)
+
+NOT_ENDED = "({})".format(", ".join(f"'{status}'" for status in RUNNING))
 
 RECENT_TURNS = 3
 """Captured turns of its session just before a write that count as those it was written from."""
@@ -159,48 +161,46 @@ class Sessions:
         :param client: the program that runs it, as it calls itself; listed without secrets and instructions
         :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused, NameRefused; nothing was changed then
         """
-        whose = to_theme_name(theme)
-        asked = None if name is None else admit_session_name(self._intake, whose, name)
+        theme_name = to_theme_name(theme)
+        admitted = None if name is None else admit_session_name(self._intake, theme_name, name)
         client = None if client is None else to_listed_name(client)
         client_version = None if client_version is None else to_listed_name(client_version)
         with self._db.write_transaction() as conn:
             now, beat = self._journal.now(conn), self._clock()
-            theme_id = self._names.theme_for_writing(conn, whose, now)
+            theme_id = self._names.theme_for_writing(conn, theme_name, now)
             uid = uids.new_uid(now)
-            called = asked or uids.format_uid(uid)
-            found = conn.execute(
+            called = admitted or uids.format_uid(uid)
+            former = conn.execute(
                 "SELECT uid, client, project_id, number FROM sessions WHERE theme_id = ? AND name = ?",
                 (theme_id, called),
             ).fetchone()
-            if found is None:
+            if former is None:
                 conn.execute(
                     "INSERT INTO sessions (uid, theme_id, name, client, pid, status, started_at, heartbeat_at,"
                     " heartbeat_ms, lease_ms, on_orphan) VALUES (?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)",
                     (uid, theme_id, called, client, pid, now, beat, heartbeat_ms, lease_ms, str(on_orphan)),
                 )
             else:
-                uid = found[0]
+                uid = former[0]
                 conn.execute(
                     "UPDATE sessions SET status = 'open', client = ?, pid = ?, heartbeat_at = ?, heartbeat_ms = ?,"
                     " lease_ms = ?, on_orphan = ?, ended_at = NULL WHERE uid = ?",
                     (client, pid, beat, heartbeat_ms, lease_ms, str(on_orphan), uid),
                 )
-            numbered = number_session(conn, self._names, theme_id, uid, found, client, client_version, project)
-            said = {"name": called, "client": client, "status": "open", **numbered}
+            numbered = number_session(conn, self._names, theme_id, uid, former, client, client_version, project)
+            words = {"name": called, "client": client, "status": "open", **numbered}
             row = conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone()
             origin = self._names.origins.complete(None, to_session(row))
-            entry = JournalEntry("open", "session", uid, theme_id, None, said)
+            entry = JournalEntry("open", "session", uid, theme_id, None, words)
             self._journal.append(conn, [entry], actor=Actor("session", called), at=now, origin=origin)
         return self._by_uid(uid)
 
     def get(self, theme: str, name: str) -> Session:
         """Return one session by name. :raises UnknownSession: with the nearest names"""
-        row = self._db.row(
-            SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (self._names.find_theme_name(theme), name)
-        )
-        if row is None:
+        session = self._find_named(theme, name)
+        if session is None:
             raise errors.UnknownSession(name, [to_given_name(session.name) for session in self.list(theme)])
-        return to_session(row)
+        return session
 
     def find(self, text: str, *, theme: str | None = None) -> Session:
         """Find the session that a person means: by its name, title, client, or a beginning of one of them or of its uid.
@@ -217,19 +217,18 @@ class Sessions:
 
     def find_titled(self, theme: str, title: str) -> Session | None:
         """Find the session with this name for a person, client, project and number; the newest if there were several."""
-        wanted = fold_session_name(title)
-        number = wanted.rpartition(" ")[2]
+        folded = fold_session_name(title)
+        number = folded.rpartition(" ")[2]
         if not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
             return None
         sql = SELECT_SESSIONS + " WHERE t.name = ? AND n.number = ? ORDER BY n.id DESC"
         numbered = map(to_session, self._db.rows(sql, (self._names.find_theme_name(theme), int(number))))
-        return next((one for one in numbered if fold_session_name(one.title) == wanted), None)
+        return next((session for session in numbered if fold_session_name(session.title) == folded), None)
 
     def find_title(self, theme: str, name: str) -> str | None:
         """Return a session's name for a person; None when there is no session of that name."""
-        whose = self._names.find_theme_name(theme)
-        row = self._db.row(SELECT_SESSIONS + " WHERE t.name = ? AND n.name = ?", (whose, name))
-        return None if row is None else to_session(row).title
+        session = self._find_named(theme, name)
+        return None if session is None else session.title
 
     def name_actor(self, theme: str, actor: Actor) -> str:
         """Return who an actor is by a name that a person knows: a session by its title, others by their kind."""
@@ -243,25 +242,22 @@ class Sessions:
 
     def find_running(self, theme: str, name: str) -> Session | None:
         """Find the session of that name, if it has not ended."""
-        row = self._db.row(
-            f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ? AND n.status IN {NOT_ENDED}",
-            (self._names.find_theme_name(theme), name),
-        )
-        return None if row is None else to_session(row)
+        session = self._find_named(theme, name)
+        return session if session is not None and session.status in RUNNING else None
 
     def list(self, theme: str | None = None, *, most_ended: int | None = None) -> list[Session]:
         """Return every session, running ones first, newest first. A lapsed lease shows as stale at once.
 
         :param most_ended: how many of those that have ended are returned at most, the newest; all when None
         """
-        whose = None if theme is None else self._names.find_theme_name(theme)
+        theme_name = None if theme is None else self._names.find_theme_name(theme)
         sql = (
             SELECT_SESSIONS + " WHERE (?1 IS NULL OR t.name = ?1) AND n.ended_at IS {}NULL ORDER BY n.id DESC LIMIT ?2"
         )
         with self._db.snapshot():
-            rows = self._db.rows(sql.format(""), (whose, -1))
+            rows = self._db.rows(sql.format(""), (theme_name, -1))
             if most_ended != 0:
-                rows += self._db.rows(sql.format("NOT "), (whose, -1 if most_ended is None else most_ended))
+                rows += self._db.rows(sql.format("NOT "), (theme_name, -1 if most_ended is None else most_ended))
         now = self._clock()
         return [present_session(to_session(row), now) for row in rows]
 
@@ -328,8 +324,8 @@ class Sessions:
             "SELECT max(min(heartbeat_at, ?1) + lease_ms) - ?1 FROM sessions"
             " WHERE status IN ('open', 'live') OR (status = 'stale' AND heartbeat_at + lease_ms < ?1)"
         )
-        found: int | None = self._db.value(sql, (self._clock(),))
-        return found
+        milliseconds: int | None = self._db.value(sql, (self._clock(),))
+        return milliseconds
 
     @retry_without_index
     def tick(self, session: Session, turn: int, message: str | None = None) -> Tick:
@@ -343,7 +339,7 @@ class Sessions:
 
         if turn < 0:
             raise errors.ArgumentError("turn must be >= 0", turn)
-        said = (message or "")[:20_000]
+        text = (message or "")[:20_000]
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, Actor("session", session.name))
             row = conn.execute(
@@ -359,14 +355,14 @@ class Sessions:
             referred = [
                 scope
                 for scope in find_open_scopes(conn, theme_id)
-                if said and closing_signals.has_scope_mention(said, scope.label)
+                if text and closing_signals.has_scope_mention(text, scope.label)
             ]
             for scope in referred:
                 refer_to_scope(conn, session_id, scope.id, turn)
                 if scope.status == ScopeStatus.COOLING:
                     reopen_scope(change, scope)
             closed = []
-            if said and closing_signals.is_closing_message(said):
+            if text and closing_signals.is_closing_message(text):
                 done = referred or [scope for scope in find_open_scopes(conn, theme_id) if scope.id == present]
                 closed += [scope.label for scope in done if close_scope(change, scope, why="signal")]
             closed += close_forgotten_scopes(change, session_id, turn)
@@ -396,8 +392,8 @@ class Sessions:
         lapsed = [to_session(row) for row in self._db.rows(sql, (now,))]
         for session in lapsed:
             if session.heartbeat_at + 2 * session.lease_ms < now:
-                kept = session.on_orphan is OrphanPolicy.CHECKPOINT_AND_CLOSE
-                self._end(session, SessionStatus.ORPHANED, keep_checkpoint=kept)
+                keep_checkpoint = session.on_orphan is OrphanPolicy.CHECKPOINT_AND_CLOSE
+                self._end(session, SessionStatus.ORPHANED, keep_checkpoint=keep_checkpoint)
             elif session.status is not SessionStatus.STALE:
                 with self._db.write_transaction() as conn:
                     conn.execute(
@@ -482,6 +478,11 @@ class Sessions:
     ) -> None:
         self._journal.append(conn, [JournalEntry(op, "session", uid, theme_id, None, after)], actor=actor, at=at)
 
+    def _find_named(self, theme: str, name: str) -> Session | None:
+        sql = f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ?"
+        row = self._db.row(sql, (self._names.find_theme_name(theme), name))
+        return None if row is None else to_session(row)
+
     def _by_uid(self, uid: bytes) -> Session:
         row = self._db.row(SELECT_SESSIONS + " WHERE n.uid = ?", (uid,))
         if row is None:
@@ -542,7 +543,7 @@ def next_session_number(
     # The names that count as this client: with any version behind it, which begins with a space.
     low, high = f"{client} ", f"{client}!"
     rows = conn.execute(NUMBERS_OF_CLIENT, (theme_id, client, low, high, project_id)).fetchall()
-    return 1 + max((number for said, number in rows if split_client_version(said)[0] == client), default=0)
+    return 1 + max((number for name, number in rows if split_client_version(name)[0] == client), default=0)
 
 
 def update_scope_streaks(conn: sqlite3.Connection, session_id: int, last_turn: int, turn: int) -> None:
@@ -593,8 +594,8 @@ def close_forgotten_scopes(change: Mutation, session_id: int, turn: int) -> list
         scope = ScopeKey(*key)
         change.conn.execute("DELETE FROM attention WHERE session_id = ? AND scope_id = ?", (session_id, scope.id))
         change.conn.execute("UPDATE sessions SET scope_id = NULL WHERE id = ? AND scope_id = ?", (session_id, scope.id))
-        why = "silence" if turn - last_turn >= SILENT_TURNS else "shift"
-        if not is_used_by_other_session(change.conn, scope.id, session_id) and close_scope(change, scope, why=why):
+        reason = "silence" if turn - last_turn >= SILENT_TURNS else "shift"
+        if not is_used_by_other_session(change.conn, scope.id, session_id) and close_scope(change, scope, why=reason):
             closed.append(scope.label)
     return closed
 

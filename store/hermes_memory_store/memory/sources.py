@@ -57,27 +57,27 @@ class Sources:
     def rule(self, theme: str, source: str) -> Rule | None:
         """Return the rule for the suspicious facts of a source; None: each is quarantined."""
         theme_id = self._names.theme_or_none(theme)
-        found: Rule | None = None if theme_id is None else self._db.value(FIND_RULE, (theme_id, source))
-        return found
+        rule_found: Rule | None = None if theme_id is None else self._db.value(FIND_RULE, (theme_id, source))
+        return rule_found
 
     def set_rule(self, theme: str, source: str, rule: Rule | None, *, actor: Actor = PERSON) -> tuple[int, ...]:
         """Set the rule for a source; None removes it. Returns the journal rows written, none when nothing changed.
 
         :raises ThemeInvalid: ArgumentError, UnsafeText; it cannot be a theme or a source, or there is no such rule
         """
-        whose, called = to_theme_name(theme), validate_source_name(source)
+        theme_name, called = to_theme_name(theme), validate_source_name(source)
         if rule is not None and rule not in RULES:
             raise errors.ArgumentError(f"{rule!r} is no rule; choose from {', '.join(RULES)}", rule)
         if rule is None and self.rule(theme, called) is None:
             return ()
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            theme_id = self._names.theme_for_writing(conn, whose, now)
-            stood, since = conn.execute(FIND_RULE, (theme_id, called)).fetchone() or (None, None)
-            if stood == rule:
+            theme_id = self._names.theme_for_writing(conn, theme_name, now)
+            former, since = conn.execute(FIND_RULE, (theme_id, called)).fetchone() or (None, None)
+            if former == rule:
                 return ()
             write_source_rule(conn, theme_id, called, rule, now)
-            before, after = {"rule": stood, "ruled_at": since}, {"source": called, "rule": rule}
+            before, after = {"rule": former, "ruled_at": since}, {"source": called, "rule": rule}
             entry = JournalEntry(RULE_OPERATION, "source", uids.new_uid(now), theme_id, before, after)
             return self._journal.append(conn, [entry], actor=actor, at=now)
 

@@ -163,15 +163,15 @@ def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) 
     newest: dict[tuple[int, str, str, str], FactRow] = {}
     merged = 0
     for row in find_hot_facts(change.conn, theme_id):
-        said = (
+        place = (
             row.scope_id,
             row.type,
             abbreviations.fold_abbreviations(row.target),
             abbreviations.fold_abbreviations(row.content),
         )
-        kept = newest.setdefault(said, row)
-        if kept is not row and row.uid not in spared and not row.pinned:
-            change.update_fact(row, "merge", by=RELIEF, **superseded_columns(kept.uid))
+        newer = newest.setdefault(place, row)
+        if newer is not row and row.uid not in spared and not row.pinned:
+            change.update_fact(row, "merge", by=RELIEF, **superseded_columns(newer.uid))
             merged += 1
     return merged
 

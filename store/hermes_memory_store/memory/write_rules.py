@@ -48,16 +48,16 @@ def write_fact(
     :param tier: of a new fact
     :param line: of the imported file, of a new fact
     """
-    said = admitted.said
-    if said.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
+    notation = admitted.said
+    if notation.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
         reopen_scope(change, scope)
-    settles = SETTLED.get(said.type, {})
-    stand = standing_facts(change.conn, scope.id, (said.type.value, *settles), said.target)
-    standing = stand.get(said.type.value)
+    settles = SETTLED.get(notation.type, {})
+    stand = standing_facts(change.conn, scope.id, (notation.type.value, *settles), notation.target)
+    standing = stand.get(notation.type.value)
     outdated = [(stand[kind], op) for kind, op in settles.items() if kind in stand]
     # A closed scope stays closed when it is said to be done again, and nothing of it is told.
-    cooled = cold_columns(COOLED_BY_CLOSING) if is_closed_to(scope, said) else None
-    if standing is not None and standing.content == said.content:
+    cooled = cold_columns(COOLED_BY_CLOSING) if is_closed_to(scope, notation) else None
+    if standing is not None and standing.content == notation.content:
         written = WriteOutcome(touch_fact(change, standing, cooled), created=False)
         supersede_facts(change, outdated, standing.uid)
     else:
@@ -66,11 +66,11 @@ def write_fact(
         uid = change.new_uid() if outdated else None
         if uid is not None:
             supersede_facts(change, outdated, uid)
-        given = cooled or {"tier": tier.value}
-        row = change.insert_fact(theme_id, scope, admitted, uid=uid, line=line, **given)
+        columns = cooled or {"tier": tier.value}
+        row = change.insert_fact(theme_id, scope, admitted, uid=uid, line=line, **columns)
         written = WriteOutcome(row, created=True)
     written.superseded.extend(row.uid for row, _ in outdated)
-    if said.type is FactType.DONE and close_scope(change, scope, why="done"):
+    if notation.type is FactType.DONE and close_scope(change, scope, why="done"):
         written.closed.append(scope.label)
     return written
 
@@ -81,9 +81,9 @@ def supersede_facts(change: Mutation, outdated: list[tuple[FactRow, str]], by: b
         change.update_fact(row, op, **superseded_columns(by))
 
 
-def is_closed_to(scope: ScopeKey, said: Notation) -> bool:
+def is_closed_to(scope: ScopeKey, notation: Notation) -> bool:
     """Check whether the notation only repeats that a closed scope is done."""
-    return said.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
+    return notation.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
 
 
 def touch_fact(change: Mutation, standing: FactRow, cooled: dict[str, Any] | None = None) -> FactRow:
