@@ -11,7 +11,7 @@ import builtins
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -247,11 +247,8 @@ class Turns:
         """
         is_wanted = to_turn_filter(session, roles, for_agents)
         low, high = self._range(theme)
-        return {
-            row[0]: to_turn(row, self._names)
-            for row in self._rows([key for key in keys if low <= key <= high])
-            if is_wanted(row)
-        }
+        rows = [row for row in self._rows([key for key in keys if low <= key <= high]) if is_wanted(row)]
+        return {row[0]: turn for row, turn in zip(rows, self._to_turns(rows), strict=True)}
 
     def find_known(self, theme: str, wanted: Uids) -> set[Uid]:
         """Return those of these turns that are here, or were erased here. :param wanted: uids"""
@@ -284,7 +281,12 @@ class Turns:
         elif before is not None:
             sql, args = f"{sql} AND t.at < ?4", [*args, before]
         rows = self._db.rows(f"{ROWS} WHERE t.theme_id = ?1 AND {sql} ORDER BY t.at DESC, t.id DESC LIMIT ?3", args)
-        return [to_turn(row, self._names) for row in rows]
+        return self._to_turns(rows)
+
+    def _to_turns(self, rows: Iterable[Sequence[Any]]) -> builtins.list[Turn]:
+        """Convert rows of `ROWS` to turns, with one look at what version of the store their names are of."""
+        with self._db.snapshot():
+            return [to_turn(row, self._names) for row in rows]
 
     def _place_of(self, uid: str) -> tuple[int, int]:
         """Return when a turn was said, and its key."""
@@ -337,7 +339,7 @@ class Turns:
         found: dict[str, Turn] = {}
         for some in in_chunks(keys):
             rows = self._db.rows(f"{ROWS} WHERE t.uid IN ({', '.join('?' * len(some))})", some)
-            found |= {turn.uid: turn for turn in (to_turn(row, self._names) for row in rows)}
+            found |= {turn.uid: turn for turn in self._to_turns(rows)}
         return [found[uid] for uid in map(uids.format_uid, keys) if uid in found]
 
     def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]:
@@ -454,7 +456,7 @@ class Turns:
                 word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
         matched = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
-        turns = {key: to_turn(row, self._names) for key, (row, _) in found.items()}
+        turns = dict(zip(found, self._to_turns(row for row, _ in found.values()), strict=True))
         return TurnRanking([(one.id, one.score) for one in ranked], turns, matched)
 
     def _score_turns(
@@ -509,8 +511,9 @@ class Turns:
                 word.scale_near(min(1.0, near_rarity / max(rarities[at], 1e-9)))
             else:
                 rarities[at] = near_rarity
+            weight = rarities[at] * word.near_fit
             for key in {key for (key,) in near}.difference(key for (key,) in hits[at]):
-                scores[key] = scores.get(key, 0.0) + rarities[at] * word.near_fit
+                scores[key] = scores.get(key, 0.0) + weight
         return rarities, scores
 
     def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int) -> Sequence[tuple[int]]:
@@ -586,7 +589,7 @@ def to_plain_query(query: str) -> str:
     return safe_text.to_printable(query[:4_000]).replace(":", " ")
 
 
-def to_turn(row: tuple[Any, ...], names: Names) -> Turn:
+def to_turn(row: Sequence[Any], names: Names) -> Turn:
     """Convert a row of `ROWS` to a turn."""
     _, uid, theme, session, role, content, at, origin_id, verdict = row[:9]
     origin, title = names.origins.by_key(origin_id), names.title_in_theme(theme, session)

@@ -7,10 +7,11 @@ for its document frequency, which for a common one is a scan of the store.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
 from hermes_memory_store.language.answer_kinds import find_answer_tests, find_months, is_written_in
@@ -270,37 +271,35 @@ def feedback_scores(
     scores: Mapping[int, float], candidates: Sequence[Candidate], fits: TermMatches, average: float
 ) -> dict[int, float]:
     """Return what the most informative terms of the best facts add to the candidates that have them."""
-    ranked = sorted(candidates, key=lambda one: -scores[one.id])[:FEEDBACK_FACTS]
-    best = [one for one in ranked if scores[one.id] > 0]  # what only stands beside a hit tells nothing yet
-    sure = sum(scores[one.id] for one in best)
-    stops = stop_terms()
-    telling = {term for one in best for term in one.in_content if term not in fits.known and term not in stops}
-    having: dict[str, dict[int, int]] = {term: {} for term in telling}
-    for one in candidates:
-        for term in one.in_content:
-            if term in telling:
-                counts = having[term]
-                counts[one.id] = counts.get(one.id, 0) + 1
+    ranked = sorted(candidates, key=lambda candidate: -scores[candidate.id])[:FEEDBACK_FACTS]
+    best = [
+        candidate for candidate in ranked if scores[candidate.id] > 0
+    ]  # what only stands beside a hit tells nothing yet
+    total = sum(scores[candidate.id] for candidate in best)
+    telling = {term for candidate in best for term in candidate.in_content}.difference(fits.known, stop_terms())
+    documents = Counter(chain.from_iterable(telling.intersection(candidate.in_content) for candidate in candidates))
     weights: dict[str, float] = {}
-    for one in best:
-        share = scores[one.id] / sure / max(1, len(one.in_content))
-        for term in one.in_content:
-            if term in telling and len(having[term]) > 1:
-                told = math.log(1 + len(candidates) / len(having[term]))
-                weights[term] = weights.get(term, 0.0) + share * told
+    for candidate in best:
+        share = scores[candidate.id] / total / max(1, len(candidate.in_content))
+        for term in candidate.in_content:
+            if documents[term] > 1:
+                weights[term] = weights.get(term, 0.0) + share * math.log(1 + len(candidates) / documents[term])
     heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:FEEDBACK_TERMS]
-    lengths = {one.id: SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average) for one in candidates}
+    worth = {
+        term: FEEDBACK
+        * weight
+        / heaviest[0][1]
+        * inverse_document_frequency(documents[term], len(candidates))
+        * (SATURATION + 1)
+        for term, weight in heaviest
+    }
     added: dict[int, float] = {}
-    for term, weight in heaviest:
-        worth = (
-            FEEDBACK
-            * weight
-            / heaviest[0][1]
-            * inverse_document_frequency(len(having[term]), len(candidates))
-            * (SATURATION + 1)
-        )
-        for key, count in having[term].items():
-            added[key] = added.get(key, 0.0) + worth * count / (count + lengths[key])
+    for candidate in candidates:
+        present = worth.keys() & candidate.in_content
+        dampened = SATURATION * (1 - LENGTH + LENGTH * len(candidate.in_content) / average)
+        counts = ((weight, candidate.in_content.count(term)) for term, weight in worth.items() if term in present)
+        for weight, count in counts if present else ():
+            added[candidate.id] = added.get(candidate.id, 0.0) + weight * count / (count + dampened)
     return added
 
 
