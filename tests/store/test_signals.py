@@ -10,23 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.language.closing_signals import has_scope_mention, is_closing_message
-from tests.store.closing_signals import CLOSING, MORE_CLOSING, MORE_TRAPS, TRAPS, sentences
 
 SETS = Path(__file__).with_name("closing_sentences")
 
-SETS = Path(__file__).with_name("closing_sentences")
 
-SETS = Path(__file__).with_name("closing_sentences")
+def load_sentences(path: Path) -> list[tuple[str, str, bool]]:
+    """Return the language of each sentence of a file, the sentence, and whether it closes."""
+    lines = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    split = [line.partition(": ") for line in lines]
+    return [
+        (head.split()[-2], sentence.strip(), head.endswith("+"))
+        for head, _, text in split
+        for sentence in text.split("|")
+    ]
 
-SETS = Path(__file__).with_name("closing_sentences")
 
-SETS = Path(__file__).with_name("closing_sentences")
-
-EXPECTED = [
-    (*pair, expected)
-    for table, expected in ((CLOSING, True), (MORE_CLOSING, True), (TRAPS, False), (MORE_TRAPS, False))
-    for pair in sentences(table)
-]
+EXPECTED = load_sentences(SETS / "first.txt")
 
 
 def right(language: str | None = None) -> float:
@@ -43,18 +42,11 @@ def test_at_least_98_percent_of_the_table_are_told_apart() -> None:
     assert right() >= 0.98
 
 
-def sentences_by_kind(path: Path) -> list[tuple[str, bool]]:
-    """Sentences of a file, and whether each closes: lines of kind, language, sign, and sentences."""
-    lines = [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
-    split = [line.partition(": ") for line in lines]
-    return [(said, head.endswith("+")) for head, _, text in split for said in text.split("|")]
-
-
 @pytest.mark.parametrize("path", sorted(SETS.glob("*.txt")), ids=lambda path: path.stem)
 def test_what_closes_and_nothing_else_is_told_in_every_set_of_sentences(path: Path) -> None:
-    known = sentences_by_kind(path)
-    closing = [said for said, closes in known if closes]
-    told = [said for said, _ in known if is_closing_message(said)]
+    known = load_sentences(path)
+    closing = [said for _, said, closes in known if closes]
+    told = [said for _, said, _ in known if is_closing_message(said)]
     right = set(closing) & set(told)
     assert len(known) >= 100
     assert len(right) / len(told) >= 0.95
@@ -84,7 +76,7 @@ def test_a_question_and_a_condition_close_nothing(said: str) -> None:
     assert not is_closing_message(f"if {said}")
 
 
-@pytest.mark.parametrize("language", list(CLOSING))
+@pytest.mark.parametrize("language", ["en", "fr", "de", "es"])
 def test_no_language_is_left_behind(language: str) -> None:
     assert right(language) >= 0.9
 
