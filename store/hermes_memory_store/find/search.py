@@ -156,26 +156,25 @@ class Search:
         :raises ArgumentError: for another limit
         """
         validate_search_limit(limit)
-        line = query if isinstance(query, str) else None
-        taken = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
-        wanted = confine_filter(taken.filter, theme, scope, also)
-        if wanted is None:
-            self._names.scope_ids(
-                FactFilter(theme=theme, scopes=frozenset({scope}), also=also)
-            )  # an unknown one is an error here too
+        parsed = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
+        fact_filter = confine_filter(parsed.filter, theme, scope, also)
+        if fact_filter is None:
+            # An unknown scope is an error here, too.
+            self._names.scope_ids(FactFilter(theme=theme, scopes=frozenset({scope}), also=also))
             return FactSearchResult([], 0)
-        scope_ids = self._names.scope_ids(wanted)
-        if not taken.has_text:
-            found = self._list_by_filter(wanted, limit)
+        scope_ids = self._names.scope_ids(fact_filter)
+        if parsed.has_text:
+            within = self._within(fact_filter, scope_ids)
+            result = self._find_with_fallback(parsed, within, limit, max(ranked, limit))
         else:
-            look = to_query_terms(taken.words, taken.phrases, taken.excluded)
-            within = self._within(wanted, scope_ids)
-            found = FactSearchResult([], 0)
-            if within.ranges:
-                found = self._find_with_fallback(look, within, limit, taken, max(ranked, limit))
+            page = fact_pages.load_fact_page(
+                self._db, self._names, fact_filter, sort=Sort.UPDATED, descending=True, after=None, limit=limit
+            )
+            result = FactSearchResult(page.facts, page.total, page.total > len(page.facts))
         if record:
-            self.note("search", theme, found.facts, session=session, why=line)
-        return found
+            line = query if isinstance(query, str) else None
+            self.note("search", theme, result.facts, session=session, why=line)
+        return result
 
     def has_words(self, line: str) -> bool:
         """Check whether a search line has words or phrases, or filters alone. :raises QueryError: as `find`"""
@@ -195,51 +194,49 @@ class Search:
         :param scope: also; as for `find`
         :raises QueryError: UnknownScope: as `find`
         """
-        wanted = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope, also)
-        if wanted is None:
+        fact_filter = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope, also)
+        if fact_filter is None:
             return {}
-        within = self._within(wanted, self._names.scope_ids(wanted))
+        within = self._within(fact_filter, self._names.scope_ids(fact_filter))
         inside = [key for key in keys if any(low <= key <= high for low, high in within.ranges)]
-        allowed = [one.id for one in self._candidates(inside, within)]
+        allowed = [candidate.id for candidate in self._candidates(inside, within)]
         return {fact.id: fact for fact in fact_pages.load_facts(self._db, self._names, allowed)}
 
     def note(
         self, kind: str, theme: str | None, facts: Sequence[Fact], *, session: Session | None, why: str | None
     ) -> None:
         """Record that these facts were returned. :param why: the search line"""
-        told = None if why is None else clean_query(why[:400])
-        self._reads.note(kind, theme, facts, session=session, why=told, tokens=sum(one.tokens for one in facts))
+        line = None if why is None else clean_query(why[:400])
+        self._reads.note(kind, theme, facts, session=session, why=line, tokens=sum(fact.tokens for fact in facts))
 
-    def _list_by_filter(self, wanted: FactFilter, limit: int) -> FactSearchResult:
-        """Find facts by filters alone, newest first."""
-        page = fact_pages.load_fact_page(
-            self._db, self._names, wanted, sort=Sort.UPDATED, descending=True, after=None, limit=limit
-        )
-        return FactSearchResult(page.facts, page.total, page.total > len(page.facts))
-
-    def _find_with_fallback(
-        self, look: QueryTerms, within: Within, limit: int, taken: Query, ranked: int
-    ) -> FactSearchResult:
+    def _find_with_fallback(self, query: Query, within: Within, limit: int, most_ranked: int) -> FactSearchResult:
         """Find facts by the index, or by reading the facts where the index is damaged."""
-        if not look.words and not look.phrases and not look.excluded:
+        look = to_query_terms(query.words, query.phrases, query.excluded)
+        if not within.ranges or not (look.words or look.phrases or look.excluded):
             return FactSearchResult([], 0)
+        question = " ".join(query.words)
         if is_index_usable(self._db.conn, FACTS):
             try:
-                return self._find_facts(look, within, limit, taken, ranked)
+                return self._find_facts(look, within, limit, question, most_ranked)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
                 if FACTS not in find_damaged_indexes(self._db.conn, error):
                     raise
                 note_index_trouble(self._db.conn, FACTS, error)
         # The terms that the index may have added to the words before it failed are part of the question all the same.
-        scanned = scan_facts(self._db, look, within, " ".join(taken.words))
-        best = scanned.ranked[:limit]
-        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
-        facts = fact_pages.load_facts(self._db, self._names, [one.id for one in best])
-        more = scanned.total > len(scanned.ranked)
-        return FactSearchResult(facts, scanned.total, more, [scores[fact.id] for fact in facts], note=index_note(FACTS))
+        scan = scan_facts(self._db, look, within, question)
+        facts, scores = self._load_best(scan.ranked[:limit])
+        return FactSearchResult(facts, scan.total, scan.total > len(scan.ranked), scores, note=index_note(FACTS))
+
+    def _load_best(self, best: Sequence[Candidate]) -> tuple[list[Fact], list[float]]:
+        """Load the facts of the best candidates, with their scores."""
+        # Facts with every word and those with some are measured differently; what comes later never fits better.
+        falling = accumulate((candidate.score for candidate in best), min)
+        scores = dict(zip((candidate.id for candidate in best), falling, strict=True))
+        facts = fact_pages.load_facts(self._db, self._names, list(scores))
+        return facts, [scores[fact.id] for fact in facts]
 
     def _find_facts(
-        self, look: QueryTerms, within: Within, limit: int, taken: Query, most_ranked: int
+        self, look: QueryTerms, within: Within, limit: int, question: str, most_ranked: int
     ) -> FactSearchResult:
         add_word_forms(look, Vocabulary(self._db, FACTS, within.ranges), within.languages)
         if look.question:
@@ -249,45 +246,42 @@ class Search:
         exact, whole = self._find_with_all_words(look, within, postings, limit)
         with_all = 0
         if look.question and look.words:
-            ranked, complete = self._find_answers(look, within, postings, exact, most_ranked, taken)
+            ranked, complete = self._find_answers(look, within, postings, exact, most_ranked, question)
             whole = whole and complete
         elif look.words and whole and len(exact) < (min(MIN_EXACT_HITS, limit) if postings else limit):
             ranked, with_all, whole = self._find_with_prefixes(look, within, postings, exact, limit)
         else:
             ranked, with_all, whole = rank_exact(exact, look), len(exact), whole and not look.words
-        best = ranked[:limit]
-        facts = fact_pages.load_facts(self._db, self._names, [one.id for one in best])
-        # Facts with every word and those with some are measured differently; what comes later never fits better.
-        scores = dict(zip((one.id for one in best), accumulate((one.score for one in best), min), strict=True))
-        scored = [scores[fact.id] for fact in facts]
-        return FactSearchResult(facts, len(ranked), not whole, scored, min(with_all, len(facts)), meant=look.meant)
+        facts, scores = self._load_best(ranked[:limit])
+        return FactSearchResult(facts, len(ranked), not whole, scores, min(with_all, len(facts)), meant=look.meant)
 
     def _find_with_all_words(
         self, look: QueryTerms, within: Within, postings: list[TermPostings], limit: int
     ) -> tuple[list[Candidate], bool]:
         """Find facts that have every word and phrase; also return whether these are all."""
         # Of one word the newest, those in the target and the hot ones are looked for each, so few of the newest suffice.
-        wanted = max(NEWEST, limit) if len(look.words) + len(look.phrases) > 1 else limit
-        common = [word for word, one in zip(look.words, postings, strict=False) if one.share > COMMON]
-        others = [(word, one) for word, one in zip(look.words, postings, strict=False) if one.share <= COMMON]
-        if not others or any(word.has_long_form for word in common):
-            return self._newest(look, within, wanted)
-        if not any(one.cut for _, one in others):
-            keys, cut = sorted(set.intersection(*(set(one.keys) for _, one in others)), reverse=True), False
-        elif common and len(others) > 1:
+        most = max(NEWEST, limit) if len(look.words) + len(look.phrases) > 1 else limit
+        pairs = list(zip(look.words, postings, strict=False))
+        common = [word for word, found in pairs if found.share > COMMON]
+        rarer = [(word, found) for word, found in pairs if found.share <= COMMON]
+        if not rarer or any(word.has_long_form for word in common):
+            return self._newest(look, within, most)
+        if not any(found.cut for _, found in rarer):
+            keys, cut = sorted(set.intersection(*(set(found.keys) for _, found in rarer)), reverse=True), False
+        elif common and len(rarer) > 1:
             facets = f" AND {within.narrow}" if within.narrow else ""
-            required = look.match_expression([word for word, _ in others])
+            required = look.match_expression([word for word, _ in rarer])
             keys, cut = self._hits(look.without_excluded(f"{required}{facets}"), within, NEWEST)
         else:
-            return self._newest(look, within, wanted)
+            return self._newest(look, within, most)
         # FTS5 would walk the list of a common word to intersect it; a few facts are quicker read than that.
         if cut or (common and len(keys) > NEWEST):
-            return self._newest(look, within, wanted)
-        found = self._candidates(keys[: 2 * wanted], within)
-        for one in found if common else ():
-            one.tokenize()
-        having = [one for one in found if all(one.has(word) for word in common)]
-        return having, len(keys) <= 2 * wanted
+            return self._newest(look, within, most)
+        candidates = self._candidates(keys[: 2 * most], within)
+        for candidate in candidates if common else ():
+            candidate.tokenize()
+        having = [candidate for candidate in candidates if all(candidate.has(word) for word in common)]
+        return having, len(keys) <= 2 * most
 
     def _find_with_prefixes(
         self, look: QueryTerms, within: Within, postings: list[TermPostings], exact: list[Candidate], limit: int
@@ -296,26 +290,23 @@ class Search:
 
         Also returns how many the former are, and whether these are all.
         """
-        whole = True
-        gained = False
-        last = len(look.words) - 1
+        whole, gained, last = True, False, len(look.words) - 1
         for at, word in enumerate(look.words):
             # A common word needs no longer ones, and their hits would have to be walked. Of several, the last may be still
             # being typed.
             is_known = bool(postings[at].keys if postings else exact)
-            if (not is_known or (at == last and not (postings and postings[at].cut))) and allow_prefix_matches(
-                word, self._prefix_terms_by_word(look, within), is_known=is_known
-            ):
+            may_be_open = not is_known or (at == last and not (postings and postings[at].cut))
+            if may_be_open and allow_prefix_matches(word, self._prefixes(look, within), is_known=is_known):
                 gained = True
                 if postings:
                     postings[at] = self._postings(look, word, within, LOOK_UP_POSTINGS)
         if gained:
-            known = {one.id for one in exact}
+            keys = {candidate.id for candidate in exact}
             opened, whole = self._find_with_all_words(look, within, postings, limit)
-            for one in opened:
-                one.fit = EXACT if one.id in known else BEGINNING
-            seen = {one.id for one in opened}
-            exact = [*(one for one in exact if one.id not in seen), *opened]
+            for candidate in opened:
+                candidate.fit = EXACT if candidate.id in keys else BEGINNING
+            opened_keys = {candidate.id for candidate in opened}
+            exact = [*(candidate for candidate in exact if candidate.id not in opened_keys), *opened]
         ranked = rank_exact(exact, look)
         if not ranked and not postings:
             postings = [TermPostings([], cut=False, share=0.0, rarity=0.0)]
@@ -326,7 +317,7 @@ class Search:
                 add_word_synonyms(word)
         self._add_near_hits(look, postings, within)
         scores = dict.fromkeys(self._find_phrases(look, within), 0.0) | sum_scores(postings)
-        best = best_keys(scores, {one.id for one in ranked})
+        best = best_keys(scores, {candidate.id for candidate in ranked})
         some = self._candidates(best[: 2 * limit], within)
         return ranked + rank_some(some, look, scores), len(ranked), whole and len(best) <= 2 * limit
 
@@ -336,46 +327,45 @@ class Search:
         within: Within,
         postings: list[TermPostings],
         exact: list[Candidate],
-        taken_in: int,
-        taken: Query,
+        most: int,
+        question: str,
     ) -> tuple[list[Candidate], bool]:
         """Find facts that share words with a question; also return whether these are all."""
         postings = postings or [self._postings(look, look.words[0], within)]
         for at, word in enumerate(look.words):
             if (word.is_character or not postings[at].keys) and (
-                allow_particle_variants(word) or allow_prefix_matches(word, self._prefix_terms_by_word(look, within))
+                allow_particle_variants(word) or allow_prefix_matches(word, self._prefixes(look, within))
             ):
                 postings[at] = self._postings(look, word, within)
         self._add_near_hits(look, postings, within)
-        whole = [*(one.id for one in exact), *self._find_phrases(look, within)]
-        scores = spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings))
-        best = best_keys(scores)
-        candidates = self._candidates(best[:taken_in], within)
-        ranked = rank_question(candidates, look, [one.rarity for one in postings], " ".join(taken.words))
-        return ranked, len(best) <= taken_in and not any(one.cut for one in postings)
+        whole = [*(candidate.id for candidate in exact), *self._find_phrases(look, within)]
+        best = best_keys(spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings)))
+        candidates = self._candidates(best[:most], within)
+        ranked = rank_question(candidates, look, [found.rarity for found in postings], question)
+        return ranked, len(best) <= most and not any(found.cut for found in postings)
 
-    def _newest(self, look: QueryTerms, within: Within, wanted: int) -> tuple[list[Candidate], bool]:
+    def _newest(self, look: QueryTerms, within: Within, most: int) -> tuple[list[Candidate], bool]:
         required = look.match_expression(look.words)
         narrowed = look.without_excluded(f"{required} AND {within.facets}" if required else within.facets)
-        found: list[Candidate] = []
-        cut = True
-        asked = narrowed
+        candidates: list[Candidate] = []
+        expression, cut = narrowed, True
         if required and within.narrow is None and not within.checked:
             # Most facts are live: checking the tier of each costs less than intersecting with all that are.
-            asked = look.without_excluded(required)
-            keys, cut = self._hits(asked, within, wanted * 3 // 2)
-            found = self._candidates(keys, within)
-        if cut and len(found) < wanted // 2:
-            asked = narrowed
-            keys, cut = self._hits(asked, within, wanted)
-            found = self._candidates(keys, within)
+            expression = look.without_excluded(required)
+            keys, cut = self._hits(expression, within, most * 3 // 2)
+            candidates = self._candidates(keys, within)
+        if cut and len(candidates) < most // 2:
+            expression = narrowed
+            keys, cut = self._hits(expression, within, most)
+            candidates = self._candidates(keys, within)
         if cut and look.words:
             span = [(within.ranges[0][0], within.ranges[-1][1])]
-            others, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({asked})', within, SELECT, span)
+            added, _ = self._hits(f'"{tier_facet(Tier.HOT)}" AND ({expression})', within, SELECT, span)
             if not look.words[0].opened:
-                others += self._hits(f"target : {look.words[0].expression()} AND ({asked})", within, SELECT, span)[0]
-            found += self._candidates(list(set(others) - {one.id for one in found}), within)
-        return found, not cut
+                in_target = f"target : {look.words[0].expression()} AND ({expression})"
+                added += self._hits(in_target, within, SELECT, span)[0]
+            candidates += self._candidates(list(set(added) - {candidate.id for candidate in candidates}), within)
+        return candidates, not cut
 
     def _find_phrases(self, look: QueryTerms, within: Within) -> list[int]:
         """Find the newest facts that contain every phrase of the query, whatever else they contain."""
@@ -402,20 +392,20 @@ class Search:
 
     def _add_near_hits(self, look: QueryTerms, postings: list[TermPostings], within: Within) -> None:
         """Add the newest facts that have a synonym of a word, or what was meant by one that nothing has."""
-        unknown = [word for word, one in zip(look.words, postings, strict=True) if not one.keys]
+        unknown = [word for word, found in zip(look.words, postings, strict=True) if not found.keys]
         settle_near_terms(look, unknown, Vocabulary(self._db, FACTS, within.ranges))
-        for at, (word, one) in enumerate(zip(look.words, postings, strict=True)):
+        for at, (word, own) in enumerate(zip(look.words, postings, strict=True)):
             expression = word.near_expression()
-            if expression is None or (one.cut and one.share > COMMON):
+            if expression is None or (own.cut and own.share > COMMON):
                 continue  # of a common word there is enough without
             near = self._find_postings(look, expression, within, NEAR_POSTINGS)
-            if near.keys and not one.keys:
+            if near.keys and not own.keys:
                 look.meant[word.text] = word.near_terms
-            if one.keys and one.rarity > 0:
-                word.scale_near(min(1.0, near.rarity / one.rarity))
-            rarity = one.rarity if one.keys else near.rarity
-            only = dict.fromkeys(set(near.keys).difference(one.keys), rarity * word.near_fit)
-            postings[at] = replace(one, rarity=rarity, near=only, cut=one.cut or near.cut)
+            if own.keys and own.rarity > 0:
+                word.scale_near(min(1.0, near.rarity / own.rarity))
+            rarity = own.rarity if own.keys else near.rarity
+            weights = dict.fromkeys(set(near.keys).difference(own.keys), rarity * word.near_fit)
+            postings[at] = replace(own, rarity=rarity, near=weights, cut=own.cut or near.cut)
 
     def _count_walked(self, hits: Sequence[int], within: Within) -> int:
         """Count the ids passed to collect these hits, newest first in each range."""
@@ -441,7 +431,7 @@ class Search:
             cut = cut or len(rows) == share
         return keys, cut
 
-    def _prefix_terms_by_word(self, look: QueryTerms, within: Within) -> Callable[[str], list[str]]:
+    def _prefixes(self, look: QueryTerms, within: Within) -> Callable[[str], list[str]]:
         """Return what finds the terms that begin like a word of the query, each with its share of the limit.
 
         A fact that is not indexed by one of the first in alphabetical order is found when more of the word is typed.
@@ -456,30 +446,31 @@ class Search:
         rows = self._db.rows(CANDIDATES + within.where, args)
         return [Candidate(*row) for row in rows]
 
-    def _within(self, wanted: FactFilter, scope_ids: list[int] | None) -> Within:
+    def _within(self, fact_filter: FactFilter, scope_ids: list[int] | None) -> Within:
         """Convert the filter to the terms of the index and of SQL."""
-        tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
-        live = any_facet(tier_facet(tier) for tier in sorted(tiers))
+        tiers = sorted((fact_filter.tiers or frozenset(Tier)) - {Tier.WITHDRAWN})
+        types = sorted(fact_filter.types)
+        live = any_facet(map(tier_facet, tiers))
         narrow = [live]
-        where = [f"f.tier IN ({', '.join(repr(tier.value) for tier in sorted(tiers))})"]
+        where = [f"f.tier IN ({', '.join(repr(tier.value) for tier in tiers)})"]
         if scope_ids is not None:
-            narrow.append(any_facet(scope_facet(key) for key in scope_ids))
+            narrow.append(any_facet(map(scope_facet, scope_ids)))
             where.append(f"f.scope_id IN ({', '.join(map(str, scope_ids))})")
-        if wanted.types:
-            narrow.append(any_facet(type_facet(kind.value) for kind in sorted(wanted.types)))
-            where.append(f"f.type IN ({', '.join(repr(kind.value) for kind in sorted(wanted.types))})")
-        if wanted.target is not None and (terms := phrase_terms(wanted.target)):
+        if types:
+            narrow.append(any_facet(type_facet(kind.value) for kind in types))
+            where.append(f"f.type IN ({', '.join(repr(kind.value) for kind in types)})")
+        if fact_filter.target is not None and (terms := phrase_terms(fact_filter.target)):
             narrow.append("target : " + to_fts_phrase(terms))
-        conditions, args = fact_pages.filter_conditions(self._names, wanted)
-        usual = len(narrow) == 1 and wanted.tiers >= {Tier.HOT, Tier.COLD}
+        conditions, args = fact_pages.filter_conditions(self._names, fact_filter)
+        usual = len(narrow) == 1 and fact_filter.tiers >= {Tier.HOT, Tier.COLD}
         return Within(
-            ranges=self._ranges(wanted.themes),
+            ranges=self._ranges(fact_filter.themes),
             narrow=None if usual else " AND ".join(narrow),
             live=live,
             where=" AND ".join(where + conditions),
             args=args,
             checked=bool(conditions),
-            languages=self._policies.search_languages(wanted.theme),
+            languages=self._policies.search_languages(fact_filter.theme),
         )
 
     def _ranges(self, themes: Sequence[str]) -> list[tuple[int, int]]:
@@ -501,10 +492,10 @@ class Search:
 def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
     """Sum the scores of the words of each fact."""
     scores: dict[int, float] = {}
-    for one in postings:
-        for key in one.keys:
-            scores[key] = scores.get(key, 0.0) + one.rarity
-        for key, weight in one.near.items():
+    for found in postings:
+        for key in found.keys:
+            scores[key] = scores.get(key, 0.0) + found.rarity
+        for key, weight in found.near.items():
             scores[key] = scores.get(key, 0.0) + weight
     return scores
 
@@ -529,13 +520,13 @@ def validate_search_limit(limit: int) -> None:
 
 
 def confine_filter(
-    wanted: FactFilter, theme: str | None, scope: str | None, also: tuple[str, ...] = ()
+    fact_filter: FactFilter, theme: str | None, scope: str | None, also: tuple[str, ...] = ()
 ) -> FactFilter | None:
     """Combine the line's filter with a theme and a scope; return None when nothing can match."""
-    wanted = replace(wanted, theme=theme if theme is not None else wanted.theme, also=also)
+    fact_filter = replace(fact_filter, theme=theme if theme is not None else fact_filter.theme, also=also)
     if scope is None:
-        return wanted
+        return fact_filter
     label = clean_query(scope).strip() or None
-    if wanted.scopes and label not in wanted.scopes:
+    if fact_filter.scopes and label not in fact_filter.scopes:
         return None
-    return replace(wanted, scopes=frozenset({label}))
+    return replace(fact_filter, scopes=frozenset({label}))

@@ -87,32 +87,32 @@ def scan_facts(db: Db, look: QueryTerms, within: Within, question: str) -> ScanR
     some: list[tuple[int, int, Candidate]] = []
     having = [0] * len(look.words)
     with_all = with_some = 0
-    for one in scan_candidates(db, look, within):
-        terms = [to_index_text(one.target).split(), to_index_text(one.content).split()]
-        if any(has_phrase(terms, excluded_phrase_terms(expression)) for expression in look.excluded):
+    for candidate in scan_candidates(db, look, within):
+        terms = [to_index_text(candidate.target).split(), to_index_text(candidate.content).split()]
+        if is_excluded(look, terms):
             continue
         fits = [match_strength(word, terms) for word in look.words]
         having = [count + (fit > 0) for count, fit in zip(having, fits, strict=True)]
         phrases = sum(has_phrase(terms, phrase) for phrase in look.phrases)
         if all(fits) and phrases == len(look.phrases):
-            one.fit = min(fits, default=EXACT)
+            candidate.fit = min(fits, default=EXACT)
             with_all += 1
             if len(exact) < RANKED:
-                exact.append(one)
+                exact.append(candidate)
         elif any(fits) or phrases:
             with_some += 1
-            entry = (sum(fit > 0 for fit in fits) + phrases, one.id, one)
+            entry = (sum(fit > 0 for fit in fits) + phrases, candidate.id, candidate)
             (heapq.heappush if len(some) < RANKED else heapq.heappushpop)(some, entry)
     total = sum(high - low + 1 for low, high in within.ranges)
     rarity = [inverse_document_frequency(count, total) for count in having]
-    others = [one for _, _, one in some]
+    partial = [candidate for _, _, candidate in some]
     if look.question and look.words:
-        return ScanResult(rank_question([*exact, *others], look, rarity, question), with_all + with_some)
+        return ScanResult(rank_question([*exact, *partial], look, rarity, question), with_all + with_some)
     ranked = rank_exact(exact, look)
-    if len(ranked) >= MIN_EXACT_MATCHES or not others:
+    if len(ranked) >= MIN_EXACT_MATCHES or not partial:
         return ScanResult(ranked, with_all)
-    scores = {one.id: float(count) for count, _, one in some}
-    return ScanResult(ranked + rank_some(others, look, scores), with_all + with_some)
+    scores = {key: float(count) for count, key, _ in some}
+    return ScanResult(ranked + rank_some(partial, look, scores), with_all + with_some)
 
 
 def scan_turns(db: Db, look: QueryTerms, low: int, high: int) -> list[list[int]]:
@@ -121,7 +121,7 @@ def scan_turns(db: Db, look: QueryTerms, low: int, high: int) -> list[list[int]]
     likely, args = likely_rows_sql(look, "content")
     for key, content in rows_descending(db, TURNS.format(likely), low, high, args):
         terms = [to_index_text(content).split()]
-        if any(has_phrase(terms, excluded_phrase_terms(expression)) for expression in look.excluded):
+        if is_excluded(look, terms):
             continue
         for place, word in enumerate(look.words):
             if match_strength(word, terms, beginnings=False):
@@ -145,11 +145,11 @@ def likely_rows_sql(look: QueryTerms, text: str) -> tuple[str, list[str]]:
 
     Texts with more than ASCII pass: SQLite folds no other letters.
     """
-    wanted = [term for word in look.words for term in (*word.terms, *(phrase[0] for phrase in word.phrases))]
-    wanted += [phrase[0] for phrase in look.phrases]
-    if not wanted:
+    terms = [term for word in look.words for term in (*word.terms, *(phrase[0] for phrase in word.phrases))]
+    terms += [phrase[0] for phrase in look.phrases]
+    if not terms:
         return "TRUE", []
-    starts = sorted({term[:1] if len(term) <= SHORT else term[:-ENDING] for term in wanted if term.isascii()})
+    starts = sorted({term[:1] if len(term) <= SHORT else term[:-ENDING] for term in terms if term.isascii()})
     tests = [f"{text} LIKE ?"] * len(starts) + [f"{text} GLOB '*[^ -~]*'"]
     return f"({' OR '.join(tests)})", [f"%{start}%" for start in starts]
 
@@ -177,14 +177,14 @@ def match_strength(word: QueryTerm, texts: Sequence[Sequence[str]], *, beginning
 
 def has_phrase(texts: Sequence[Sequence[str]], phrase: Sequence[str]) -> bool:
     """Check whether these terms are consecutive in one of the texts."""
-    wanted, size = list(phrase), len(phrase)
+    first, row = phrase[0], list(phrase)
     return any(
-        wanted[0] == term and list(terms[place : place + size]) == wanted
+        first == term and list(terms[place : place + len(row)]) == row
         for terms in texts
         for place, term in enumerate(terms)
     )
 
 
-def excluded_phrase_terms(expression: str) -> list[str]:
-    """Return the terms of an excluded phrase, which is stored as an FTS5 expression."""
-    return expression.strip('"').split()
+def is_excluded(look: QueryTerms, texts: Sequence[Sequence[str]]) -> bool:
+    """Check whether some texts hold an excluded phrase, which is stored as an FTS5 expression."""
+    return any(has_phrase(texts, expression.strip('"').split()) for expression in look.excluded)
