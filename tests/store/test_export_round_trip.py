@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hermes_memory_store.files.export_import import export_jsonl, import_file
 from hermes_memory_store.intake.detectors.hidden import HIDDEN_RULE
 from hermes_memory_store.intake.detectors.injection import load_injection_rules
-from hermes_memory_store.intake.detectors.orders import load_order_data
-from hermes_memory_store.intake.detectors.score import load_signal_meanings
+from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.intake import ALLOWED, APPROVED, Writer
+from hermes_memory_store.intake.signals import SIGNALS
 from hermes_memory_store.model import PERSON, FactFilter, Tier
 from hermes_memory_store.store import Store
 from tests.store.intake.suspicions import find_rule_suspicion
@@ -131,12 +131,12 @@ def test_tiers_pins_scopes_secrets_and_turns_come_back(store: Store, tmp_path: P
     assert after == before
 
 
-KINDS = [kind for kind, _ in load_order_data()["kinds"]]
+KINDS = [*ORDER_PATTERNS.pairs("kinds")]
 
 RULE_NAMES = st.one_of(
     st.sampled_from([rule.reason.rule for rule in load_injection_rules()]),
     st.lists(st.sampled_from(KINDS), min_size=1, max_size=20).map(lambda names: f"order:{'+'.join(names)}"),
-    st.lists(st.sampled_from(list(load_signal_meanings())), min_size=2, max_size=3).map(
+    st.lists(st.sampled_from([*SIGNALS.pairs("meanings")]), min_size=2, max_size=3).map(
         lambda names: f"score:{'+'.join(names)}"
     ),
     st.just(HIDDEN_RULE),

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from hermes_memory_store.intake.detectors.orders import load_order_data
+from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS
-from hermes_memory_store.intake.signals import load_signal_data
+from hermes_memory_store.intake.signals import SIGNALS
 
 PATTERNS = {
-    "orders": [pattern for _, pattern in load_order_data()["patterns"]],
-    "signals": [pattern for _, pattern in load_signal_data()["patterns"]],
+    "orders": [pattern for _, pattern in ORDER_PATTERNS.sections["patterns"]],
+    "signals": [pattern for _, pattern in SIGNALS.sections["patterns"]],
 }
 """The patterns of each group, in the order in which the checks have them."""
 

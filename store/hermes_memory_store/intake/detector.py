@@ -94,7 +94,7 @@ class Detector(Protocol):
 
     rank: int
     """Detectors are asked in this order, and the first that finds something says why a text must wait."""
-    masks: bool
+    masks: bool = False
     """Whether what it finds is masked, instead of being a reason to wait."""
     reads: frozenset[TextKind]
 
@@ -103,6 +103,7 @@ class Detector(Protocol):
 
     def explain(self, rule: str) -> str | None:
         """Explain in words what a text does that waits for a rule; None for a rule of another detector."""
+        return None
 
 
 @cache

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store.data_files import Rows
+from hermes_memory_store.data_files import Rows, read_sections
 from hermes_memory_store.safe_text import load_pattern
 
 REQUIRED_WORDS = Path(__file__).with_name("required_words.json")
@@ -22,15 +22,41 @@ HEAD = 3
 """Letters by which a word is looked up."""
 
 
-class NamedPatterns:
-    """The patterns of a section, by their names."""
+class DataFile:
+    """A data file, read for the first text that is looked through: who only reads a store needs none."""
 
-    def __init__(self, load_rows: Callable[[], Rows]) -> None:
-        """:param load_rows: returns rows of a name and a pattern"""
-        self._load_rows = load_rows
+    def __init__(self, path: Path, **columns: int) -> None:
+        """:param columns: the columns of a row, by section"""
+        self.path = path
+        self.columns = columns
+        self._words: dict[tuple[str, str], frozenset[str]] = {}
+
+    @cached_property
+    def sections(self) -> dict[str, Rows]:
+        """The rows of each section."""
+        return read_sections(self.path, self.columns)
+
+    def pairs(self, section: str) -> dict[str, str]:
+        """Return the second column of a section by the first."""
+        return {row[0]: row[1] for row in self.sections[section]}
+
+    def words(self, section: str, name: str) -> frozenset[str]:
+        """Return what stands behind a name in all its rows."""
+        if (section, name) not in self._words:
+            rows = self.sections[section]
+            self._words[section, name] = frozenset(word for first, *rest in rows for word in rest if first == name)
+        return self._words[section, name]
+
+
+class NamedPatterns:
+    """The patterns of a section by their names, compiled when they are first asked for."""
+
+    def __init__(self, data: DataFile, section: str) -> None:
+        self._data = data
+        self._section = section
 
     def __getattr__(self, name: str) -> re.Pattern[str]:
-        pattern = load_pattern({row[0]: row[1] for row in self._load_rows()}[name])
+        pattern = load_pattern(self._data.pairs(self._section)[name])
         setattr(self, name, pattern)
         return pattern
 
@@ -88,7 +114,7 @@ def load_required_words() -> dict[str, Any]:
     return document
 
 
-def has_hint(text: str, hints: tuple[str, ...]) -> bool:
+def has_hint(text: str, hints: Iterable[str]) -> bool:
     """Check whether a text has any of the hints."""
     for hint in hints:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
         if hint in text:

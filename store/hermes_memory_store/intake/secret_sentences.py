@@ -8,6 +8,7 @@ from itertools import islice
 
 from hermes_memory_store.intake.patterns import NamedPatterns, has_hint
 from hermes_memory_store.intake.secret_values import (
+    SECRET_PATTERNS,
     SHORTEST_PASSWORD,
     SHORTEST_RANDOM,
     VALUES,
@@ -19,13 +20,11 @@ from hermes_memory_store.intake.secret_values import (
     is_stated_secret,
     is_strong_password,
     is_strong_secret,
-    load_secret_data,
-    load_secret_hints,
     trim_value_span,
 )
 from hermes_memory_store.intake.spans import TextSpan
 
-CONTEXT = NamedPatterns(lambda: load_secret_data()["context"])
+CONTEXT = NamedPatterns(SECRET_PATTERNS, "context")
 
 SENTENCE_REACH = 160
 """Characters after a word of prose in which its secret stands."""
@@ -46,7 +45,7 @@ def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
     """Find secrets that a sentence states."""
     searched_until = dict.fromkeys(SecretKind, 0)
     long_until = 0
-    compound = has_hint(text.lower(), load_secret_hints("compound"))
+    compound = has_hint(text.lower(), SECRET_PATTERNS.words("hints", "compound"))
     for number, cue in enumerate((CONTEXT.compound_cue if compound else CONTEXT.cue).finditer(text)):
         kind = SecretKind[str(cue.lastgroup)]
         around = SENTENCE_REACH if number < MANY_CUES else SHORT_REACH

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.intake.patterns import WordIndex
-from hermes_memory_store.intake.secret_values import load_secret_data
+from hermes_memory_store.intake.secret_values import SECRET_PATTERNS
 
 RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
 
@@ -49,7 +49,7 @@ class SecretPattern:
 def load_gated_patterns() -> dict[str, list[SecretPattern]]:
     """Return the patterns of secrets that their context gives away, by what a text must have for them."""
     patterns: dict[str, list[SecretPattern]] = {}
-    for gate, judge, pattern in load_secret_data()["patterns"]:
+    for gate, judge, pattern in SECRET_PATTERNS.sections["patterns"]:
         patterns.setdefault(gate, []).append(SecretPattern(judge, pattern))
     return patterns
 
@@ -57,7 +57,7 @@ def load_gated_patterns() -> dict[str, list[SecretPattern]]:
 @cache
 def load_formats() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
     """Return the hints of all formats of tokens, and the formats of each."""
-    data = load_secret_data()
+    data = SECRET_PATTERNS.sections
     return index_hints(
         [
             *(SecretPattern("token", pattern, tuple(hints.split())) for hints, pattern in data["formats"]),

@@ -6,37 +6,23 @@ import math
 import re
 from collections import Counter
 from enum import Enum
-from functools import cache
 from pathlib import Path
 
-from hermes_memory_store.data_files import Rows, read_sections
-from hermes_memory_store.intake.patterns import NamedPatterns
+from hermes_memory_store.intake.patterns import DataFile, NamedPatterns
 from hermes_memory_store.intake.spans import TextSpan
 
-SECRET_PATTERNS = Path(__file__).with_name("secret_patterns.txt")
+SECRET_PATTERNS = DataFile(
+    Path(__file__).with_name("secret_patterns.txt"),
+    hints=0,
+    words=0,
+    values=2,
+    context=2,
+    patterns=3,
+    formats=2,
+    beside=3,
+)
 
-COLUMNS = {"hints": 0, "words": 2, "values": 2, "context": 2, "patterns": 3, "formats": 2, "beside": 3}
-
-
-@cache
-def load_secret_data() -> dict[str, Rows]:
-    """Return the sections of the data file, read for the first text that is looked through."""
-    return read_sections(SECRET_PATTERNS, COLUMNS)
-
-
-@cache
-def load_secret_hints(group: str) -> tuple[str, ...]:
-    """Return the hints of a group."""
-    return tuple(hint for name, *hints in load_secret_data()["hints"] for hint in hints if name == group)
-
-
-@cache
-def load_secret_words(group: str) -> frozenset[str]:
-    """Return the words of a group."""
-    return frozenset(word for name, words in load_secret_data()["words"] for word in words.split() if name == group)
-
-
-VALUES = NamedPatterns(lambda: load_secret_data()["values"])
+VALUES = NamedPatterns(SECRET_PATTERNS, "values")
 
 QUOTE_GROUPS = ("escaped", "double", "single", "tick", "french", "german", "curly")
 OPENING, CLOSING = "([{<\"'`«„“‘", ".,;:?)]}>\"'`»”’"
@@ -62,19 +48,19 @@ class SecretKind(Enum):
 def find_secret_kind(name: str) -> SecretKind | None:
     """Return the kind of secret announced by a variable, field or target; None for no secret."""
     words = [word.lower() for word in VALUES.name_word.findall(name)]
-    while len(words) > 1 and (words[-1] in load_secret_words("tail") or words[-1].isdigit()):
+    while len(words) > 1 and (words[-1] in SECRET_PATTERNS.words("words", "tail") or words[-1].isdigit()):
         words.pop()
     if not words:
         return None
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if (
-        last in load_secret_words("password")
-        or (before and last in load_secret_words("short-password"))
+        last in SECRET_PATTERNS.words("words", "password")
+        or (before and last in SECRET_PATTERNS.words("words", "short-password"))
         or words[-3:] == ["mot", "de", "passe"]
     ):
         return SecretKind.PASSWORD
-    if last in load_secret_words("key") or (
-        last == "key" and before and before not in load_secret_words("no-secret-key")
+    if last in SECRET_PATTERNS.words("words", "key") or (
+        last == "key" and before and before not in SECRET_PATTERNS.words("words", "no-secret-key")
     ):
         return SecretKind.KEY
     return None
@@ -186,7 +172,7 @@ def is_passphrase(value: str) -> bool:
     return (
         4 <= len(words) <= 10
         and all(re.fullmatch(r"[a-zäöüßàâçéèêëîïôûùñáíóú]{3,12}", word) for word in words)
-        and load_secret_words("sentence").isdisjoint(words)
+        and SECRET_PATTERNS.words("words", "sentence").isdisjoint(words)
     )
 
 

@@ -7,12 +7,13 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hermes_memory_store.data_files import Rows, read_sections
-from hermes_memory_store.intake.patterns import NamedPatterns, SparedPatterns
+from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns
 
-SIGNALS = Path(__file__).with_name("signals.txt")
+SIGNALS = DataFile(
+    Path(__file__).with_name("signals.txt"), meanings=2, words=0, unspaced=2, patterns=2, negations=0, addresses=2
+)
 
-COLUMNS = {"meanings": 2, "words": 2, "unspaced": 2, "patterns": 2, "negations": 1, "addresses": 2}
+ADDRESSES = NamedPatterns(SIGNALS, "addresses")
 
 SIGNAL_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 
@@ -32,21 +33,12 @@ class Signal(NamedTuple):
 
 
 @cache
-def load_signal_data() -> dict[str, Rows]:
-    """Return the sections of the data file, read for the first text."""
-    return read_sections(SIGNALS, COLUMNS)
-
-
-ADDRESSES = NamedPatterns(lambda: load_signal_data()["addresses"])
-
-
-@cache
 def load_signal_words() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]], tuple[int, ...]]:
     """Return the signals of whole words, those of beginnings of words, and the lengths of these beginnings."""
     whole: dict[str, tuple[str, ...]] = {}
     begin: dict[str, tuple[str, ...]] = {}
-    for name, words in load_signal_data()["words"]:
-        for word in words.split():
+    for name, *words in SIGNALS.sections["words"]:
+        for word in words:
             table, key = (begin, word[:-1]) if word.endswith("*") else (whole, word)
             table[key] = (*table.get(key, ()), name)
     return whole, begin, tuple(sorted({len(key) for key in begin}))
@@ -55,20 +47,14 @@ def load_signal_words() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
 @cache
 def load_signal_patterns() -> tuple[list[str], SparedPatterns]:
     """Return the names of the signals that patterns find, and these patterns."""
-    rows = load_signal_data()["patterns"]
-    return [name for name, _ in rows], SparedPatterns([pattern for _, pattern in rows], "signals")
+    patterns = SIGNALS.pairs("patterns")
+    return [*patterns], SparedPatterns([*patterns.values()], "signals")
 
 
 @cache
 def load_unspaced_signals() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return the patterns of scripts without spaces, compiled at first use."""
-    return tuple((name, re.compile(pattern)) for name, pattern in load_signal_data()["unspaced"])
-
-
-@cache
-def load_negations() -> frozenset[str]:
-    """Return the words that turn those after them."""
-    return frozenset(word for (line,) in load_signal_data()["negations"] for word in line.split())
+    return tuple((name, re.compile(pattern)) for name, pattern in SIGNALS.pairs("unspaced").items())
 
 
 @lru_cache(maxsize=4096)
@@ -106,7 +92,7 @@ def find_signals(text: str) -> tuple[list[Signal], list[str]]:
     """
     words = SIGNAL_WORD.findall(text)
     signals: list[Signal] = []
-    negations = load_negations()
+    negations = SIGNALS.words("negations", "negation")
     negated_until = -1
     for place, word in enumerate(words):
         if word in negations:

@@ -13,24 +13,26 @@ from hermes_memory_store.data_files import read_sections
 from hermes_memory_store.intake import detector, secret_values, signals
 from hermes_memory_store.intake.detector import Passage, TextKind, explain_rule, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.detectors import injection, orders, secrets
+from hermes_memory_store.intake.patterns import DataFile
 from hermes_memory_store.store import Store
 
 DATA_FILES = [
-    (injection.INJECTION_RULES, injection.COLUMNS, {"patterns": (1,), "permissions": (1,)}),
-    (orders.ORDER_PATTERNS, orders.COLUMNS, {"patterns": (1,), "unless": (1,)}),
-    (signals.SIGNALS, signals.COLUMNS, {"patterns": (1,), "unspaced": (1,), "addresses": (1,)}),
+    (injection.INJECTION_RULES, {"patterns": (1,), "permissions": (1,)}),
+    (orders.ORDER_PATTERNS, {"patterns": (1,), "unless": (1,)}),
+    (signals.SIGNALS, {"patterns": (1,), "unspaced": (1,), "addresses": (1,)}),
     (
         secret_values.SECRET_PATTERNS,
-        secret_values.COLUMNS,
         {"values": (1,), "context": (1,), "patterns": (2,), "formats": (1,), "beside": (1, 2)},
     ),
 ]
-"""Each with its columns, and those of them that hold patterns, by section."""
+"""Each with the columns that hold patterns, by section."""
+
+FILE_NAMES = [data.path.stem for data, _ in DATA_FILES]
 
 
-@pytest.mark.parametrize(("file", "columns", "patterns"), DATA_FILES, ids=lambda value: getattr(value, "stem", ""))
-def test_a_data_file_is_whole(file: Path, columns: dict[str, int], patterns: dict[str, tuple[int, ...]]) -> None:
-    sections = read_sections(file, columns)
+@pytest.mark.parametrize(("data", "patterns"), DATA_FILES, ids=FILE_NAMES)
+def test_a_data_file_is_whole(data: DataFile, patterns: dict[str, tuple[int, ...]]) -> None:
+    sections = read_sections(data.path, data.columns)
     for section, places in patterns.items():
         assert sections[section]
         for row in sections[section]:
@@ -38,13 +40,12 @@ def test_a_data_file_is_whole(file: Path, columns: dict[str, int], patterns: dic
                 try:
                     re.compile(row[place])
                 except re.error as error:
-                    pytest.fail(f"{file.name}, {section}, {row[0]}: {error}")
+                    pytest.fail(f"{data.path.name}, {section}, {row[0]}: {error}")
 
 
-@pytest.mark.parametrize(("file", "columns", "_"), DATA_FILES, ids=lambda value: getattr(value, "stem", ""))
-def test_a_wrong_row_of_a_data_file_is_named_with_its_line(
-    tmp_path: Path, file: Path, columns: dict[str, int], _: object
-) -> None:
+@pytest.mark.parametrize("data", [data for data, _ in DATA_FILES], ids=FILE_NAMES)
+def test_a_wrong_row_of_a_data_file_is_named_with_its_line(tmp_path: Path, data: DataFile) -> None:
+    file, columns = data.path, data.columns
     lines = file.read_text(encoding="utf-8").split("\n")
     section = next(name for name, count in columns.items() if count == 2)
     broken = lines.index(f"[{section}]") + 1
@@ -55,26 +56,26 @@ def test_a_wrong_row_of_a_data_file_is_named_with_its_line(
 
 
 def test_each_row_names_what_exists() -> None:
-    data = secret_values.load_secret_data()
+    data = secret_values.SECRET_PATTERNS.sections
     assert {gate for gate, _, _ in data["patterns"]} == set(secrets.GATES)
     assert {judge for _, judge, _ in data["patterns"]} | {"token"} == set(secrets.JUDGES)
     used = {*secrets.DIGIT_GATES, *secrets.CODED_GATES, *secrets.ANNOUNCED_GATES, "header"}
     assert used == set(secrets.GATES)
-    rules = {name for name, _ in injection.load_rule_data()["rules"]}
     for section in ("patterns", "hints", "companions"):
-        assert {row[0] for row in injection.load_rule_data()[section]} <= rules
-    kinds = {name for name, _ in orders.load_order_data()["kinds"]}
-    assert {name for name, _ in orders.load_order_data()["patterns"]} == kinds - {orders.DISGUISE}
-    assert {name for name, _ in orders.load_order_data()["unless"]} <= kinds
+        names = {row[0] for row in injection.INJECTION_RULES.sections[section]}
+        assert names <= injection.INJECTION_RULES.pairs("rules").keys()
+    kinds = orders.ORDER_PATTERNS.pairs("kinds").keys()
+    assert {name for name, _ in orders.ORDER_PATTERNS.sections["patterns"]} == kinds - {orders.DISGUISE}
+    assert orders.ORDER_PATTERNS.pairs("unless").keys() <= kinds
 
 
 ONE_MORE = """
-from hermes_memory_store.intake.detector import Finding, TextKind
+from hermes_memory_store.intake.detector import Detector, Finding, TextKind
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.model import Suspicion
 
-class ShoutingDetector:
-    rank, masks, reads = 25, False, frozenset({TextKind.FACT})
+class ShoutingDetector(Detector):
+    rank, reads = 25, frozenset({TextKind.FACT})
 
     def find(self, passage):
         if passage.content.isupper():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hermes_memory_store import safe_text
-from hermes_memory_store.intake.detector import Finding, Passage, TextKind
+from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.model import Suspicion
 
@@ -15,11 +15,10 @@ HIDDEN_RULE = "hidden"
 HIDDEN = Suspicion(HIDDEN_RULE, "holds characters that a person cannot see")
 
 
-class HiddenCharacterDetector:
+class HiddenCharacterDetector(Detector):
     """Finds texts with characters that a person cannot see; in what agents write they are refused before."""
 
     rank = 50
-    masks = False
     reads = frozenset({TextKind.TURN, TextKind.UPGRADE})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
@@ -29,9 +28,6 @@ class HiddenCharacterDetector:
         )
         if is_hiding(passage.content):
             yield Finding(TextSpan(0, len(passage.content)), HIDDEN)
-
-    def explain(self, rule: str) -> str | None:
-        """Return None: the rule says it."""
 
 
 DETECTOR = HiddenCharacterDetector()

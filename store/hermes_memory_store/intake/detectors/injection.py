@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from hermes_memory_store.data_files import Rows, read_sections
-from hermes_memory_store.intake.detector import Finding, Passage, TextKind
-from hermes_memory_store.intake.patterns import WordIndex, has_hint
+from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
+from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, WordIndex, has_hint
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.intake.text_folding import find_readings, to_spaced_words
 from hermes_memory_store.model import Suspicion
 
-INJECTION_RULES = Path(__file__).with_name("injection_rules.txt")
+INJECTION_RULES = DataFile(
+    Path(__file__).with_name("injection_rules.txt"), rules=2, patterns=2, hints=0, companions=0, permissions=2
+)
 
-COLUMNS = {"rules": 2, "patterns": 2, "hints": 0, "companions": 0, "permissions": 2}
+PERMISSIONS = NamedPatterns(INJECTION_RULES, "permissions")
+"""`target`: targets that say what an agent may do; `raised`: content that raises it to more."""
 
 PROMPT_TARGETS = ("system.prompt", "system_prompt")
 
@@ -30,17 +32,16 @@ class InjectionRule:
 
     reason: Suspicion
     pattern: str
-    hints: tuple[str, ...]
+    hints: frozenset[str]
     """Without any of these there is no match: what spares most facts the pattern."""
-    companions: tuple[str, ...]
+    companions: frozenset[str]
     """Words of which a match holds one, too, if there are any."""
 
 
-class InjectionDetector:
+class InjectionDetector(Detector):
     """Finds texts that try to command an agent instead of telling it something."""
 
     rank = 10
-    masks = False
     reads = frozenset(TextKind) - {TextKind.RULED, TextKind.PLAIN, TextKind.GIVEN_NAME}
 
     def find(self, passage: Passage) -> Iterator[Finding]:
@@ -57,30 +58,24 @@ class InjectionDetector:
 
     def explain(self, rule: str) -> str | None:
         """Return what a text does that matches a rule."""
-        return next((known.reason.what for known in load_injection_rules() if known.reason.rule == rule), None)
+        return INJECTION_RULES.pairs("rules").get(rule)
 
 
 DETECTOR = InjectionDetector()
 
 
 @cache
-def load_rule_data() -> dict[str, Rows]:
-    """Return the sections of the data file, read at the first write."""
-    return read_sections(INJECTION_RULES, COLUMNS)
-
-
-@cache
 def load_injection_rules() -> tuple[InjectionRule, ...]:
     """Return the rules, in the order in which they are tried."""
-    data = load_rule_data()
+    patterns = INJECTION_RULES.sections["patterns"]
     return tuple(
         InjectionRule(
             Suspicion(name, meaning),
-            "|".join(f"(?:{pattern})" for rule, pattern in data["patterns"] if rule == name),
-            tuple(hint for rule, *hints in data["hints"] for hint in hints if rule == name),
-            tuple(word for rule, *words in data["companions"] for word in words if rule == name),
+            "|".join(f"(?:{pattern})" for rule, pattern in patterns if rule == name),
+            INJECTION_RULES.words("hints", name),
+            INJECTION_RULES.words("companions", name),
         )
-        for name, meaning in data["rules"]
+        for name, meaning in INJECTION_RULES.pairs("rules").items()
     )
 
 
@@ -98,12 +93,6 @@ def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
 def load_rule_pattern(place: int) -> re.Pattern[str]:
     """Return the pattern of a rule, compiled for the first text that has a hint of it."""
     return re.compile(load_injection_rules()[place].pattern)
-
-
-@cache
-def load_permission_pattern(name: str) -> re.Pattern[str]:
-    """Return the pattern of targets that say what an agent may do, or of content that raises it to more."""
-    return re.compile(next(pattern for row, pattern in load_rule_data()["permissions"] if row == name))
 
 
 def find_hinted_rules(text: str) -> list[int]:
@@ -137,9 +126,9 @@ def find_promotion(passage: Passage) -> Iterator[Finding]:
     if passage.target.casefold() in PROMPT_TARGETS:
         rule = "persona" if NEW_SELF.match(content) else None
     else:
-        rule = "privilege" if load_permission_pattern("raised").search(content) else None
+        rule = "privilege" if PERMISSIONS.raised.search(content) else None
     if rule is not None:
-        yield Finding(whole, next(known.reason for known in load_injection_rules() if known.reason.rule == rule))
+        yield Finding(whole, Suspicion(rule, INJECTION_RULES.pairs("rules")[rule]))
 
 
 def is_plain_fact(target: str, content: str) -> bool:
@@ -152,4 +141,4 @@ def is_plain_fact(target: str, content: str) -> bool:
 def is_about_reader(target: str) -> bool:
     """Check whether a target is one by which an agent is told what it is and may do."""
     about = target.casefold()
-    return about in PROMPT_TARGETS or load_permission_pattern("target").fullmatch(about) is not None
+    return about in PROMPT_TARGETS or PERMISSIONS.target.fullmatch(about) is not None

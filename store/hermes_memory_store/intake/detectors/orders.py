@@ -8,18 +8,14 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from hermes_memory_store.data_files import Rows, read_sections
-from hermes_memory_store.intake.detector import Finding, Passage, TextKind, explain_names
-from hermes_memory_store.intake.patterns import SparedPatterns
+from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
+from hermes_memory_store.intake.patterns import DataFile, SparedPatterns
 from hermes_memory_store.intake.signals import ADDRESSES, replace_addresses
 from hermes_memory_store.intake.text_folding import find_decodings, find_readings, fold_text, to_name_sentence
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import lazy_pattern, load_pattern
 
-ORDER_PATTERNS = Path(__file__).with_name("order_patterns.txt")
-
-COLUMNS = {"kinds": 2, "unless": 2, "patterns": 2, "disguises": 2, "small": 1}
-
+ORDER_PATTERNS = DataFile(Path(__file__).with_name("order_patterns.txt"), kinds=2, unless=2, patterns=2, words=0)
 CARRIED_SHARE = 0.6
 """Share of a fact's words that a person's turn must have, so that the fact is his: a summary changes some."""
 
@@ -72,11 +68,10 @@ class Order:
     """The part of the reading that gives it."""
 
 
-class OrderDetector:
+class OrderDetector(Detector):
     """Finds orders and claims of the closed list."""
 
     rank = 20
-    masks = False
     reads = frozenset({TextKind.WRITE, TextKind.RULED, TextKind.TURN, TextKind.GIVEN_NAME})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
@@ -96,29 +91,23 @@ class OrderDetector:
         """Return what the orders of a verdict give."""
         if not rule.startswith("order:"):
             return None
-        return explain_names(rule, {row[0]: row[1] for row in load_order_data()["kinds"]})
+        return explain_names(rule, ORDER_PATTERNS.pairs("kinds"))
 
 
 DETECTOR = OrderDetector()
 
 
 @cache
-def load_order_data() -> dict[str, Rows]:
-    """Return the sections of the data file, read for the first text."""
-    return read_sections(ORDER_PATTERNS, COLUMNS)
-
-
-@cache
 def load_order_patterns() -> tuple[list[str], SparedPatterns]:
     """Return the patterns of orders and claims, and the kind of each."""
-    rows = load_order_data()["patterns"]
+    rows = ORDER_PATTERNS.sections["patterns"]
     return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], "orders")
 
 
 @cache
 def load_exceptions() -> dict[str, re.Pattern[str]]:
     """Return by kind what makes an ordinary sentence of an order."""
-    return {kind: load_pattern(pattern) for kind, pattern in load_order_data()["unless"]}
+    return {kind: load_pattern(pattern) for kind, pattern in ORDER_PATTERNS.pairs("unless").items()}
 
 
 @cache
@@ -126,12 +115,6 @@ def load_exact_pattern() -> re.Pattern[str]:
     """Return the pattern of what must be said exactly."""
     addresses = (ADDRESSES.url, ADDRESSES.mail, ADDRESSES.host)
     return re.compile("|".join([*(pattern.pattern for pattern in addresses), EXACT]))
-
-
-@cache
-def load_small_words() -> frozenset[str]:
-    """Return words that say nothing."""
-    return frozenset(word for (line,) in load_order_data()["small"] for word in line.split())
 
 
 @lru_cache(maxsize=16)
@@ -205,7 +188,7 @@ def cut_turn(turn: str) -> str:
 
 def to_content_words(text: str) -> set[str]:
     """Return the words of a folded text that say something, by their first six letters."""
-    small = load_small_words()
+    small = ORDER_PATTERNS.words("words", "small")
     return {word[:6] for word in re.findall(r"[^\W_]{2,}", text) if word not in small}
 
 
@@ -217,13 +200,7 @@ def is_disguised(content: str) -> bool:
     if content.count(". ") + content.count("- ") > 5 and MORSE.search(content):
         return True
     words = [word.strip(".,:;!") for word in content.casefold().split()]
-    for common in load_disguised_words():
+    for common in (ORDER_PATTERNS.words("words", "rotated"), ORDER_PATTERNS.words("words", "turned")):
         if not common.isdisjoint(words) and sum(word in common for word in words) >= 2:
             return True
     return any(PLAIN_TEXT.fullmatch(" ".join(text.split())) for text in find_decodings(content))
-
-
-@cache
-def load_disguised_words() -> tuple[frozenset[str], ...]:
-    """Return common words in rot13, and turned: two of them are no chance."""
-    return tuple(frozenset(words.split()) for _, words in load_order_data()["disguises"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from hermes_memory_store.intake.detector import Finding, Passage, TextKind
+from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
 from hermes_memory_store.intake.detectors.injection import DETECTOR as INJECTION
 from hermes_memory_store.intake.detectors.orders import find_orders_and_claims, is_carried_by, to_order_finding
 from hermes_memory_store.intake.spans import TextSpan
@@ -20,11 +20,10 @@ SHORT_NAME = 2
 """Characters of a target that names nothing: `x`, `p1`."""
 
 
-class PieceDetector:
+class PieceDetector(Detector):
     """Reads a write together with what its session wrote before."""
 
     rank = 40
-    masks = False
     reads = frozenset({TextKind.WRITE, TextKind.RULED})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
@@ -36,9 +35,6 @@ class PieceDetector:
         ]
         if pieces:
             yield from find_joined(passage, pieces)
-
-    def explain(self, rule: str) -> str | None:
-        """Return None: the rules are those of others."""
 
 
 DETECTOR = PieceDetector()

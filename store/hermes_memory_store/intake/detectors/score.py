@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hermes_memory_store.intake.detector import Finding, Passage, TextKind, explain_names
+from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.detectors.orders import Order, find_given_orders, is_carried_by
 from hermes_memory_store.intake.scorer import compute_score, find_features, find_strongest_signals, load_weights
-from hermes_memory_store.intake.signals import load_signal_data
+from hermes_memory_store.intake.signals import SIGNALS
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.intake.text_folding import find_readings
 from hermes_memory_store.model import Suspicion
@@ -26,11 +26,10 @@ MOST_SIGNALS = 3
 """Signals that a verdict names."""
 
 
-class ScoreDetector:
+class ScoreDetector(Detector):
     """Finds texts whose score is that of an attack."""
 
     rank = 30
-    masks = False
     reads = frozenset({TextKind.WRITE, TextKind.RULED})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
@@ -46,7 +45,7 @@ class ScoreDetector:
             features = find_features(passage.target, reading)
             score = compute_score(features, weights)
             if score >= threshold:
-                meanings = load_signal_meanings()
+                meanings = SIGNALS.pairs("meanings")
                 names = [name for name in find_strongest_signals(features, weights) if name in meanings]
                 if len(names) >= FEWEST_SIGNALS:
                     rule = f"score:{'+'.join(names[:MOST_SIGNALS])}"
@@ -55,12 +54,7 @@ class ScoreDetector:
 
     def explain(self, rule: str) -> str | None:
         """Return what the signals of a verdict say."""
-        return explain_names(rule, load_signal_meanings()) if rule.startswith("score:") else None
+        return explain_names(rule, SIGNALS.pairs("meanings")) if rule.startswith("score:") else None
 
 
 DETECTOR = ScoreDetector()
-
-
-def load_signal_meanings() -> dict[str, str]:
-    """Return what the signals say in a verdict."""
-    return {row[0]: row[1] for row in load_signal_data()["meanings"]}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from hermes_memory_store import safe_text
-from hermes_memory_store.intake.detector import Finding, Passage, TextKind
+from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
 from hermes_memory_store.intake.patterns import has_hint
 from hermes_memory_store.intake.secret_sentences import CONTEXT, find_sentence_secrets
 from hermes_memory_store.intake.secret_table import (
@@ -21,6 +21,7 @@ from hermes_memory_store.intake.secret_table import (
     load_gated_patterns,
 )
 from hermes_memory_store.intake.secret_values import (
+    SECRET_PATTERNS,
     SHORTEST_PASSWORD,
     SHORTEST_RANDOM,
     VALUES,
@@ -38,7 +39,6 @@ from hermes_memory_store.intake.secret_values import (
     is_random_value,
     is_secret_reference,
     is_stated_secret,
-    load_secret_hints,
     trim_phrase_value,
     trim_value_span,
 )
@@ -76,6 +76,11 @@ ANNOUNCED_GATES = ("name", "element", "connection", "spelling")
 """Gates of what a digit, a long word or a sign, and a name gives away."""
 
 
+def has_secret_hint(lower: str, group: str) -> bool:
+    """Check whether a lower-case text has a hint of a group, without which there is no such secret."""
+    return has_hint(lower, SECRET_PATTERNS.words("hints", group))
+
+
 @lru_cache(maxsize=4)
 def has_connection(text: str) -> bool:
     """Check whether settings of a connection stand in a text: whatever they give for a password is one."""
@@ -83,8 +88,8 @@ def has_connection(text: str) -> bool:
 
 
 GATES: dict[str, Callable[[str], bool]] = {
-    "phrase": lambda text: has_hint(text.lower(), load_secret_hints("phrase")) and has_phrase_candidate(text),
-    "code": lambda text: VALUES.digits.search(text) is not None and has_hint(text.lower(), load_secret_hints("code")),
+    "phrase": lambda text: has_secret_hint(text.lower(), "phrase") and has_phrase_candidate(text),
+    "code": lambda text: VALUES.digits.search(text) is not None and has_secret_hint(text.lower(), "code"),
     "url": lambda text: "://" in text and "@" in text,
     "driver": lambda text: "@tcp" in text or "@unix" in text,
     "at": lambda text: "@" in text,
@@ -97,12 +102,12 @@ GATES: dict[str, Callable[[str], bool]] = {
     "name": lambda _: True,
     "element": lambda text: "</" in text,
     "connection": has_connection,
-    "spelling": lambda text: has_hint(text.lower(), load_secret_hints("spelling")),
+    "spelling": lambda text: has_secret_hint(text.lower(), "spelling"),
 }
 """What a text must have for the patterns of a gate: most texts are spared most of them."""
 
 
-class SecretDetector:
+class SecretDetector(Detector):
     """Finds secrets, which are masked."""
 
     rank = 60
@@ -113,9 +118,6 @@ class SecretDetector:
         """Yield the spans of secrets, in order and without overlaps."""
         for span in find_secrets_behind(passage.target, passage.content):
             yield Finding(span, SECRET)
-
-    def explain(self, rule: str) -> str | None:
-        """Return None: nothing waits for a secret, it is masked."""
 
 
 DETECTOR = SecretDetector()
@@ -136,7 +138,7 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
 
     :param target: of the fact: `db.password` announces one as `DB_PASSWORD=` does
     """
-    announced = has_hint(f"{target} {content}".lower(), load_secret_hints("announced"))
+    announced = has_secret_hint(f"{target} {content}".lower(), "announced")
     long = max(map(len, content.split()), default=0) >= LONG
     text = content
     if long and has_hint(content, SEAL_HINTS):
@@ -174,14 +176,11 @@ def may_hold_secret(text: str) -> bool:
         return True
     lower = text.lower()
     return (
-        has_hint(lower, load_secret_hints("announced"))
+        has_secret_hint(lower, "announced")
         or "@" in text
         or " -" in text
         or max(map(len, text.split()), default=0) >= LONG
-        or (
-            DIGIT.search(text) is not None
-            and (has_hint(lower, load_secret_hints("phrase")) or has_hint(lower, load_secret_hints("code")))
-        )
+        or (DIGIT.search(text) is not None and (has_secret_hint(lower, "phrase") or has_secret_hint(lower, "code")))
     )
 
 
