@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
+from hermes_memory_store.diagnostics import torture
 from hermes_memory_store.diagnostics.torture import ATTEMPTS, MOST_BYTES, mix_sectors, torture_folder
 from hermes_memory_store.store import Store
 
@@ -22,6 +23,13 @@ def test_a_sound_folder_passes_every_try_and_nothing_is_left(tmp_path: Path) -> 
     assert [one.check.detail for one in results if not one.check.ok] == []
     assert all(one.proves for one in results)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_try_that_fails_proves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torture, "find_losses", lambda _db, _acknowledged: "2 facts are lost")
+    monkeypatch.setattr(torture, "ATTEMPTS", {name: ATTEMPTS[name] for name in ("file system", "kill -9")})
+    _, kills = torture_folder(tmp_path, tmp_path / "x" / "y", seconds=0.1)
+    assert (kills.check.ok, kills.check.detail, kills.proves) == (False, "2 facts are lost", "nothing: it failed")
 
 
 def test_the_folder_of_a_store_is_refused_and_untouched(tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
     with store.db.snapshot() as conn:
         head = read_chain_head(conn)
         mark, newest = head or ("", ChainHead(0, "", ""))
-        anchors = [*receipt_anchors(receipt, mark), *backup_anchors(store.path, receipt, mark)]
+        anchors = list(backup_anchors(store.path, receipt, mark))
+        if receipt is not None and receipt.store == (mark or receipt.store):
+            anchors = [*(Anchor(known_head, "the receipt") for known_head in receipt.heads), *anchors]
         cut = [anchor for anchor in anchors if anchor.head.seq > newest.seq]
         rewritten = [
             anchor for anchor in anchors if anchor.head.seq <= newest.seq and not is_head_held(conn, anchor.head)
@@ -51,13 +53,6 @@ def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
     anchors.sort(key=lambda anchor: anchor.head.seq)
     is_known = any((anchor.head.seq, anchor.head.hash) == (newest.seq, newest.hash) for anchor in anchors)
     return AnchorReport(anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)
-
-
-def receipt_anchors(receipt: Receipt | None, mark: str) -> Iterator[Anchor]:
-    """Yield the heads of the receipt; none when it is of another store. :param mark: of this store, empty for an empty one"""
-    if receipt is not None and receipt.store == (mark or receipt.store):
-        for head in receipt.heads:
-            yield Anchor(head, "the receipt")
 
 
 def backup_anchors(db: Path, receipt: Receipt | None, mark: str) -> Iterator[Anchor]:

@@ -189,7 +189,5 @@ def salvage_unopenable(path: Path, *, clock: Clock = system_clock) -> Check:
     with backup.temporary_copy(path.with_name(f"{path.name}.salvaged")) as made:
         with readable_copy(path) as copy:
             lost = salvage_file(copy, made)
-        backup.preserve_unreadable_store(path, original)
-        backup.register_backup(path, original, "before-repair", now)
-        backup.install_backup(made, path)
+        backup.replace_unreadable_store(made, path, original, "before-repair", now)
     return Check("header", True, describe_salvage(lost, original), repaired=True)

@@ -67,6 +67,10 @@ while not full and (not is_asked or sys.stdin.readline()):
 """Writes facts and says each as soon as it is acknowledged."""
 
 
+Attempted = tuple[str, str, str]
+"""What went wrong, empty where nothing did; what was done; and what holds for this folder then, and what does not follow."""
+
+
 class TortureResult(NamedTuple):
     """What one try came to."""
 
@@ -147,10 +151,12 @@ def torture_folder(
             place = Path(made) / name.replace(" ", "-")
             place.mkdir()
             try:
-                results.append(attempt(place, seconds / (len(ATTEMPTS) - 1)))
+                problem, detail, proves = attempt(place, seconds / (len(ATTEMPTS) - 1))
+                proves = "nothing: it failed" if problem else proves
             except BrokenPipeError:
                 problem = "a process that writes did not start, or was ended from outside; its standard error says why"
-                results.append(TortureResult(Check(name, False, problem), "nothing: it was not tried to the end"))
+                detail, proves = "", "nothing: it was not tried to the end"
+            results.append(TortureResult(Check(name, not problem, problem or detail), proves))
             shutil.rmtree(place)
     return results
 
@@ -178,7 +184,7 @@ def is_store_file(file: Path) -> bool:
     return header.startswith(b"SQLite format 3\0") and header[68:72] == b"HMEM"
 
 
-def try_kills(place: Path, seconds: float) -> TortureResult:
+def try_kills(place: Path, seconds: float) -> Attempted:
     """Kill writers with `kill -9` at moments of chance."""
     db, acknowledged, kills, end = place / "memory.db", set[str](), 0, time.monotonic() + seconds
     while kills == 0 or (time.monotonic() < end and folder_size(place) < MOST_BYTES // 4):
@@ -191,13 +197,10 @@ def try_kills(place: Path, seconds: float) -> TortureResult:
     detail = (
         f"{kills} kills in the middle of writes, {len(acknowledged)} acknowledged facts, none lost, the store is whole"
     )
-    return TortureResult(
-        Check("kill -9", not problem, problem or detail),
-        "a crash of a program loses nothing here; a crash of the whole system is another matter",
-    )
+    return problem, detail, "a crash of a program loses nothing here; a crash of the whole system is another matter"
 
 
-def try_power_cuts(place: Path, seconds: float) -> TortureResult:
+def try_power_cuts(place: Path, seconds: float) -> Attempted:
     """Cut off the power, as far as that can be played: of what was not synced yet, only some sectors have arrived.
 
     A writer stands still between two writes: all it has written so far is synced. It is asked for one more, stopped
@@ -233,15 +236,16 @@ def try_power_cuts(place: Path, seconds: float) -> TortureResult:
             shutil.rmtree(copy)
             cuts += 1
             if problem:
-                return TortureResult(Check("power cut", False, f"cut {cuts}: {problem}"), "nothing: it failed")
-    return TortureResult(
-        Check("power cut", True, f"{cuts} simulated cuts, up to {len(acknowledged)} acknowledged facts, none lost"),
+                return f"cut {cuts}: {problem}", "", ""
+    return (
+        "",
+        f"{cuts} simulated cuts, up to {len(acknowledged)} acknowledged facts, none lost",
         "writes are in their files before they are acknowledged, and torn or reordered ones are recognised; whether the disk "
         "keeps what it says it has synced, only pulling its plug shows",
     )
 
 
-def try_full_disk(place: Path, seconds: float) -> TortureResult:
+def try_full_disk(place: Path, seconds: float) -> Attempted:
     """Write until a file may not grow any more."""
     db = place / "memory.db"
     with WriterProcess(db, "full", limit=FILE_LIMIT) as writer:
@@ -251,14 +255,14 @@ def try_full_disk(place: Path, seconds: float) -> TortureResult:
     if not problem and not is_full and writer.process.returncode not in (0, -signal.SIGKILL):
         problem = "the writer ended with another error"
     limit = f"at {FILE_LIMIT >> 20} MiB a file" if is_full else "the limit was not reached in time"
-    detail = f"{limit}: {len(acknowledged)} acknowledged facts, none lost, and it can be written again"
-    return TortureResult(
-        Check("full disk", not problem, problem or detail),
+    return (
+        problem,
+        f"{limit}: {len(acknowledged)} acknowledged facts, none lost, and it can be written again",
         "a write that finds no room is refused whole; a quota or a full file system may answer later than this limit",
     )
 
 
-def try_lock_storm(place: Path, seconds: float) -> TortureResult:
+def try_lock_storm(place: Path, seconds: float) -> Attempted:
     """Let several processes write to one store at once."""
     db, end = place / "memory.db", time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
@@ -275,25 +279,25 @@ def try_lock_storm(place: Path, seconds: float) -> TortureResult:
         problem = find_losses(db, set[str]().union(*(writer.acknowledged for writer in writers)))
     if not problem and min(counts) == 0:
         problem = "one process never got the lock"
-    detail = f"{WRITERS} processes at once, {min(counts)} to {max(counts)} acknowledged facts each, none lost"
-    return TortureResult(
-        Check("lock storm", not problem, problem or detail),
+    return (
+        problem,
+        f"{WRITERS} processes at once, {min(counts)} to {max(counts)} acknowledged facts each, none lost",
         "file locks and shared memory work between processes of this machine; of other machines on a shared disk it says nothing",
     )
 
 
-def check_file_system(place: Path, _: float) -> TortureResult:
+def check_file_system(place: Path, _: float) -> Attempted:
     """Name the file system, and what it is known for."""
     kind = filesystem.filesystem_type(place) or "unknown"
-    is_network = kind in filesystem.NETWORK_TYPES
-    detail = f"{kind} is a network file system, where processes cannot be kept apart" if is_network else kind
+    if kind in filesystem.NETWORK_TYPES:
+        return f"{kind} is a network file system, where processes cannot be kept apart", "", ""
     is_volatile = kind in ("tmpfs", "ramfs")
-    return TortureResult(
-        Check("file system", not is_network, detail),
+    lasting = (
         "it lies in memory: nothing survives a real power cut"
         if is_volatile
-        else "what the other tries say holds for it",
+        else "what the other tries say holds for it"
     )
+    return "", kind, lasting
 
 
 def find_losses(db: Path, acknowledged: set[str]) -> str:
@@ -334,7 +338,7 @@ def folder_size(folder: Path) -> int:
     return sum(file_size(str(file)) for file in folder.rglob("*") if file.is_file())
 
 
-ATTEMPTS: dict[str, Callable[[Path, float], TortureResult]] = {
+ATTEMPTS: dict[str, Callable[[Path, float], Attempted]] = {
     "file system": check_file_system,
     "kill -9": try_kills,
     "power cut": try_power_cuts,

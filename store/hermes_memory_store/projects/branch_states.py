@@ -44,6 +44,10 @@ WANTED_COMMITS = f"""
     GROUP BY 1, 2 ORDER BY max(o.id) DESC LIMIT {MAX_COMMITS}
 """
 
+IS_MERGED = f"""
+    SELECT 1 FROM branch_states WHERE project_id = ? AND branch = ? AND commit_id = ? AND target = ? AND state = '{MERGED}'
+"""
+
 PUT_STATE = """
     INSERT INTO branch_states VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET target_commit = excluded.target_commit, state = excluded.state, way = excluded.way,
@@ -128,7 +132,8 @@ class BranchStates:
             self._note_branches(conn, project, default, findings.tips, now)
             commits = ",".join(findings.target_commits)
             for (branch, commit), merge in findings.states.items():
-                is_known = merge.state == UNDECIDED and self._is_merged(conn, project, branch, commit, findings.target)
+                place = (project, branch, commit, findings.target)
+                is_known = merge.state == UNDECIDED and conn.execute(IS_MERGED, place).fetchone() is not None
                 if is_known or not is_listed(branch):
                     continue
                 row = (
@@ -159,11 +164,6 @@ class BranchStates:
         for name, tip in ends.items():
             if is_listed(name):
                 conn.execute(PUT_BRANCH, (uids.new_uid(now), project, name, tip, int(name == default), now))
-
-    def _is_merged(self, conn: sqlite3.Connection, project: int, branch: str, commit: str, target: str) -> bool:
-        sql = "SELECT state FROM branch_states WHERE project_id = ? AND branch = ? AND commit_id = ? AND target = ?"
-        row = conn.execute(sql, (project, branch, commit, target)).fetchone()
-        return row is not None and row[0] == MERGED
 
     def _journal_merges(
         self, conn: sqlite3.Connection, project: int, default: str | None, findings: BranchFindings

@@ -185,7 +185,8 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
     facts = verify_backup(source)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with file_lock(target):
-        drop_receipt(target)
+        # A store that is killed while its content is replaced must not look cut off.
+        journal_receipt.receipt_path(target).unlink(missing_ok=True)
         if not target.exists() or target.stat().st_size == 0:
             install_backup(source, target)
             renew_receipt(target, clock())
@@ -194,16 +195,9 @@ def restore_backup(file: str | Path, db: str | Path, *, clock: Clock = system_cl
         try:
             replace_store_content(source, target, replaced, clock())
         except errors.StoreUnreadable:
-            preserve_unreadable_store(target, replaced)
-            register_backup(target, replaced, "replaced", clock())
-            install_backup(source, target)
+            replace_unreadable_store(source, target, replaced, "replaced", clock())
         renew_receipt(target, clock())
     return RestoreReport(target, facts, replaced)
-
-
-def drop_receipt(db: Path) -> None:
-    """Remove the receipt of a store whose content is about to be replaced: one killed meanwhile must not look cut off."""
-    journal_receipt.receipt_path(db).unlink(missing_ok=True)
 
 
 def renew_receipt(db: Path, now: int) -> None:
@@ -377,10 +371,10 @@ def replace_store_content(source: Path, target: Path, replaced: Path, now: int) 
 def try_replace_store_content(source: Path, target: Path, replaced: Path, now: int) -> None:
     """Try to replace the store's content once. :raises SourceChanged: when a process wrote after the copy was taken"""
     with database_copies.connect_plainly(target) as watching:
-        version = watching.execute("PRAGMA data_version").fetchone()[0]
+        version = watching.execute("PRAGMA data_version").fetchone()
         back_up_file(target, replaced, why="replaced", now=now, overwrite=True)
         database_copies.overwrite_database(
-            source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone()[0] == version
+            source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone() == version
         )
 
 
@@ -393,13 +387,15 @@ def install_backup(source: Path, target: Path) -> None:
         database_copies.rename_over(made, target)
 
 
-def preserve_unreadable_store(db: Path, replaced: Path) -> None:
-    """Rename an unreadable file and its log, which frees its place."""
+def replace_unreadable_store(source: Path, db: Path, kept_as: Path, reason: str, now: int) -> None:
+    """Rename an unreadable file and its log, register them as a backup, and install another in their place."""
     for ending in ("-wal", "-shm", ""):
         part = db.with_name(db.name + ending)
         if part.exists():
-            os.replace(part, replaced.with_name(replaced.name + ending))
+            os.replace(part, kept_as.with_name(kept_as.name + ending))
     filesystem.flush_to_disk(db.parent)
+    register_backup(db, kept_as, reason, now)
+    install_backup(source, db)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -98,14 +99,17 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
         found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
         print_document({"ok": ok, "checks": found})
     else:
-        width = max(len(check.name) for check in checks)
-        for check in checks:
-            mark = style_text("ok ", fg="green") if check.ok else style_text("BAD", fg="red", bold=True)
-            click.echo(f"{mark}  ", nl=False)
-            print_hanging(
-                f"{check.name:<{width}}  ", to_printable(check.detail) + (" (repaired)" if check.repaired else "")
-            )
+        print_checks([(check, check.detail + (" (repaired)" if check.repaired else "")) for check in checks])
     ctx.exit(0 if ok else 1)
+
+
+def print_checks(lines: Sequence[tuple[Check, str]]) -> None:
+    """Print a line for each check, with a text."""
+    width = max(len(check.name) for check, _ in lines)
+    for check, text in lines:
+        mark = style_text("ok ", fg="green") if check.ok else style_text("BAD", fg="red", bold=True)
+        click.echo(f"{mark}  ", nl=False)
+        print_hanging(f"{check.name:<{width}}  ", to_printable(text))
 
 
 def check_host_hooks(store: Path) -> list[Check]:
@@ -135,11 +139,7 @@ def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -
         ]
         print_document({"ok": ok, "folder": str(folder), "tries": tries})
         return ok
-    width = max(len(one.check.name) for one in results)
-    for one in results:
-        mark = style_text("ok ", fg="green") if one.check.ok else style_text("BAD", fg="red", bold=True)
-        click.echo(f"{mark}  ", nl=False)
-        print_hanging(f"{one.check.name:<{width}}  ", f"{to_printable(one.check.detail)}. This shows: {one.proves}.")
+    print_checks([(one.check, f"{one.check.detail}. This shows: {one.proves}.") for one in results])
     return ok
 
 
