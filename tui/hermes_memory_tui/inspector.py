@@ -710,7 +710,7 @@ class Inspector(TypeAhead):
     def _add_custom_commands(self, settings: InspectorSettings) -> None:
         from hermes_memory_tui.commands.custom_command import parse_custom_commands
 
-        self._custom = {one.word: one for one in parse_custom_commands(settings.commands, settings.path)}
+        self._custom = {command.word: command for command in parse_custom_commands(settings.commands, settings.path)}
         bound = BindingsMap([one.binding for one in self._custom.values() if one.key])
         self._bindings = BindingsMap.merge([self._bindings, bound])
 
@@ -805,5 +805,5 @@ def is_about_what_is_gone(error: Exception) -> bool:
         return False
     if node._closing or node._pruning:  # still attached, with nothing on it
         return True
-    memories = [one.memory for one in node.ancestors_with_self if isinstance(one, MainScreen)]
+    memories = [ancestor.memory for ancestor in node.ancestors_with_self if isinstance(ancestor, MainScreen)]
     return not node.is_attached or any(memory.is_closed for memory in memories)

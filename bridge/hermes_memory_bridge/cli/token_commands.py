@@ -77,11 +77,11 @@ def token_add_command(
 def token_list_command(db: str | None, as_json: bool) -> None:
     """List the tokens, without their secrets."""
     with token_store(db) as (store, _):
-        known = store.credentials.list()
+        credentials = store.credentials.list()
     print_answer(
         as_json,
-        {"tokens": [to_token_document(one) for one in known]},
-        "\n".join(map(format_token, known)) or "no tokens",
+        {"tokens": [to_token_document(credential) for credential in credentials]},
+        "\n".join(map(format_token, credentials)) or "no tokens",
     )
 
 
@@ -91,13 +91,13 @@ def token_list_command(db: str | None, as_json: bool) -> None:
 def token_show_command(db: str | None, as_json: bool, name: str) -> None:
     """Print a token again, on the machine that created it."""
     with token_store(db) as (store, vault):
-        found = store.credentials.get(name)
-        secret = vault.reveal(TOKEN_VAULT_THEME, to_vault_name(found.name))
+        credential = store.credentials.get(name)
+        secret = vault.reveal(TOKEN_VAULT_THEME, to_vault_name(credential.name))
     if secret is None:
         raise ArgumentError(
-            f"the token {found.name!r} is not kept on this machine; rotate it to get another", found.name
+            f"the token {credential.name!r} is not kept on this machine; rotate it to get another", credential.name
         )
-    print_answer(as_json, {**to_token_document(found), "token": secret}, secret)
+    print_answer(as_json, {**to_token_document(credential), "token": secret}, secret)
 
 
 @token_group.command("rotate")
@@ -108,9 +108,9 @@ def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
     with token_store(db) as (store, vault):
         secret = store.credentials.rotate(name)
         unkept = store_token_secret(vault, name, secret)
-        found = store.credentials.get(name)
-    text = "\n".join(filter(None, (format_token(found), secret, unkept)))
-    print_answer(as_json, {**to_token_document(found), "token": secret}, text)
+        credential = store.credentials.get(name)
+    text = "\n".join(filter(None, (format_token(credential), secret, unkept)))
+    print_answer(as_json, {**to_token_document(credential), "token": secret}, text)
 
 
 @token_group.command("revoke")

@@ -243,9 +243,9 @@ def write_connections(
     backups = apply_file_changes(changes, without_backup=without_backup)
     prefix = f"{titles}: " if len(hosts) == 1 else ""
     for change in changes:
-        kept = backups.get(change.path)
+        backup = backups.get(change.path)
         what = "removed" if change.after is None else "taken out of" if request.remove else "connected in"
-        print(f"{prefix}{what} {change.path}" + (f", as it was in {kept}" if kept else ""))
+        print(f"{prefix}{what} {change.path}" + (f", as it was in {backup}" if backup else ""))
     if not request.remove:
         for host in hosts:
             print(f"Restart {host.title}; `hermes-memory-bridge connect {host.name} --check` tries it.")

@@ -72,7 +72,9 @@ def parse_rule_lists(document: Any, _: str) -> dict[str, str]:
 def parse_approvals(document: Any, folder: str) -> dict[str, str]:
     """Read the approvals of Copilot CLI, which asks for no tool that only reads."""
     approvals = read_at(document, list, "locations", folder, "tool_approvals")
-    names = [str(one.get("toolName") or "*") for one in approvals if read_at(one, str, "serverName") == NAME]
+    names = [
+        str(approval.get("toolName") or "*") for approval in approvals if read_at(approval, str, "serverName") == NAME
+    ]
     return dict.fromkeys((*READING_TOOLS, *names), "allow")
 
 
@@ -242,7 +244,7 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     except (ValueError, HostFileError) as error:
         return f"nobody can tell whether it asks before reading and writing: {error}"
     reads, writes = (
-        entry.get("trust") is True or ({one.get(tool, one.get("*")) for one in rules} - {None} or {"ask"}) <= FREE
+        entry.get("trust") is True or ({rule.get(tool, rule.get("*")) for rule in rules} - {None} or {"ask"}) <= FREE
         for tool in ("memory_search", "memory_write")
     )
     where = f" in {folder}" if folder else ""

@@ -104,7 +104,7 @@ def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
         if node.members is None:
             said = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
             raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {said}")
-        found = next((one for one in node.members if one.key == rest[0]), None)
+        found = next((member for member in node.members if member.key == rest[0]), None)
         if found is None:
             for key in reversed(rest[1:]):
                 value = {key: value}
@@ -310,7 +310,7 @@ def parse_jsonc_object(text: str, at: int) -> JsoncNode:
         if text[place : place + 1] == ",":
             members[-1].comma = place
             place = skip_jsonc_space(text, place + 1)
-    return JsoncNode(at, place + 1, {one.key: one.node.value for one in members}, members)
+    return JsoncNode(at, place + 1, {member.key: member.node.value for member in members}, members)
 
 
 def parse_jsonc_array(text: str, at: int) -> JsoncNode:
@@ -324,7 +324,7 @@ def parse_jsonc_array(text: str, at: int) -> JsoncNode:
         if text[place : place + 1] == ",":
             elements[-1].comma = place
             place = skip_jsonc_space(text, place + 1)
-    return JsoncNode(at, place + 1, [one.node.value for one in elements], elements=elements)
+    return JsoncNode(at, place + 1, [element.node.value for element in elements], elements=elements)
 
 
 def skip_jsonc_space(text: str, at: int) -> int:

@@ -105,15 +105,15 @@ def find_profiles(names: list[str], *, every: bool) -> list[Path]:
 def install_provider(home: Path, request: ConnectRequest) -> int:
     """Copy the plugin folder into a profile and name the provider in its configuration."""
     folder, config = find_plugin_folder(home), home / "config.yaml"
-    wanted = load_plugin_files(request)
+    files = load_plugin_files(request)
     before = read_host_config(config)
     after = name_provider_in_config(config, before)
-    same = load_installed_files(folder) == wanted
+    same = load_installed_files(folder) == files
     if same and after == before:
         print(f"{home}: nothing to change")
         return 0
     if not same:
-        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(wanted)} files, version {__version__}")
+        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(files)} files, version {__version__}")
     show_file_change(FileChange(config, before.encode(), after.encode()))
     if request.dry_run:
         return 0
@@ -123,7 +123,7 @@ def install_provider(home: Path, request: ConnectRequest) -> int:
     kept = None
     try:
         if not same:
-            replace_plugin_folder(folder, wanted)
+            replace_plugin_folder(folder, files)
         kept = replace_host_config(config, after) if after != before else None
     except OSError as error:
         raise HostFileError(f"{folder} cannot be written: {error.strerror or error}", folder) from error

@@ -161,11 +161,11 @@ def parse_vector(row: Any) -> list[float]:
 
 def parse_retry_after(headers: httpx.Headers) -> float | None:
     """Return the seconds that `Retry-After` requests, given as a number or a date."""
-    said = headers.get("retry-after")
-    if said is None:
+    header = headers.get("retry-after")
+    if header is None:
         return None
     try:
-        rest = float(said) if said.strip().isdigit() else parsedate_to_datetime(said).timestamp() - time.time()
+        rest = float(header) if header.strip().isdigit() else parsedate_to_datetime(header).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError):
         return None
     return min(max(rest, 0.0), LONGEST_RETRY_AFTER_S)

@@ -102,12 +102,12 @@ class JoinedEncoders:
 
     def __init__(self, encoders: Sequence[Encoder]) -> None:
         self._encoders = encoders
-        self.dimensions = sum(one.dimensions for one in encoders)
+        self.dimensions = sum(encoder.dimensions for encoder in encoders)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        rows: NDArray[np.float32] = np.concatenate([one.embed(texts) for one in self._encoders], axis=1)
+        rows: NDArray[np.float32] = np.concatenate([encoder.embed(texts) for encoder in self._encoders], axis=1)
         return rows / np.float32(len(self._encoders) ** 0.5)
 
 

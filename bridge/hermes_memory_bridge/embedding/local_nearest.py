@@ -86,11 +86,11 @@ class LocalNearest:
             after = 0
             while page := self._store.embedding_inputs.page(kind, after, FILL_PAGE):
                 after = page[-1].id
-                known = self._vectors.find_sources(kind, [one.id for one in page])
+                sources = self._vectors.find_sources(kind, [one.id for one in page])
                 missing = [
                     one
                     for one in page
-                    if (have := known.get(one.id)) is None
+                    if (have := sources.get(one.id)) is None
                     or (have.uid, have.digest, have.model) != (one.uid, one.digest, self._model.key)
                 ]
                 rows = self._model.embed_batch([one.text for one in missing])

@@ -49,7 +49,7 @@ class CatalogueModel:
     @property
     def is_there(self) -> bool:
         """Check whether all its files are there; `load_encoder` checks what is in them."""
-        return all((self.folder / one.name).is_file() for one in self.files)
+        return all((self.folder / file.name).is_file() for file in self.files)
 
 
 MINILM = CatalogueModel(

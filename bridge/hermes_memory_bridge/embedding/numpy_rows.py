@@ -45,13 +45,13 @@ class NumpyRows:
     def put(self, ids: Sequence[int], scales: Sequence[float], rows: bytes) -> None:
         """Add vectors, one row after the other; each replaces the previous one of its id."""
         matrix = np.frombuffer(rows, np.int8).reshape(len(ids), self.width)
-        known = self._find_places(ids)
-        is_new = known < 0
+        places = self._find_places(ids)
+        is_new = places < 0
         end = self._count + int(is_new.sum())
         self._reserve(end)
-        known[is_new] = np.arange(self._count, end)
-        self._ids[known], self._scales[known] = ids, scales
-        self._rows[known], self._signs[:, known] = matrix, pack_signs(matrix)
+        places[is_new] = np.arange(self._count, end)
+        self._ids[places], self._scales[places] = ids, scales
+        self._rows[places], self._signs[:, places] = matrix, pack_signs(matrix)
         if end > self._count:
             self._count, self._order = end, None
 

@@ -191,10 +191,10 @@ class VectorService:
         if settings is None or not settings.query_ms:
             return None
         key = hashlib.sha256(f"{self._model}\n{words}".encode("utf-8", "replace")).digest()
-        known = self._questions.get(key)
-        if known is not None:
+        question = self._questions.get(key)
+        if question is not None:
             self._questions.move_to_end(key)
-            return known
+            return question
         if is_local and not embedder.gentle:
             return None
         if not self._backoff.is_due or len(self._asking) >= QUESTIONS // 8:
@@ -358,7 +358,7 @@ class VectorService:
             return
         missing: list[EmbeddingInput] = []
         for kind in KINDS:
-            some = [one for one in sayings if one.kind == kind]
+            some = [saying for saying in sayings if saying.kind == kind]
             known = await asyncio.to_thread(vectors.find_sources, kind, [one.id for one in some]) if some else {}
             for one in some:
                 have = known.get(one.id)
@@ -401,7 +401,7 @@ class VectorService:
                 made.append(Vector(one.kind, one.id, one.uid, one.digest, self._model, scale, row))
         await asyncio.to_thread(vectors.save, made)
         await self._forget_erased(vectors, sayings)
-        left_out = [one for one in sayings if one.text not in by_text]
+        left_out = [saying for saying in sayings if saying.text not in by_text]
         if left_out:
             if not by_text:
                 raise EmbeddingError(f"{embedder.name} left out every vector")
@@ -419,7 +419,7 @@ class VectorService:
     async def _forget_erased(self, vectors: Vectors, sayings: list[EmbeddingInput]) -> None:
         """Discard vectors of facts that were purged while they were being computed."""
         for kind in KINDS:
-            ids = {one.id: one.uid for one in sayings if one.kind == kind}
+            ids = {saying.id: saying.uid for saying in sayings if saying.kind == kind}
             if ids:
                 there = await self._read(to_id_reader(kind, list(ids)))
                 gone = ids.keys() - {one.id for one in there if one.uid == ids[one.id]}

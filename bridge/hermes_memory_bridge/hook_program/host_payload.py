@@ -91,7 +91,7 @@ def to_hook_event(
     dialect = DIALECTS[host]
     said: dict[str, Any] = {name: find_text(payload, keys) for name, keys in FIELDS.items()}
     for name, variables in dialect.environ.items():
-        said[name] = said[name] or next((value for one in variables if (value := environ.get(one))), "")
+        said[name] = said[name] or next((value for variable in variables if (value := environ.get(variable))), "")
     if not os.path.isabs(said["folder"]):
         said["folder"] = find_current_folder()
     word = said["source"] or find_event_name(payload)

@@ -84,7 +84,7 @@ class HookSessions:
             for one in self._connections()
             if one is not connection and one.pid is not None and find_client_host(one.client_name or "") == host
         ]
-        if any(find_host_process(find_ancestors(one.pid)) == process for one in others if one.pid is not None):
+        if any(find_host_process(find_ancestors(other.pid)) == process for other in others if other.pid is not None):
             return None
         return store.sessions.find_running(connection.theme, next(iter(names)))
 

@@ -66,7 +66,7 @@ def make_compaction_giving(
     choice = store.context.choose_fenced(theme, situation, budget, is_allowed=is_clean_verdict)
     own = {one.fact.uid for one in decided}
     given, left_out = (
-        [one for one in list_marked_facts(store, choice, candidates) if one.fact.uid not in own]
+        [fact for fact in list_marked_facts(store, choice, candidates) if fact.fact.uid not in own]
         for candidates in (choice.given, choice.left_out)
     )
     ranked = [

@@ -30,10 +30,10 @@ def read_facts(store_path: str, folder: str, **whose: Any) -> HotContext | None:
     """
     from hermes_memory_store.context.instruction_facts import read_instruction_facts
 
-    found = read_instruction_facts(store_path, folder, reserved=WORDS_TOKENS, **whose)
-    if found is None:
+    facts = read_instruction_facts(store_path, folder, reserved=WORDS_TOKENS, **whose)
+    if facts is None:
         return None
-    fitting = found.within_bytes(MAX_BYTES - len(WORDS) - 2)
+    fitting = facts.within_bytes(MAX_BYTES - len(WORDS) - 2)
     return fitting if fitting.text_lines else None
 
 

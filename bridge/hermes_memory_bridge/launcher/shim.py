@@ -491,7 +491,11 @@ def find_batch_ids(line: bytes) -> list[Any]:
         messages = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return []
-    return [one["id"] for one in messages if isinstance(one, dict) and isinstance(one.get("id"), str | int | float)]
+    return [
+        message["id"]
+        for message in messages
+        if isinstance(message, dict) and isinstance(message.get("id"), str | int | float)
+    ]
 
 
 def write_all(handle: int, line: bytes) -> None:

@@ -149,7 +149,7 @@ class BatchAnswers:
         if version == BATCH_REVISION and messages:
             if answered:
                 self.open.append(([find_answer_id(one) for one in answered], []))
-            return [encode_message_line(one) for one in messages]
+            return [encode_message_line(message) for message in messages]
         why = (
             f"a batch has at least one message, and revision {BATCH_REVISION} of MCP alone has batches (here: {version}); "
             "send each message on its own"

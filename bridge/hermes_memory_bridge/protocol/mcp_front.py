@@ -65,11 +65,11 @@ class McpFront:
 
         async def receive() -> None:
             async with to_server:
-                async for said in lines:
+                async for line in lines:
                     try:
-                        message = parse_session_message(said)
+                        message = parse_session_message(line)
                     except ValueError:
-                        answers.write(framing.to_parse_error_line(said))
+                        answers.write(framing.to_parse_error_line(line))
                     else:
                         await to_server.send(message)
 

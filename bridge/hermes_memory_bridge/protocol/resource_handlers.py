@@ -64,14 +64,14 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
-                    uri_template=one.uri,
-                    name=one.name,
-                    title=one.title,
-                    description=one.description,
+                    uri_template=template.uri,
+                    name=template.name,
+                    title=template.title,
+                    description=template.description,
                     mime_type=resources.KIND,
                 )
-                for one in resources.TEMPLATES
-                if rights.grants_any_tool(one.tools)
+                for template in resources.TEMPLATES
+                if rights.grants_any_tool(template.tools)
             ]
         )
 
@@ -87,16 +87,16 @@ def to_resource_handlers(worker: StoreWorker, whose: Callable[[Context], Connect
         return types.ListPromptsResult(
             prompts=[
                 types.Prompt(
-                    name=one.name,
-                    title=one.title,
-                    description=one.description,
+                    name=prompt.name,
+                    title=prompt.title,
+                    description=prompt.description,
                     arguments=[
                         types.PromptArgument(name=name, description=meaning, required=True)
-                        for name, meaning in one.arguments.items()
+                        for name, meaning in prompt.arguments.items()
                     ],
                 )
-                for one in prompts.PROMPTS.values()
-                if rights.grants_any_tool(one.tools)
+                for prompt in prompts.PROMPTS.values()
+                if rights.grants_any_tool(prompt.tools)
             ]
         )
 

@@ -98,7 +98,9 @@ def merge_answers(answers: Sequence[Given], limit: int) -> Given:
     if len(answers) == 1:
         return cut_answer(answers[0], limit)
     placed = [
-        (place >= found.exact, -item.score, place, item) for found in answers for place, item in enumerate(found.items)
+        (place >= answer.exact, -item.score, place, item)
+        for answer in answers
+        for place, item in enumerate(answer.items)
     ]
     placed.sort(key=lambda one: one[:3])
     return cut_answer(

@@ -108,7 +108,7 @@ class BranchWatch:
         default, findings = told
 
         def note(store: Store) -> int:
-            return sum(store.branch_states.note(project, default, one) for one in findings)
+            return sum(store.branch_states.note(project, default, finding) for finding in findings)
 
         merged = await self._worker.write(note)
         self._found[common] = told

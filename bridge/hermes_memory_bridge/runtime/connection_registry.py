@@ -95,7 +95,7 @@ class ConnectionRegistry:
         return connection
 
     def _count_connections(self, token: Credential) -> int:
-        return sum(one.counts and one.credential == token.name for one in self.connections)
+        return sum(connection.counts and connection.credential == token.name for connection in self.connections)
 
     async def remove(self, connection: Connection, *, properly: bool) -> None:
         """Remove a connection.

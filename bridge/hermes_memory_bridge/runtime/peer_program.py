@@ -29,8 +29,8 @@ def find_program(pid: int | None) -> str | None:
     if not pid:
         return None
     if is_shim(pid):
-        found = find_process_state(pid)
-        pid = found[1] if found is not None and found[1] > 1 else pid
+        state = find_process_state(pid)
+        pid = state[1] if state is not None and state[1] > 1 else pid
     return find_executable(pid)
 
 

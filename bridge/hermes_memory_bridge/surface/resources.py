@@ -95,7 +95,7 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
         return ([STATUS] if rights.grants_any_tool(STATUS.tools) else []), None
     running = (ScopeStatus.OPEN, ScopeStatus.COOLING)
     scopes = sorted((one for one in labelled if one.status in running), key=lambda s: s.label)
-    page = [one for one in scopes if after is None or one.label > after]
+    page = [scope for scope in scopes if after is None or scope.label > after]
     first = [
         STATUS,
         ReadableResource(
@@ -149,15 +149,15 @@ def read_theme_resource(connection: Connection, name: str) -> str:
     gauge = store.tiers.gauge(name)
     lines = [f"theme {name}: {gauge.pct:.1f}% of {gauge.budget} characters used, pressure {gauge.level}"]
     scopes = store.scopes.list(name)[:PAGE]
-    lines += [f"scope {to_given_name(one.label)}: {format_scope_summary(one)}" for one in scopes]
+    lines += [f"scope {to_given_name(scope.label)}: {format_scope_summary(scope)}" for scope in scopes]
     return "\n".join(lines + format_fact_lines(connection, FactFilter(theme=name, tiers=frozenset({Tier.HOT}))))
 
 
 def read_scope_resource(connection: Connection, name: str, label: str) -> str:
     check_theme_access(connection, name)
-    found = connection.store.scopes.get(name, label)
+    scope = connection.store.scopes.get(name, label)
     wanted = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
-    head = f"scope {to_given_name(label)}: {format_scope_summary(found)}"
+    head = f"scope {to_given_name(label)}: {format_scope_summary(scope)}"
     return "\n".join([head, *format_fact_lines(connection, wanted)])
 
 

@@ -37,8 +37,8 @@ class TeamFallback:
     """Requested themes, whether it answered or not."""
 
     def close(self) -> None:
-        for held in self.themes.values():
-            held.store.db.close()
+        for theme in self.themes.values():
+            theme.store.db.close()
 
     @property
     def has_answered(self) -> bool:

@@ -100,7 +100,9 @@ def to_fact_data(fact: Fact, mark: BranchMark | None = None) -> dict[str, Any]:
 
 
 def to_reason_data(items: Iterable[GivenItem]) -> dict[str, dict[str, float]]:
-    return {item.uid: {one.name: round(one.value, 3) for one in item.reasons} for item in items if item.reasons}
+    return {
+        item.uid: {reason.name: round(reason.value, 3) for reason in item.reasons} for item in items if item.reasons
+    }
 
 
 def to_mark_data(mark: BranchMark) -> dict[str, Any]:

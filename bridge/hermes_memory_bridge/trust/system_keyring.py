@@ -144,7 +144,7 @@ def find_keyring_backend() -> object | None:
     found = keyring.get_keyring()
     backends = found.backends if isinstance(found, keyring.backends.chainer.ChainerBackend) else [found]
     useless = (keyring.backends.fail.Keyring, keyring.backends.null.Keyring)
-    return next((one for one in backends if not isinstance(one, useless)), None)
+    return next((backend for backend in backends if not isinstance(backend, useless)), None)
 
 
 def is_secret_service_locked() -> bool:

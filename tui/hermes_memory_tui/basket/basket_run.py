@@ -84,7 +84,7 @@ class BasketOutcome:
     @property
     def undecided(self) -> int:
         """Number of facts and scopes that must be decided again."""
-        return sum(len(one.outdated) for one in self.changes)
+        return sum(len(change.outdated) for change in self.changes)
 
     @property
     def changed_contexts(self) -> list[tuple[ThemeContext, ThemeContext]]:
@@ -93,7 +93,7 @@ class BasketOutcome:
     @property
     def refused(self) -> ChangeOutcome | None:
         """The first change that the store would refuse."""
-        return next((one for one in self.changes if one.refused is not None), None)
+        return next((change for change in self.changes if change.refused is not None), None)
 
 
 def preview_basket(store: Store, changes: Sequence[PendingChange]) -> BasketOutcome:
@@ -101,7 +101,7 @@ def preview_basket(store: Store, changes: Sequence[PendingChange]) -> BasketOutc
 
     :raises FileError: when the store cannot be written just now
     """
-    chosen = {one.uid for change in changes for one in change.subjects}
+    chosen = {subject.uid for change in changes for subject in change.subjects}
     found = BasketOutcome([], [], [], {})
     if not changes:
         return found
@@ -130,12 +130,12 @@ def apply_basket(store: Store, changes: Sequence[PendingChange]) -> list[ChangeO
     """
     with store.journal.join_changes() as conn:
         outcomes = run_changes(store, conn, changes)
-        for one in outcomes:
-            if one.outdated:
-                names = ", ".join(subject.gathered.name for subject in one.outdated)
+        for outcome in outcomes:
+            if outcome.outdated:
+                names = ", ".join(subject.gathered.name for subject in outcome.outdated)
                 raise errors.FactConflict(f"changed meanwhile: {names}; decide again, nothing was done", names)
-            if one.refused is not None:
-                raise one.refused
+            if outcome.refused is not None:
+                raise outcome.refused
         return outcomes
 
 
@@ -150,9 +150,9 @@ def preview_edit(store: Store, base: Fact, content: str, *, confirmed: bool) -> 
     found: list[str] = []
     try:
         with store.intake.hold_secrets(), store.db.write_transaction():
-            stands = store.facts.get(base.uid)
-            if stands.content != base.content:
-                who = display_formats.actor_name(stands.actor)
+            fact = store.facts.get(base.uid)
+            if fact.content != base.content:
+                who = display_formats.actor_name(fact.actor)
                 raise errors.FactConflict(f"{display_formats.fact_name(base)} was changed by {who} meanwhile", base.uid)
             try:
                 store.facts.edit(base.uid, content, confirmed=False)
@@ -174,7 +174,11 @@ def run_changes(store: Store, conn: sqlite3.Connection, changes: Sequence[Pendin
     present = load_present(store, changes)
     outcomes = []
     for change in changes:
-        active = [one for one in change.subjects if not one.waits and is_current(one, present.get(one.uid))]
+        active = [
+            subject
+            for subject in change.subjects
+            if not subject.waits and is_current(subject, present.get(subject.uid))
+        ]
         outdated = tuple(
             OutdatedSubject(one, present.get(one.uid), find_last_author(store, one))
             for one in change.subjects
@@ -197,7 +201,7 @@ def run_changes(store: Store, conn: sqlite3.Connection, changes: Sequence[Pendin
 
 def load_present(store: Store, changes: Sequence[PendingChange]) -> dict[str, Subject]:
     """Load the facts and scopes of a basket as they are, by uid, without those that are there no more."""
-    uids = {one.uid for change in changes for one in change.subjects if one.entity == "fact"}
+    uids = {subject.uid for change in changes for subject in change.subjects if subject.entity == "fact"}
     facts = store.facts.by_uids(uids).values() if uids else ()
     found: dict[str, Subject] = {fact.uid: to_fact_subject(fact) for fact in facts if fact.tier is not Tier.WITHDRAWN}
     if any(one.entity == "scope" for change in changes for one in change.subjects):

@@ -57,12 +57,12 @@ class PendingAction:
 
 
 def run_bulk(action: BulkAction) -> PendingAction:
-    return PendingAction("tier", lambda store, subjects, _: action.run(store, [one.uid for one in subjects]))
+    return PendingAction("tier", lambda store, subjects, _: action.run(store, [subject.uid for subject in subjects]))
 
 
 def run_each(group: str, run: Callable[[Store, Subject, str | None], object]) -> PendingAction:
     """Return an action that is done to one fact or scope after the other."""
-    return PendingAction(group, lambda store, subjects, value: [run(store, one, value) for one in subjects])
+    return PendingAction(group, lambda store, subjects, value: [run(store, subject, value) for subject in subjects])
 
 
 ACTIONS: Mapping[str, PendingAction] = {
@@ -152,7 +152,7 @@ class Basket:
         """Why the last change of it could not be saved; empty when it was."""
         self.changes: tuple[PendingChange, ...] = tuple(parse_changes(kept.basket(file)))
         """In the order they will be done."""
-        self._last_number = max((one.number for one in self.changes), default=0)
+        self._last_number = max((change.number for change in self.changes), default=0)
         self.version = len(self.changes)
         """Rises with every change of what is in it."""
         self.pending = describe_pending(self.changes)
@@ -175,7 +175,7 @@ class Basket:
             return "selection no longer exists"
         with self._lock:
             what = PendingChange(0, action, tuple(subjects), value)
-            uids = {one.uid for one in subjects}
+            uids = {subject.uid for subject in subjects}
             same = [one for one in self.changes if (one.action, one.value) == (action, value)]
             if uids <= {one.uid for change in same for one in change.subjects}:
                 self._set(without_subjects(self.changes, uids, lambda change: change in same))
@@ -202,7 +202,7 @@ class Basket:
     def remove(self, numbers: Iterable[int]) -> None:
         gone = set(numbers)
         with self._lock:
-            self._set([one for one in self.changes if one.number not in gone])
+            self._set([change for change in self.changes if change.number not in gone])
 
     def decide(self, number: int, uid: str, present: Subject | None) -> None:
         """Decide again what becomes of one fact of a change: it takes it as it is now, or leaves it as it is.
@@ -215,7 +215,10 @@ class Basket:
             )
             if present is not None:
                 changes = [
-                    replace(change, subjects=tuple(present if one.uid == uid else one for one in change.subjects))
+                    replace(
+                        change,
+                        subjects=tuple(present if subject.uid == uid else subject for subject in change.subjects),
+                    )
                     if change.number == number
                     else change
                     for change in changes
@@ -224,7 +227,13 @@ class Basket:
 
     def put_off(self, number: int, uid: str) -> None:
         """Leave one fact of a change in the basket when the rest is done, or no longer."""
-        found = (one for change in self.changes if change.number == number for one in change.subjects if one.uid == uid)
+        found = (
+            subject
+            for change in self.changes
+            if change.number == number
+            for subject in change.subjects
+            if subject.uid == uid
+        )
         for one in found:
             self.decide(number, uid, replace(one, waits=not one.waits))
 
@@ -233,7 +242,12 @@ class Basket:
 
         :param say: called with their names, when there are any
         """
-        subjects = {one.uid: one.name for change in self.changes for one in change.subjects if one.entity == "fact"}
+        subjects = {
+            subject.uid: subject.name
+            for change in self.changes
+            for subject in change.subjects
+            if subject.entity == "fact"
+        }
         purged = memory.read_view(lambda store: store.facts.find_purged(subjects)) if subjects else set()
         if purged:
             with self._lock:
@@ -242,7 +256,7 @@ class Basket:
 
     def finish(self, done: Iterable[PendingChange]) -> None:
         """Take out what was done, but for what was put off in it, and end gathering."""
-        gone = {(change.number, one.uid) for change in done for one in change.subjects if not one.waits}
+        gone = {(change.number, subject.uid) for change in done for subject in change.subjects if not subject.waits}
         with self._lock:
             kept = (
                 replace(change, subjects=tuple(one for one in change.subjects if (change.number, one.uid) not in gone))
@@ -253,14 +267,14 @@ class Basket:
 
     def pending_edit(self, uid: str) -> str | None:
         """Return the content that waits to replace that of a fact."""
-        edits = (one for one in self.changes if one.action == "edit" and one.subjects[0].uid == uid)
-        return next((one.value for one in edits), None)
+        edits = (change for change in self.changes if change.action == "edit" and change.subjects[0].uid == uid)
+        return next((edit.value for edit in edits), None)
 
     def _set(self, changes: Iterable[PendingChange]) -> None:
         self.changes = tuple(changes)
         self.pending = describe_pending(self.changes)
         self.version += 1
-        self._kept.set_basket(self._file, [asdict(one) for one in self.changes])
+        self._kept.set_basket(self._file, [asdict(change) for change in self.changes])
         self.trouble = self._kept.trouble
 
 
@@ -271,7 +285,7 @@ def without_subjects(
     gone, kept = set(uids), []
     for change in changes:
         if concerns(change):
-            change = replace(change, subjects=tuple(one for one in change.subjects if one.uid not in gone))
+            change = replace(change, subjects=tuple(subject for subject in change.subjects if subject.uid not in gone))
         if change.subjects:
             kept.append(change)
     return kept
@@ -281,8 +295,8 @@ def describe_pending(changes: Iterable[PendingChange]) -> dict[str, str]:
     """Return what waits for each fact or scope, in words, by uid."""
     found: dict[str, list[str]] = {}
     for change in changes:
-        for one in change.subjects:
-            found.setdefault(one.uid, []).append(change.words)
+        for subject in change.subjects:
+            found.setdefault(subject.uid, []).append(change.words)
     return {uid: ", ".join(words) for uid, words in found.items()}
 
 
@@ -301,7 +315,10 @@ def parse_changes(saved: Iterable[Any]) -> list[PendingChange]:
 
 
 def is_sound(change: PendingChange) -> bool:
-    texts = (change.action, *(text for one in change.subjects for text in (one.uid, one.theme, one.name)))
+    texts = (
+        change.action,
+        *(text for subject in change.subjects for text in (subject.uid, subject.theme, subject.name)),
+    )
     if not isinstance(change.number, int) or not all(isinstance(text, str) for text in texts):
         return False
     of_scopes, needs_value = change.action in OF_SCOPES, change.action in ("edit", "merge")

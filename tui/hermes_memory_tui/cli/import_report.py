@@ -96,9 +96,10 @@ def foreign_report_json(report: ForeignImportReport, dry_run: bool) -> dict[str,
         "turns": report.turns,
         "turns_deduplicated": report.turns_there,
         "purged": report.purged,
-        "skips": [{"line": one.place.line, "file": one.place.file or None, "why": one.why} for one in report.skips],
+        "skips": [{"line": skip.place.line, "file": skip.place.file or None, "why": skip.why} for skip in report.skips],
         "errors": [
-            {"line": one.place.line, "file": one.place.file or None, **one.error.as_dict()} for one in report.errors
+            {"line": error.place.line, "file": error.place.file or None, **error.error.as_dict()}
+            for error in report.errors
         ],
         "mapping": [
             {

@@ -116,7 +116,9 @@ class JournalPrinter:
 
     def _find_name(self, change: Change) -> str:
         if change.entity == "scope":
-            label = next((one.label for one in self._store.scopes.list(change.theme) if one.uid == change.uid), None)
+            label = next(
+                (scope.label for scope in self._store.scopes.list(change.theme) if scope.uid == change.uid), None
+            )
             if label is not None:
                 return f"scope {label}"
         # The first row says it even where an undo took the thing away again; it is empty when the thing was purged.

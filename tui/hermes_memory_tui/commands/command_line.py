@@ -95,8 +95,12 @@ class CommandLine(Modal[PreparedLine | None]):
     def _complete_word(self, word: str) -> list[Choice]:
         commands = [self._registry.commands[name] for name in sorted(self._registry.commands)]
         choices = [
-            Choice(f"{one.word} " if one.argument else one.word, f"{one.word} {one.argument}".rstrip(), one.help)
-            for one in commands
+            Choice(
+                f"{command.word} " if command.argument else command.word,
+                f"{command.word} {command.argument}".rstrip(),
+                command.help,
+            )
+            for command in commands
         ]
         return rank_choices(choices, word)
 

@@ -194,7 +194,7 @@ class CommandRegistry:
         main, overview = self._app.main, self._overview()
         if all(text not in (one.label, f"{one.theme}/{one.label}") for one in overview.scopes):
             main.try_follow_changes()  # not read yet: the first frame shows few scopes, and this one may be new
-        scopes = [(one.theme, one.label) for one in main.overview.scopes]
+        scopes = [(scope.theme, scope.label) for scope in main.overview.scopes]
         found = [one for one in scopes if one[1] == text] or [one for one in scopes if "/".join(one) == text]
         here = main.tree_pane.place.theme
         if len(found) > 1 and here is not None:

@@ -51,7 +51,9 @@ class ProgramCall:
     @property
     def text(self) -> str:
         """What will run, for a person: each argument as it is passed."""
-        return " ".join(one if re.fullmatch(r"[\w@%+=:,./-]+", one) else repr(one) for one in self.arguments)
+        return " ".join(
+            argument if re.fullmatch(r"[\w@%+=:,./-]+", argument) else repr(argument) for argument in self.arguments
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def find_scopes(screen: Any) -> Iterator[Scope]:
     if tree is None:
         scopes = getattr(getattr(screen, "data", None), "scopes", ())
         keys = set(screen.grid.selected_keys) if scopes else set()
-        yield from (one for one in scopes if one.uid in keys)
+        yield from (scope for scope in scopes if scope.uid in keys)
     elif tree.place.scope is not None:
         yield tree.place.scope
     elif screen.table.fact is not None and not tree.has_focus:
@@ -62,7 +62,7 @@ def find_sessions(screen: Any) -> Iterator[Session]:
     sessions = getattr(data, "sessions", ())
     if sessions:
         keys = set(screen.grid.selected_keys)
-        yield from (one for one in sessions if one.uid in keys)
+        yield from (session for session in sessions if session.uid in keys)
     elif isinstance(getattr(screen, "session", None), Session):
         yield screen.session
 

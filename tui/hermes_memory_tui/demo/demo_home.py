@@ -208,11 +208,13 @@ def add_earlier_history(store: Store, clock: DemoClock, now: int) -> None:
     """Add version chains, closed scopes, quarantined facts, a masked secret, and ended sessions."""
     for hours, theme, scope, rule, line in sorted(earlier_facts(), key=lambda row: -row[0]):
         clock.now = Millis(now - hours * HOUR)
-        who = demo_day.open_demo_session(store, theme)
+        session = demo_day.open_demo_session(store, theme)
         if rule is None:
-            store.facts.write(theme, line, scope=scope, session=who, origin=demo_day.demo_origin(theme))
+            store.facts.write(theme, line, scope=scope, session=session, origin=demo_day.demo_origin(theme))
         else:
-            store.facts.quarantine(theme, line, why=rule, scope=scope, session=who, origin=demo_day.demo_origin(theme))
+            store.facts.quarantine(
+                theme, line, why=rule, scope=scope, session=session, origin=demo_day.demo_origin(theme)
+            )
     clock.now = Millis(now - 32 * HOUR)
     store.scopes.close(*CLOSED_BY_A_PERSON)
     helper = demo_day.open_demo_session(store, "frontend", "0b7c41de-52f8-4a16-9d3e-7e15c8a2f604")
@@ -236,18 +238,18 @@ def earlier_facts() -> Iterator[tuple[int, str, str | None, str | None, str]]:
 
 def add_conversations(store: Store, now: int) -> None:
     for minutes, theme, role, text in CONVERSATIONS:
-        who = demo_day.open_demo_session(store, theme)
-        store.turns.add(theme, role, text, session=who, at=now - minutes * MINUTE)
+        session = demo_day.open_demo_session(store, theme)
+        store.turns.add(theme, role, text, session=session, at=now - minutes * MINUTE)
 
 
 def record_context(store: Store, clock: DemoClock, now: int, minutes: int, theme: str, question: str | None) -> None:
     """Record a context block as the store records those sent to agents."""
     clock.now = Millis(now - minutes * MINUTE)
-    who = demo_day.open_demo_session(store, theme)
+    session = demo_day.open_demo_session(store, theme)
     if question is None:
-        store.context.status(theme, session=who)
+        store.context.status(theme, session=session)
     else:
-        store.search.find(theme, question, session=who)
+        store.search.find(theme, question, session=session)
 
 
 def write_host_files(home: Path, now: int) -> None:

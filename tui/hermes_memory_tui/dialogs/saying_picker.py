@@ -46,7 +46,7 @@ class SayingPicker(Picker):
     def _show(self) -> None:
         words = fold_accents(self.text).split()
         # All words and not letters in their order: what is pasted may be a page long.
-        shown = [one for one in self._choices if all(word in fold_accents(one.says) for word in words)]
+        shown = [choice for choice in self._choices if all(word in fold_accents(choice.says) for word in words)]
         if self.text:
             shown.append(Choice(NEW, f"explain: {self.text}"))
         self.list.empty = self._empty

@@ -574,10 +574,10 @@ class Memory:
         :raises FactConflict: when somebody changed it meanwhile
         """
         with self._person_store() as store, store.db.write_transaction():
-            stands = store.facts.get(base.uid)
-            if stands.content != base.content:
+            fact = store.facts.get(base.uid)
+            if fact.content != base.content:
                 raise errors.FactConflict(
-                    f"{display_formats.fact_name(base)} was changed by {display_formats.actor_name(stands.actor)} meanwhile",
+                    f"{display_formats.fact_name(base)} was changed by {display_formats.actor_name(fact.actor)} meanwhile",
                     base.uid,
                 )
             store.facts.edit(base.uid, content, confirmed=confirmed)

@@ -178,7 +178,7 @@ class NowReader:
         self._count_new(store, now)
         traces = count_traces(self._calls, now)
         shown = sorted(sessions, key=lambda one: (not is_at_work(one, now), -one.heartbeat_at))[:MOST_AGENTS]
-        last = {(one.theme, one.session): one for one in reversed(events) if one.session is not None}
+        last = {(event.theme, event.session): event for event in reversed(events) if event.session is not None}
         agents = [
             AgentNow(
                 one,
@@ -346,7 +346,7 @@ def find_wrong(
             yield NowNote(
                 f"{to_printable(host.host)} is silent: its hooks are installed, and not heard", "agents", True
             )
-    gone = [one for one in sessions if one.status is SessionStatus.ORPHANED]
+    gone = [session for session in sessions if session.status is SessionStatus.ORPHANED]
     if gone:
         yield NowNote(f"{pluralise(len(gone), 'session')} gone without an end", "agents", is_wrong=True)
     if capture:

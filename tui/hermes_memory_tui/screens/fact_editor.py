@@ -126,23 +126,23 @@ class Editor(Modal[str | None]):
     def check(self) -> bool:
         """Show the resulting line, or what is wrong with it, and return whether it can be saved."""
         try:
-            said = memory_spec.parse_notation(self.line(), limit=self.limit)
+            notation = memory_spec.parse_notation(self.line(), limit=self.limit)
         except StoreError as error:
             self._update_remarks(Content.styled(to_printable(str(error)), "$error"))
             return False
-        length = len(said.content)
+        length = len(notation.content)
         parts = [
             Content.assemble(
                 ("✓ ", "$success"),
-                (f"{said.type.word} ", "bold"),
+                (f"{notation.type.word} ", "bold"),
                 ("about ", "$dim"),
-                (to_printable(said.target), "bold"),
+                (to_printable(notation.target), "bold"),
                 ("  ", ""),
                 (f"{length} of {self.limit} characters", "$warning" if length > self.limit * 0.9 else "$dim"),
-                (f" · {display_formats.pluralise(token_estimate.estimate_tokens(str(said)), 'token')}", "$dim"),
+                (f" · {display_formats.pluralise(token_estimate.estimate_tokens(str(notation)), 'token')}", "$dim"),
             ),
-            *self._pressure(len(str(said))),
-            *self.remarks(said.content),
+            *self._pressure(len(str(notation))),
+            *self.remarks(notation.content),
         ]
         if self._refused:
             parts.append(Content.styled(to_printable(self._refused), "$error"))

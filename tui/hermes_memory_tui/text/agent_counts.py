@@ -44,4 +44,6 @@ def count_agents(sessions: Iterable[Session], now: int) -> AgentCounts:
 
 def find_next_lapse(sessions: Iterable[Session], now: int) -> int | None:
     """Return when the next lease of those at work passes, unless it is renewed: nothing is written then that would tell."""
-    return min((one.heartbeat_at + one.lease_ms for one in sessions if is_at_work(one, now)), default=None)
+    return min(
+        (session.heartbeat_at + session.lease_ms for session in sessions if is_at_work(session, now)), default=None
+    )

@@ -203,15 +203,19 @@ class AgentsView(BaseView[AgentsData]):
         self.processes.show(
             [
                 GridRow(
-                    one.pid,
+                    holder.pid,
                     (
-                        GridCell(str(one.pid), "dim", value=one.pid),
-                        GridCell(to_printable(one.program)),
-                        GridCell(display_formats.format_age(one.started_at, now) if one.started_at else "?", "dim"),
-                        GridCell(display_formats.format_age(heard[one.pid], now) if one.pid in heard else "–", "dim"),
+                        GridCell(str(holder.pid), "dim", value=holder.pid),
+                        GridCell(to_printable(holder.program)),
+                        GridCell(
+                            display_formats.format_age(holder.started_at, now) if holder.started_at else "?", "dim"
+                        ),
+                        GridCell(
+                            display_formats.format_age(heard[holder.pid], now) if holder.pid in heard else "–", "dim"
+                        ),
                     ),
                 )
-                for one in data.holders
+                for holder in data.holders
             ]
         )
 
@@ -257,7 +261,7 @@ class AgentsView(BaseView[AgentsData]):
     def session(self) -> Session | None:
         if self.data is None:
             return None
-        return next((one for one in self.data.sessions if one.uid == self.grid.key), None)
+        return next((session for session in self.data.sessions if session.uid == self.grid.key), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         session = self.session
@@ -296,7 +300,7 @@ class AgentsView(BaseView[AgentsData]):
             *checkpoint_lines(session, now),
             Content(""),
             heading_line("recent context", "enter: session activity"),
-            *(context_record_line(one, now) for one in tellings),
+            *(context_record_line(telling, now) for telling in tellings),
             Content(""),
             heading_line("recent writes", "U: undo all"),
             *(change_summary_line(one, names, now) for one in wrote),

@@ -153,9 +153,9 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         if self.data is None or one is None:
             return []
         is_given = any(fact.uid == uid for fact in self.data.block.facts)
-        said = reason_lines.format_reason_lines(one.parts, one.value, one.cost)
+        lines = reason_lines.format_reason_lines(one.parts, one.value, one.cost)
         title = heading_line("why this" if is_given else "why not", "" if is_given else "others are worth more a token")
-        return [title, *(Content.styled(line, "$dim") for line in said[:-1]), Content(said[-1]), Content("")]
+        return [title, *(Content.styled(line, "$dim") for line in lines[:-1]), Content(lines[-1]), Content("")]
 
     def action_theme(self, step: int) -> None:
         if self.data is not None and self.data.themes:

@@ -129,7 +129,9 @@ class ConversationsView(PagedView[ConversationsData]):
 
     @property
     def turn(self) -> Turn | None:
-        return None if self.data is None else next((one for one in self.data.turns if one.uid == self.grid.key), None)
+        return (
+            None if self.data is None else next((turn for turn in self.data.turns if turn.uid == self.grid.key), None)
+        )
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         turn = self.turn

@@ -114,7 +114,7 @@ class JournalView(PagedView[JournalPage]):
         number = key.first if isinstance(key, FoldKey) else key
         if self.data is None or not isinstance(number, int):
             return None
-        return next((one for one in self.data.folds if one.first <= number <= one.last), None)
+        return next((fold for fold in self.data.folds if fold.first <= number <= fold.last), None)
 
     @property
     def change(self) -> Change | None:
@@ -123,7 +123,7 @@ class JournalView(PagedView[JournalPage]):
         if fold is None or self.data is None:
             return None
         rows = self.data.rows.get(fold.first, ())
-        return next((one for one in rows if one.seq == self.grid.key), fold.lead)
+        return next((row for row in rows if row.seq == self.grid.key), fold.lead)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         change, fold = self.change, self.fold

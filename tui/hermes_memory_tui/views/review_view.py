@@ -80,7 +80,7 @@ class ReviewView(BaseView[ReviewQueue]):
         self.secrets.border_title = "masked secrets"
 
     def load(self, store: Store) -> ReviewQueue:
-        rules = {(one.theme, one.source): one.rule for one in store.sources.list()}
+        rules = {(source.theme, source.source): source.rule for source in store.sources.list()}
         secrets = [
             (theme, name, secret_fact(store, theme, name))
             for theme, name in open_store_vault(self.memory.path).list_names()

@@ -237,8 +237,8 @@ class ScopesView(BaseView[ScopesData]):
             self.notify(f"Theme {theme} has no other scope.", severity="warning", timeout=4, markup=False)
             return
         choices = [
-            Choice(one.label, one.label, ("similar name · " if one.label in near else "") + one.status.value)
-            for one in others
+            Choice(other.label, other.label, ("similar name · " if other.label in near else "") + other.status.value)
+            for other in others
         ]
         picker = Picker(f"merge {scopes_name(scopes)} into", choices, typing=True)
         self.ask_then(picker, partial(self._confirm_merge, scopes))

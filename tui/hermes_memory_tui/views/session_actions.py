@@ -82,10 +82,10 @@ def to_row_lines(fold: ChangeFold, rows: Sequence[Change], names: dict[int, str]
     return [
         *(
             Content.assemble(
-                (f"{change_text.change_verb(one):<12}", change_text.change_style(one)),
-                f" {change_subject(one, names)}",
+                (f"{change_text.change_verb(row):<12}", change_text.change_style(row)),
+                f" {change_subject(row, names)}",
             )
-            for one in rows
+            for row in rows
         ),
         *([Content.styled(f"and {display_formats.pluralise(left, 'row')} more", "$dim")] if left else []),
     ]

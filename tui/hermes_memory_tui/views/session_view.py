@@ -118,7 +118,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         now, kind = self.memory.now(), KINDS[self._kind]
         events: list[tuple[int, GridRow]] = []
         if kind in ("all", "calls"):
-            events += [(one["at"], call_list_row(one, now)) for one in data.calls]
+            events += [(call["at"], call_list_row(call, now)) for call in data.calls]
         if kind in ("all", "context"):
             events += [(one.at, context_record_row(one, now)) for one in data.told]
         if kind in ("all", "writes"):
@@ -183,7 +183,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
     def _context_text(self, tellings: list[ContextRecord], place: int) -> Sequence[Line]:
         told = tellings[place]
         now = self.memory.now()
-        before = next((one for one in tellings[place + 1 :] if one.kind == told.kind), None)
+        before = next((telling for telling in tellings[place + 1 :] if telling.kind == told.kind), None)
         facts, earlier = self._facts(told), self._facts(before) if before is not None else []
         lines: list[Line] = [
             Content.assemble(
@@ -225,30 +225,32 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         if self.data is None or not isinstance(self.grid.key, tuple):
             return None
         kind, number = self.grid.key
-        told = self._find_record(kind, number)
+        record = self._find_record(kind, number)
         wrote = [
             format_notation(one.after["type"], one.after["target"], one.after["content"])
             for one in self.data.wrote
             if kind == "write" and one.seq == number and one.after and {"type", "target", "content"} <= one.after.keys()
         ]
-        asked = self._find_question(kind, number)
-        if asked and not ((told and told.why) or "").startswith(asked.removesuffix("…")):
-            return CaseDraft(self.data.session.theme, ask=asked)  # its record is not written yet
-        if told is None and not wrote:
+        question = self._find_question(kind, number)
+        if question and not ((record and record.why) or "").startswith(question.removesuffix("…")):
+            return CaseDraft(self.data.session.theme, ask=question)  # its record is not written yet
+        if record is None and not wrote:
             return None
-        given = [] if told is None else [fact.notation for fact in self._facts(told) if fact.notation is not None]
+        given = [] if record is None else [fact.notation for fact in self._facts(record) if fact.notation is not None]
         lines = tuple(dict.fromkeys([*wrote, *given]))
-        left_out = [] if told is None else [fact.notation for fact in self._left_out(told) if fact.notation is not None]
+        left_out = (
+            [] if record is None else [fact.notation for fact in self._left_out(record) if fact.notation is not None]
+        )
         draft = CaseDraft(self.data.session.theme, lines=lines, left_out=tuple(left_out))
-        if told is not None and told.why:
-            return replace(draft, ask=told.why)
+        if record is not None and record.why:
+            return replace(draft, ask=record.why)
         session = self.data.session
         return replace(draft, start=CaseStart(session.project, scope=session.scope))
 
     def _find_question(self, kind: str, number: int) -> str | None:
         """Return what a call asked; None for other rows, and for calls that ask nothing."""
         assert self.data is not None
-        calls = (one for one in self.data.calls if kind == "call" and one["number"] == number)
+        calls = (call for call in self.data.calls if kind == "call" and call["number"] == number)
         return next((one.get("about") for one in calls if one["tool"] in ASKING_TOOLS), None)
 
     def _find_record(self, kind: str, number: int) -> ContextRecord | None:
@@ -256,7 +258,7 @@ class SessionView(MemoryTestMixin, BaseView[SessionActivity]):
         assert self.data is not None
         if kind == "context":
             return next((one for one in self.data.told if one.id == number), None)
-        times = [one["at"] for one in self.data.calls if kind == "call" and one["number"] == number]
+        times = [call["at"] for call in self.data.calls if kind == "call" and call["number"] == number]
         times += [one.at for one in self.data.wrote if kind == "write" and one.seq == number]
         return next((one for one in self.data.told if times and one.at <= times[0]), None)
 

@@ -131,7 +131,7 @@ class TeamView(BaseView[TeamData]):
         )
         self.grid.show([team_theme_row(theme, hues[theme.name], data) for theme in data.themes])
         self.conflicts.display = bool(data.conflicts)
-        self.conflicts.show([sync_conflict_row(one, now) for one in data.conflicts])
+        self.conflicts.show([sync_conflict_row(conflict, now) for conflict in data.conflicts])
 
     @property
     def conflict(self) -> SyncConflict | None:
@@ -317,7 +317,7 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
             "last",
             display_formats.format_ago(last, now) if isinstance(last, int) else to_printable(str(last or "not yet")),
         ),
-        labelled_value("conflicts", str(sum(one.theme == theme for one in data.conflicts))),
+        labelled_value("conflicts", str(sum(conflict.theme == theme for conflict in data.conflicts))),
         labelled_value("rejected", display_formats.format_count(int(sync.get("refused_count") or 0))),
         labelled_value("chats", conversation_sync_text(told.get("turns"))),
     ]

@@ -59,14 +59,14 @@ def find_trust_entries(hooks_text: str, hooks_file: Path, place: HostEnvironment
     try:
         copy = Path(folder).resolve() / "hooks.json"
         copy.write_text(without_marks(hooks_text)[0], encoding="utf-8")
-        found = list_codex_hooks(place, copy.parent)
+        hooks = list_codex_hooks(place, copy.parent)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     suffixes = {key.rpartition("hooks.json")[2] for key in find_own_keys(hooks_text, copy)}
     prefix = str(to_key_file(hooks_file, place))
     entries = {
         prefix + hook.key.removeprefix(hook.file): hook.current_hash
-        for hook in found
+        for hook in hooks
         if hook.key.removeprefix(hook.file) in suffixes
     }
     if len(entries) < len(suffixes):

@@ -182,18 +182,18 @@ def find_trust_problems(file: Path, place: HostEnvironment) -> list[str]:
     """Return whether Codex trusts the hooks in a file; nothing where Codex is not there to be asked."""
     config = HOSTS["codex"].file(place)
     try:
-        wanted = find_trust_entries(read_host_config(file), file, place)
+        entries = find_trust_entries(read_host_config(file), file, place)
         state = find_trusted_hashes(read_host_config(config))
     except CodexUnavailable:
         return []
     except (ValueError, HostFileError) as error:
         return [str(error)]
-    untrusted = [key for key, said in wanted.items() if state.get(key, {}).get("trusted_hash") != said]
-    disabled = [key for key in wanted if state.get(key, {}).get("enabled") is False]
-    problems = [f"{len(untrusted)} of {len(wanted)} hooks are not trusted, so Codex does not run them"] * bool(
+    untrusted = [key for key, said in entries.items() if state.get(key, {}).get("trusted_hash") != said]
+    disabled = [key for key in entries if state.get(key, {}).get("enabled") is False]
+    problems = [f"{len(untrusted)} of {len(entries)} hooks are not trusted, so Codex does not run them"] * bool(
         untrusted
     )
-    return problems + [f"{len(disabled)} of {len(wanted)} hooks are switched off in Codex (/hooks)"] * bool(disabled)
+    return problems + [f"{len(disabled)} of {len(entries)} hooks are switched off in Codex (/hooks)"] * bool(disabled)
 
 
 def check_hooks(host: Host, place: HostEnvironment, store: Path) -> list[HookFinding]:

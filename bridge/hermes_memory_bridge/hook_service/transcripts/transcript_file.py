@@ -83,10 +83,10 @@ def parse_line(host: str, line: bytes) -> TranscriptMessage | None:
 def join_messages(messages: list[TranscriptMessage]) -> list[TranscriptMessage]:
     """Return messages of which a host writes each part on a line of its own in one piece."""
     joined: list[TranscriptMessage] = []
-    for one in messages:
+    for message in messages:
         last = joined[-1] if joined else None
-        if last is not None and one.name and (last.name, last.role) == (one.name, one.role):
-            joined[-1] = TranscriptMessage(last.role, f"{last.text}\n{one.text}", last.at, last.name, last.agent)
+        if last is not None and message.name and (last.name, last.role) == (message.name, message.role):
+            joined[-1] = TranscriptMessage(last.role, f"{last.text}\n{message.text}", last.at, last.name, last.agent)
         else:
-            joined.append(one)
+            joined.append(message)
     return joined

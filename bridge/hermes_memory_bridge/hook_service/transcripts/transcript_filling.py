@@ -192,12 +192,14 @@ def record_piece(
     origin = Origin(way=Way.HOOK, client=to_client_name(known.host), client_version=known.host_version)
     origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
     with store.attribute(origin):
-        for one in piece.messages:
-            if one.at is None or not may_read(known, one.at) or switch.was_stopped(one.at):
+        for message in piece.messages:
+            if message.at is None or not may_read(known, message.at) or switch.was_stopped(message.at):
                 continue
-            if one.agent and not captures_subagents(store, session):
+            if message.agent and not captures_subagents(store, session):
                 continue
-            capture_message(store, known, session, one.role, one.text, at=one.at, origin=origin, is_read=True)
+            capture_message(
+                store, known, session, message.role, message.text, at=message.at, origin=origin, is_read=True
+            )
         store.host_sessions.note(
             known.host, known.name, known.heard_event, heard_at=known.heard_at, transcript_offset=piece.offset
         )

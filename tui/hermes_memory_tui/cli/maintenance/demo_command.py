@@ -64,8 +64,8 @@ def demo_command(
 
 def print_note(stage: DemoEnvironment) -> None:
     """Print why there was no second machine, if there was none."""
-    if (why := stage.find_note()) is not None:
-        print(f"without a second machine: {to_printable(why)}", file=sys.stderr)
+    if (note := stage.find_note()) is not None:
+        print(f"without a second machine: {to_printable(note)}", file=sys.stderr)
 
 
 def run_headless(settings: CommandSettings, stage: DemoEnvironment, seconds: float | None) -> int:

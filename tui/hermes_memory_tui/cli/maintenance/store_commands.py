@@ -131,7 +131,7 @@ def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -
         begun = itertools.count()
         each = (lambda _: progress(next(begun), len(ATTEMPTS))) if progress else None
         results = torture_folder(folder.expanduser(), settings.path(), seconds=seconds, progress=each)
-    ok = all(one.check.ok for one in results)
+    ok = all(result.check.ok for result in results)
     if settings.as_json:
         tries = [
             {"name": one.check.name, "ok": one.check.ok, "detail": one.check.detail, "proves": one.proves}

@@ -77,7 +77,7 @@ def adopt_command(settings: CommandSettings, keep_default: bool, dry_run: bool, 
 def print_adoption_plan(plan: AdoptionPlan) -> None:
     """Print which project has which theme, and how much of `default` was written there."""
     if plan.places:
-        rows = [(to_printable(one.project), one.theme, one.facts) for one in plan.places]
+        rows = [(to_printable(place.project), place.theme, place.facts) for place in plan.places]
         print_table(("project", "theme", "facts of default given there"), rows)
     click.echo(
         f"{format_quantity(plan.unplaced, 'fact')} of no known place: given in every project until they are split"
@@ -85,7 +85,7 @@ def print_adoption_plan(plan: AdoptionPlan) -> None:
 
 
 def adoption_plan_json(plan: AdoptionPlan) -> dict[str, Any]:
-    places = [{"project": one.project, "theme": one.theme, "facts": one.facts} for one in plan.places]
+    places = [{"project": place.project, "theme": place.theme, "facts": place.facts} for place in plan.places]
     return {"projects": places, "unplaced": plan.unplaced, "adopted": plan.is_adopted}
 
 
@@ -143,7 +143,9 @@ def split_plan_json(plan: SplitPlan) -> dict[str, Any]:
             {
                 "theme": group.theme,
                 "project": group.project,
-                "facts": [{"uid": one.uid, "notation": one.notation, "why": one.reason.value} for one in group.moves],
+                "facts": [
+                    {"uid": move.uid, "notation": move.notation, "why": move.reason.value} for move in group.moves
+                ],
             }
             for group in plan.groups
         ],

@@ -60,13 +60,13 @@ def projects_command(
             )
         return
     with settings.store() as store:
-        found = store.projects.list(None if all_themes else settings.confining_theme(store))
+        projects = store.projects.list(None if all_themes else settings.confining_theme(store))
     if settings.as_json:
-        print_document({"projects": [project_json(one) for one in found]})
+        print_document({"projects": [project_json(one) for one in projects]})
         return
-    rows = (project_json(one) | {"recognised_by": format_identity(one.project)} for one in found)
+    rows = (project_json(one) | {"recognised_by": format_identity(one.project)} for one in projects)
     print_rows(settings, PROJECTS, rows)
-    if not found:
+    if not projects:
         click.echo("no projects yet", err=True)
 
 

@@ -20,7 +20,7 @@ def search_facts(
     by_words = store.search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
     suffice = theme is None or by_words.exact >= limit or not is_plain_question(line)
     with find_by_meaning(store, by_words=suffice) as make_nearest:
-        found = list_ranked_facts(
+        facts = list_ranked_facts(
             store.search,
             store.recall,
             theme,
@@ -32,8 +32,8 @@ def search_facts(
             nearest=None if make_nearest is None else make_nearest(line),
             ranked_by=None if make_nearest is None else make_nearest.ranked_by,
         )
-    store.search.note("search", theme, found.facts, session=None, why=line)
-    return found
+    store.search.note("search", theme, facts.facts, session=None, why=line)
+    return facts
 
 
 def search_turns(

@@ -95,7 +95,7 @@ def list_quarantined(settings: CommandSettings) -> None:
         click.echo()
         print_table(
             ("source", "theme", "rule", "since"),
-            [(one.source, one.theme, one.rule, format_iso_time(one.at)[:16].replace("T", " ")) for one in rules],
+            [(rule.source, rule.theme, rule.rule, format_iso_time(rule.at)[:16].replace("T", " ")) for rule in rules],
         )
 
 

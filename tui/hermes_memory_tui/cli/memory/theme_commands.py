@@ -85,7 +85,7 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
                 "strays": strays,
                 **({"other_themes": elsewhere} if elsewhere else {}),
                 "exposed_entries": exposed,
-                **({"why": [reason_json(one) for one in reasons]} if why else {}),
+                **({"why": [reason_json(reason) for reason in reasons]} if why else {}),
             }
         )
         return
@@ -207,8 +207,8 @@ def themes_command(settings: CommandSettings) -> None:
         return
     width = max((cell_width(theme.name) for theme in themes), default=0)
     for theme in themes:
-        held = format_quantity(sum(theme.facts.values()), "fact")
-        print_gauge(theme.gauge, names_wide=width, end=f"  {held}, {format_quantity(theme.scopes, 'open scope')}")
+        quantity = format_quantity(sum(theme.facts.values()), "fact")
+        print_gauge(theme.gauge, names_wide=width, end=f"  {quantity}, {format_quantity(theme.scopes, 'open scope')}")
     if not themes:
         click.echo("no facts yet; write one with: hermes-memory-tui write 'D[topic]: what was decided'")
 

@@ -62,17 +62,17 @@ def state_json(state: NowState) -> dict[str, Any]:
         "sentence": state.sentence(),
         "agents": [
             {
-                "session": one.session.name,
-                "title": one.session.title,
-                "theme": one.session.theme,
-                "client": one.session.client,
-                "project": one.session.project,
-                "branch": one.branch or None,
-                "status": one.session.status.value,
-                "calls": one.calls,
-                "last": one.word or None,
+                "session": agent.session.name,
+                "title": agent.session.title,
+                "theme": agent.session.theme,
+                "client": agent.session.client,
+                "project": agent.session.project,
+                "branch": agent.branch or None,
+                "status": agent.session.status.value,
+                "calls": agent.calls,
+                "last": agent.word or None,
             }
-            for one in state.agents
+            for agent in state.agents
         ],
         "more_agents": state.more_agents,
         "at_work": state.counts.at_work,

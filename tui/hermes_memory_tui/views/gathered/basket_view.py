@@ -146,7 +146,7 @@ class BasketView(BaseView[BasketData]):
         if outcome.others:
             lines += [
                 heading_line("side effects"),
-                *(side_effect_line(one, outcome.names) for one in outcome.others[:MAX_SIDE_EFFECTS]),
+                *(side_effect_line(other, outcome.names) for other in outcome.others[:MAX_SIDE_EFFECTS]),
             ]
             rest = len(outcome.others) - MAX_SIDE_EFFECTS
             if rest > 0:
@@ -156,16 +156,18 @@ class BasketView(BaseView[BasketData]):
             lines += [
                 heading_line("facts of this change" if found[0].change.subjects[0].entity == "fact" else "scopes")
             ]
-            lines += [Content(f"  {to_printable(one.name)}  ") + brief(one) for one in found[0].change.subjects]
+            lines += [
+                Content(f"  {to_printable(subject.name)}  ") + brief(subject) for subject in found[0].change.subjects
+            ]
         return "result", lines
 
     def _find(self, key: object) -> tuple[ChangeOutcome, OutdatedSubject | None] | None:
         if self.data is None or self.data.outcome is None or not isinstance(key, tuple):
             return None
         number, uid = key
-        for one in self.data.outcome.changes:
-            if one.change.number == number:
-                return one, next((other for other in one.outdated if other.gathered.uid == uid), None)
+        for change in self.data.outcome.changes:
+            if change.change.number == number:
+                return change, next((other for other in change.outdated if other.gathered.uid == uid), None)
         return None
 
     # What a person does
@@ -206,7 +208,7 @@ class BasketView(BaseView[BasketData]):
             said = f"{outcome.refused.change.words} would be refused, so nothing was done: {outcome.refused.refused}"
             self.notify(said, severity="error", timeout=8, markup=False)
             return
-        done = [one for one in changes if not all(subject.waits for subject in one.subjects)]
+        done = [change for change in changes if not all(subject.waits for subject in change.subjects)]
         if not done:
             self.notify("All of it is skipped; w takes one up again.", severity="warning", timeout=4)
             return
@@ -267,9 +269,9 @@ class BasketView(BaseView[BasketData]):
         number, uid = self.grid.key
         for change in self._gathered.changes:
             if change.number == number:
-                for one in change.subjects:
-                    if not uid or one.uid == uid:
-                        self._gathered.put_off(number, one.uid)
+                for subject in change.subjects:
+                    if not uid or subject.uid == uid:
+                        self._gathered.put_off(number, subject.uid)
         self._show_changed()
 
     def action_empty(self) -> None:
@@ -279,7 +281,7 @@ class BasketView(BaseView[BasketData]):
             self.ask_then(Question("empty the basket", lines), self._forget_all)
 
     def _forget_all(self, _: str) -> None:
-        self._gathered.remove([one.number for one in self._gathered.changes])
+        self._gathered.remove([change.number for change in self._gathered.changes])
         self._show_changed()
 
     def action_undo(self) -> None:
@@ -319,7 +321,7 @@ class BasketView(BaseView[BasketData]):
 
 def say_done(outcomes: Sequence[ChangeOutcome]) -> str:
     """Say how many changes were done; what was so already is none, as undo counts it."""
-    tried = [one for one in outcomes if not all(subject.waits for subject in one.change.subjects)]
+    tried = [outcome for outcome in outcomes if not all(subject.waits for subject in outcome.change.subjects)]
     done = sum(one.rows > 0 for one in tried)
     same = len(tried) - done
     if not done:
@@ -330,7 +332,7 @@ def say_done(outcomes: Sequence[ChangeOutcome]) -> str:
 
 def change_rows(change: PendingChange, outcome: ChangeOutcome | None) -> list[GridRow]:
     """Return the row of a change, and one for each of its facts that is to be decided or was put off."""
-    waiting = [one for one in change.subjects if one.waits]
+    waiting = [subject for subject in change.subjects if subject.waits]
     sign, ink, result = "●", "hot", ""
     if outcome is None:
         sign, ink = "○", "dim"
@@ -402,12 +404,22 @@ def context_lines(before: ThemeContext, after: ThemeContext) -> list[Line]:
     ]
     differences = compare_lines(before.lines, after.lines)
     same = 0
-    for one in differences:
-        kind = "added" if one.before is None else "removed" if one.after is None else "moved" if one.moved else ""
+    for difference in differences:
+        kind = (
+            "added"
+            if difference.before is None
+            else "removed"
+            if difference.after is None
+            else "moved"
+            if difference.moved
+            else ""
+        )
         if kind:
             shape, ink, word = SIGNS[kind]
-            word = "" if one.text.startswith(SCOPE_LINE) else f"  {word}"
-            lines.append(Content.assemble((f"{shape} ", f"bold {ink}"), (to_printable(one.text), ink), (word, "$dim")))
+            word = "" if difference.text.startswith(SCOPE_LINE) else f"  {word}"
+            lines.append(
+                Content.assemble((f"{shape} ", f"bold {ink}"), (to_printable(difference.text), ink), (word, "$dim"))
+            )
         same += not kind
     lines.append(Content.styled(f"  {display_formats.pluralise(same, 'line')} as before", "$dim"))
     return [*lines, gauge_line("now", before.gauge, BAR), gauge_line("after", after.gauge, BAR), Content("")]

@@ -154,7 +154,7 @@ class NowView(BaseView[NowState]):
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
         more = f" · {data.more_agents:,} more" if data.more_agents else ""
         self.agents.set_subtitle(data.counts.short() + more if data.agents else "")
-        self.agents.show([agent_row(one, now, self._moves) for one in data.agents])
+        self.agents.show([agent_row(agent, now, self._moves) for agent in data.agents])
         self.memories.show([day_row(day, hues[day.theme.name]) for day in data.days])
         self.attention.empty = ("Nothing waits, and nothing is wrong.",)
         self.attention.show([note_row(note) for note in data.notes])
@@ -177,7 +177,7 @@ class NowView(BaseView[NowState]):
     @property
     def event(self) -> NowEvent | None:
         events = self.data.events if self.data is not None else []
-        return next((one for one in events if one.key == self.grid.key), None)
+        return next((event for event in events if event.key == self.grid.key), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         event = self.event
@@ -201,7 +201,7 @@ class NowView(BaseView[NowState]):
             return
         if message.list is self.agents:
             self._open_agent(
-                next((one.session for one in self.data.agents if one.session.uid == self.agents.key), None)
+                next((agent.session for agent in self.data.agents if agent.session.uid == self.agents.key), None)
             )
         elif message.list is self.memories:
             self._open_theme(self.memories.key)
@@ -226,7 +226,7 @@ class NowView(BaseView[NowState]):
             if view is not None:
                 view.show_line(f"#{number}")
         elif event.session is not None and self.data is not None:
-            found = [one.session for one in self.data.agents if one.session.name == event.session]
+            found = [agent.session for agent in self.data.agents if agent.session.name == event.session]
             self._open_agent(next(iter(found), None))
 
     def _open_agent(self, session: Session | None) -> None:

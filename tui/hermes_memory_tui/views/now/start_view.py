@@ -69,13 +69,13 @@ class StartView(BaseView[StartData]):
             "n: write a fact · or add hermes-memory-bridge to any MCP host",
         )
         self.grid.set_subtitle("enter: next step")
-        self.grid.show([discovered_row(one) for one in data.findings])
+        self.grid.show([discovered_row(finding) for finding in data.findings])
 
     @property
     def selected_source(self) -> DiscoveredSource | None:
         if self.data is None:
             return None
-        return next((one for one in self.data.findings if one.path == self.grid.key), None)
+        return next((finding for finding in self.data.findings if finding.path == self.grid.key), None)
 
     def text(self, key: object) -> tuple[str, Sequence[Line]]:
         one, lines = self.selected_source, self._welcome()

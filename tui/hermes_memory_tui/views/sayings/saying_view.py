@@ -125,7 +125,7 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
     @property
     def source(self) -> SayingSource | None:
         sources = () if self.data is None else self.data.explanation.sources
-        return next((one for one in sources if one.fact.uid == self.grid.key), None)
+        return next((source for source in sources if source.fact.uid == self.grid.key), None)
 
     def _show_saying(self) -> None:
         """Draw the sentence: words of the fact under the cursor stand out, those of other facts less."""
@@ -201,7 +201,7 @@ class SayingView(MemoryTestMixin, BaseView[SayingData]):
         found = self.data.explanation
         first = self.source
         sources = sorted(found.sources, key=lambda one: one is not first)
-        lines = tuple(dict.fromkeys(one.then.notation for one in sources))
+        lines = tuple(dict.fromkeys(source.then.notation for source in sources))
         theme = found.saying.theme or (first.fact.theme if first is not None else None)
         if theme is None:
             return None
