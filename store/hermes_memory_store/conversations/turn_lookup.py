@@ -23,12 +23,12 @@ def find_turns_by_name(db: Db, session: Session, names: Sequence[str]) -> tuple[
     """
     if len(names) > MAX_NAMED:
         raise errors.ArgumentError(f"a fact names at most {MAX_NAMED} turns, not {len(names)}", len(names))
-    known = [uids.format_uid(uid) for (uid,) in db.rows(UIDS_OF_SESSION, (uids.parse_uid(session.uid),))]
-    wanted = {single_turn(name, known) for name in names}
-    return tuple(uid for uid in known if uid in wanted)
+    turn_uids = [uids.format_uid(uid) for (uid,) in db.rows(UIDS_OF_SESSION, (uids.parse_uid(session.uid),))]
+    named = {single_turn(name, turn_uids) for name in names}
+    return tuple(uid for uid in turn_uids if uid in named)
 
 
-def single_turn(name: str, known: Sequence[Uid]) -> Uid:
+def single_turn(name: str, turn_uids: Sequence[Uid]) -> Uid:
     """Return the only turn of that name. :raises ArgumentError: there is none, or there are several"""
     shown = errors.shorten_value(name)
     digits = uids.parse_uid_digits(name[:64])
@@ -38,8 +38,8 @@ def single_turn(name: str, known: Sequence[Uid]) -> Uid:
             f"or end, not {shown!r}",
             name,
         )
-    found = [uid for uid in known if uids.has_uid_part(uid, digits)]
-    if len(found) != 1:
-        how = "several" if found else "none"
+    matches = [uid for uid in turn_uids if uids.has_uid_part(uid, digits)]
+    if len(matches) != 1:
+        how = "several" if matches else "none"
         raise errors.ArgumentError(f"of the captured turns of this session, {how} is called {shown!r}", name)
-    return found[0]
+    return matches[0]

@@ -66,12 +66,12 @@ def validate_turn(turn: PortableTurn) -> PortableTurn:
         raise errors.ArgumentError(f"a turn has at most {MAX_TURN:,} characters, this one has {len(turn.content):,}")
     if turn.session is not None:
         validate_session_name(turn.session)
-    for what in (turn.content, turn.session or ""):
+    for text in (turn.content, turn.session or ""):
         try:
-            what.encode()
+            text.encode()
         except UnicodeEncodeError as error:
             raise errors.UnsafeText(
-                f"the turn holds half a character at character {error.start + 1}; it cannot be kept", what
+                f"the turn holds half a character at character {error.start + 1}; it cannot be kept", text
             ) from error
     return turn
 
@@ -173,7 +173,7 @@ def ensure_turn_session(
         uid, closed = uids.new_uid(now), SessionStatus.CLOSED.value
         policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
         conn.execute(INSERT_SESSION, (uid, theme_id, name, closed, at, HEARTBEAT_MS, LEASE_MS, 0, None, policy, now))
-        said: dict[str, Any] = {"name": name, "client": None, "status": closed, "turn": 0, "started_at": at}
-        entries.append(JournalEntry("open", "session", uid, theme_id, None, said))
+        words: dict[str, Any] = {"name": name, "client": None, "status": closed, "turn": 0, "started_at": at}
+        entries.append(JournalEntry("open", "session", uid, theme_id, None, words))
         row = conn.execute(sql, (theme_id, name)).fetchone()
     return int(row[0])

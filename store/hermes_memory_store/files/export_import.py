@@ -190,8 +190,8 @@ Importer = Callable[[Store, Path, str, str | None, Progress | None], ImportRepor
 def find_importer(file: Path) -> Importer:
     """Find the importer for the file's format. :raises ImportFileError: when there is none"""
     try:
-        with file.open("rb") as said:
-            head = said.read(4096)
+        with file.open("rb") as stream:
+            head = stream.read(4096)
     except OSError as error:
         raise errors.ImportFileError(f"{file} cannot be read: {error.strerror or error}", file) from error
     if head.startswith(b"SQLite format 3"):
@@ -242,12 +242,14 @@ def write_missing_facts(
     """
     theme_id = store.names.theme_or_none(theme)
     fresh = []
-    for number, said, label in batch:
+    for number, notation, label in batch:
         key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
-        stands = key and store.db.row(STANDS_HERE, (key.id, said.type.value, said.target, said.content))
-        if not stands:
-            fresh.append((number, said, label))
-    lines, numbers = [(said, label) for _, said, label in fresh], [number for number, _, _ in fresh]
+        is_standing = key and store.db.row(
+            STANDS_HERE, (key.id, notation.type.value, notation.target, notation.content)
+        )
+        if not is_standing:
+            fresh.append((number, notation, label))
+    lines, numbers = [(notation, label) for _, notation, label in fresh], [number for number, _, _ in fresh]
     done = store.facts.write_many(theme, lines, actor=IMPORT, writer=Writer.AGENT, origin=origin, numbers=numbers)
     report.errors += [LineError(fresh[index][0], error) for index, error in done.errors]
     report.waiting += done.waiting
@@ -306,14 +308,14 @@ def read_import_lines(file: Path, report: ImportReport) -> Iterator[tuple[int, s
     """
     total = file.stat().st_size
     number = done = 0
-    with file.open("rb") as said:
-        while raw := said.readline(LONGEST_LINE + 1):
+    with file.open("rb") as stream:
+        while raw := stream.readline(LONGEST_LINE + 1):
             number += 1
             done += len(raw)
             if len(raw) > LONGEST_LINE:
                 size = len(raw)
                 while raw and not raw.endswith(b"\n"):
-                    raw = said.readline(LONGEST_LINE)
+                    raw = stream.readline(LONGEST_LINE)
                     size += len(raw)
                     done += len(raw)
                 too_long = errors.ImportFileError(f"the line has {size} bytes; at most {LONGEST_LINE} are read", size)

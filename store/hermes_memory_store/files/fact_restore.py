@@ -105,7 +105,7 @@ class Restorer:
         """Restore one batch in one transaction; return the outcome of each line, by its number."""
         with self._store.intake.hold_secrets():
             with self._store.intake.gather_secrets():
-                admitted = [(number, said, self._admit(said)) for number, said in batch]
+                admitted = [(number, item, self._admit(item)) for number, item in batch]
             return self._restore_batch(admitted)
 
     def _restore_batch(
@@ -118,12 +118,12 @@ class Restorer:
             self._scopes.clear()
             self._captures.clear()
             self._gauge = self._store.tiers.gauge_within(conn, theme_id)
-            for number, said, admitted in batch:
+            for number, item, admitted in batch:
                 if isinstance(admitted, errors.StoreError):
                     outcomes.append((RestoreOutcome.NO_FACT, number, admitted))
                     continue
                 try:
-                    outcomes.append((self._restore(change, theme_id, said, admitted, number), number, None))
+                    outcomes.append((self._restore(change, theme_id, item, admitted, number), number, None))
                 except errors.StoreError as error:
                     outcomes.append((RestoreOutcome.NO_FACT, number, error))
             change.record()
@@ -146,32 +146,32 @@ class Restorer:
             change.record()
         self._unlinked.clear()
 
-    def _admit(self, said: PortableItem) -> AdmittedItem | errors.StoreError:
+    def _admit(self, item: PortableItem) -> AdmittedItem | errors.StoreError:
         """Check an item before its transaction; return why it must not come in, where it must not."""
         intake = self._store.intake
         try:
-            if isinstance(said, PortableScope):
-                return intake.admit_name(self._theme, "the scope", said.label, writer=Writer.AGENT)
-            if isinstance(said, PortableTurn):
-                return admit_turn(intake, self._theme, said, verdict=said.verdict)
-            if said is None:
+            if isinstance(item, PortableScope):
+                return intake.admit_name(self._theme, "the scope", item.label, writer=Writer.AGENT)
+            if isinstance(item, PortableTurn):
+                return admit_turn(intake, self._theme, item, verdict=item.verdict)
+            if item is None:
                 return None
-            return intake.admit_record(self._theme, said.said, scope=said.scope, verdict=said.verdict)
+            return intake.admit_record(self._theme, item.said, scope=item.scope, verdict=item.verdict)
         except errors.StoreError as error:
             return error
 
     def _restore(
-        self, change: BatchMutation, theme_id: int, said: PortableItem, admitted: AdmittedItem, number: int
+        self, change: BatchMutation, theme_id: int, item: PortableItem, admitted: AdmittedItem, number: int
     ) -> RestoreOutcome:
-        if isinstance(said, PortableScope):
-            self._restore_scope(change, theme_id, said)
+        if isinstance(item, PortableScope):
+            self._restore_scope(change, theme_id, item)
             return RestoreOutcome.NO_FACT
-        if isinstance(said, PortableTurn) and isinstance(admitted, AdmittedTurn):
-            return self._take_turn(change, theme_id, said, admitted)
-        if isinstance(said, PortableFact) and isinstance(admitted, Admission):
+        if isinstance(item, PortableTurn) and isinstance(admitted, AdmittedTurn):
+            return self._take_turn(change, theme_id, item, admitted)
+        if isinstance(item, PortableFact) and isinstance(admitted, Admission):
             self.masked += bool(admitted.masked_names or admitted.unkept)
             self.unkept += admitted.unkept
-            fact = self._hold(said, admitted)
+            fact = self._hold(item, admitted)
             if fact.updated_at > change.now + DAY_MS:  # it would replace what is newer, and stand before it, until then
                 fact = replace(fact, updated_at=change.now)
             return self._restore_fact(change, theme_id, fact, admitted.facts[0], number)
@@ -204,26 +204,26 @@ class Restorer:
         )
         return RestoreOutcome.TURN_CREATED
 
-    def _restore_scope(self, change: BatchMutation, theme_id: int, said: PortableScope) -> None:
+    def _restore_scope(self, change: BatchMutation, theme_id: int, portable: PortableScope) -> None:
         """Create a scope that does not exist, in its recorded state; leave an existing one as it is."""
         self._scopes.clear()
-        key = self._store.names.scope_or_none(theme_id, said.label)
+        key = self._store.names.scope_or_none(theme_id, portable.label)
         if key is not None and key.status != ScopeStatus.WITHDRAWN:
             return
         if key is None:
-            taken = change.conn.execute("SELECT 1 FROM scopes WHERE uid = ?", (said.uid,)).fetchone()
-            uid = None if taken else said.uid
-            key = change.insert_scope(theme_id, repeat_text(said.label), uid=uid, at=said.opened_at)
+            taken = change.conn.execute("SELECT 1 FROM scopes WHERE uid = ?", (portable.uid,)).fetchone()
+            uid = None if taken else portable.uid
+            key = change.insert_scope(theme_id, repeat_text(portable.label), uid=uid, at=portable.opened_at)
         else:
-            key = change.scope_for_writing(theme_id, repeat_text(said.label))
-        if said.status is ScopeStatus.CLOSED:
-            closed_at = said.closed_at or change.now
+            key = change.scope_for_writing(theme_id, repeat_text(portable.label))
+        if portable.status is ScopeStatus.CLOSED:
+            closed_at = portable.closed_at or change.now
             change.update_scope(
                 key.id,
                 "close",
                 status=ScopeStatus.CLOSED,
                 closed_at=closed_at,
-                closed_by=said.closed_by and to_listed_name(said.closed_by),
+                closed_by=portable.closed_by and to_listed_name(portable.closed_by),
             )
 
     def _restore_fact(
@@ -261,14 +261,14 @@ class Restorer:
         self, change: BatchMutation, theme_id: int, scope: ScopeKey, fact: PortableFact, *, copied: bool
     ) -> FactRow | None:
         """Find the fact with the same content under another uid: the standing one, or a copy from another theme."""
-        said = fact.said
-        args = (theme_id, said.type.value, said.target, scope.id, said.content, fact.tier in STANDING_TIERS)
+        notation = fact.said
+        args = (theme_id, notation.type.value, notation.target, scope.id, notation.content, fact.tier in STANDING_TIERS)
         for row in map(FactRow._make, change.conn.execute(SAME, args)):
             if fact.tier in STANDING_TIERS or (copied and row.created_at == fact.created_at):
                 return row
         if fact.tier not in STANDING_TIERS:
             return None
-        standing = find_standing_fact(change.conn, scope.id, said.type, said.target)
+        standing = find_standing_fact(change.conn, scope.id, notation.type, notation.target)
         if standing is None or standing.updated_at < fact.updated_at:
             return None
         # It said the same as one that was replaced since: it would only come in replaced as well.
@@ -304,18 +304,22 @@ class Restorer:
         cooled_by = fact.cooled_by if tier is fact.tier else None
         if tier is Tier.HOT and not self._has_room(fact, pinned):
             tier, pinned, cooled_by = Tier.COLD, False, COOLED_BY_PRESSURE
-        given: dict[str, Any] = {"tier": tier.value, "pinned": int(pinned), "updated_at": fact.updated_at}
-        given |= {"superseded_by": link, "cooled_by": cooled_by, **fact.more}
+        attributes: dict[str, Any] = {"tier": tier.value, "pinned": int(pinned), "updated_at": fact.updated_at}
+        attributes |= {"superseded_by": link, "cooled_by": cooled_by, **fact.more}
         if withdrawn is not None:
             # Undone, or held by a purge: somebody wants it back.
-            change.update_fact(withdrawn, "restore", content=admitted, verdict=admitted.verdict, scope=scope, **given)
+            change.update_fact(
+                withdrawn, "restore", content=admitted, verdict=admitted.verdict, scope=scope, **attributes
+            )
             return
         if fact.origin is not None:
-            said = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
-            given["origin"] = drop_foreign_turns(change.conn, theme_id, said)
+            origin = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
+            attributes["origin"] = drop_foreign_turns(change.conn, theme_id, origin)
         elif self._origin.file is not None:
-            given["line"] = number
-        row = change.insert_fact(theme_id, scope, admitted, uid=uid, by=fact.actor, created_at=fact.created_at, **given)
+            attributes["line"] = number
+        row = change.insert_fact(
+            theme_id, scope, admitted, uid=uid, by=fact.actor, created_at=fact.created_at, **attributes
+        )
         if fact.reads:
             read_at = fact.updated_at if fact.read_at is None else fact.read_at
             change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.reads, read_at))
@@ -326,10 +330,10 @@ class Restorer:
         Facts that an import moves out of the tier are not counted.
         """
         chars, gauge = count_notation_chars(fact.said.target, fact.said.content), self._gauge
-        used, held = gauge.used + chars, gauge.pinned + chars * pinned
-        if held > gauge.budget or (not pinned and 100 * used >= FULL_PCT * gauge.budget):
+        used, pinned_chars = gauge.used + chars, gauge.pinned + chars * pinned
+        if pinned_chars > gauge.budget or (not pinned and 100 * used >= FULL_PCT * gauge.budget):
             return False
-        self._gauge = replace(gauge, used=used, pinned=held)
+        self._gauge = replace(gauge, used=used, pinned=pinned_chars)
         return True
 
 

@@ -140,8 +140,8 @@ def theme_jsonl_lines(
         theme_id = reader.names.theme(theme)
         yield to_header_jsonl(store, theme)
         for uid, *values in reader.db.rows(SCOPES, (theme_id, scope)):
-            said = dict(zip(SCOPE.names, values, strict=True))
-            yield to_compact_json({"kind": "scope", "uid": uids.format_uid(uid), **to_file_words(SCOPE, said)})
+            scope_values = dict(zip(SCOPE.names, values, strict=True))
+            yield to_compact_json({"kind": "scope", "uid": uids.format_uid(uid), **to_file_words(SCOPE, scope_values)})
         words = OriginWords(reader, origins)
         yield from fact_jsonl_lines(reader, theme_id, scope, words)
         if turns:
@@ -232,8 +232,8 @@ def turn_line(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `TURNS` as one JSON text."""
     _, uid, session, role, content, at, origin_id, verdict = row
     words = {"kind": "turn", "uid": uids.format_uid(uid), "session": session, "role": role, "content": content}
-    said = origins.words(origin_id, None, verdict)
-    return to_compact_json({**words, "at": format_iso_time(at), **said})
+    origin_words = origins.words(origin_id, None, verdict)
+    return to_compact_json({**words, "at": format_iso_time(at), **origin_words})
 
 
 def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> Iterator[tuple[Any, ...]]:
@@ -309,8 +309,8 @@ class LineReader:
         if kind is None:
             raise self._wrong("type", f"one of {', '.join(WORDS)}")
         target, content = self._text("target"), self._text("content")
-        said = memory_spec.parse_notation(format_notation(kind, target, content), limit=limit)
-        if said.target != " ".join(target.split()):
+        notation = memory_spec.parse_notation(format_notation(kind, target, content), limit=limit)
+        if notation.target != " ".join(target.split()):
             raise self._wrong("target", "a target without ']'")
         tier = self._words.get("tier", Tier.HOT.value)
         if tier not in list(Tier) or tier == Tier.WITHDRAWN:
@@ -320,7 +320,7 @@ class LineReader:
         return PortableFact(
             uid=self._uid("uid"),
             scope=None if scope is None else validate_label(self._text("scope")),
-            said=said,
+            said=notation,
             tier=Tier(tier),
             pinned=self._words.get("pinned") is True,
             actor=self._actor(),
@@ -397,21 +397,21 @@ class LineReader:
         return self._text("verdict")
 
     def _actor(self) -> Actor:
-        said = (
+        text = (
             safe_text.validate_text(self._text("actor"), "the actor")
             if self._words.get("actor") is not None
             else str(IMPORT)
         )
-        kind, _, name = said[:MAX_NAME].partition(":")
+        kind, _, name = text[:MAX_NAME].partition(":")
         return Actor(kind or IMPORT.kind, name)
 
     def _origin(self) -> PortableOrigin | None:
-        said = self._words.get("origin")
+        words = self._words.get("origin")
         try:
-            return None if said is None else parse_portable_origin(said)
+            return None if words is None else parse_portable_origin(words)
         except (ValueError, KeyError, TypeError):
             raise self._wrong("origin", "an object as an export writes it") from None
 
-    def _wrong(self, name: str, wanted: str) -> errors.ImportFileError:
+    def _wrong(self, name: str, expected: str) -> errors.ImportFileError:
         value = errors.shorten_value(self._words.get(name))
-        return errors.ImportFileError(f"{name} is {value!r}; it must be {wanted}", value)
+        return errors.ImportFileError(f"{name} is {value!r}; it must be {expected}", value)

@@ -132,14 +132,14 @@ def upgrade_hermes_030(
                 )
             make_owner_only(place)
             conn.execute("PRAGMA journal_mode = WAL")
-        kept = backup.default_backup_path(place, BACKUP_REASON, clock())
+        backup_path = backup.default_backup_path(place, BACKUP_REASON, clock())
         try:
             for _ in range(TRIES):
                 with database_copies.connect_plainly(place) as watching, backup.temporary_copy(place) as made:
                     version = data_version(watching)
-                    backup.back_up_file(place, kept, why=BACKUP_REASON, now=clock(), overwrite=True)
+                    backup.back_up_file(place, backup_path, why=BACKUP_REASON, now=clock(), overwrite=True)
                     report = build_upgraded_store(
-                        kept, made, UpgradeReport(place, kept), theme, clock, policies, vault, progress
+                        backup_path, made, UpgradeReport(place, backup_path), theme, clock, policies, vault, progress
                     )
                     try:
                         unchanged = partial(is_unchanged, watching, version)
@@ -154,14 +154,14 @@ def upgrade_hermes_030(
         except BaseException:
             # It would only be one more copy of a memory that is still where it was.
             if needs_upgrade(place):
-                kept.unlink(missing_ok=True)
+                backup_path.unlink(missing_ok=True)
             raise
         empty_write_ahead_log(place)
     return report
 
 
 def build_upgraded_store(
-    kept: Path,
+    backup_path: Path,
     made: Path,
     report: UpgradeReport,
     theme: str,
@@ -171,7 +171,7 @@ def build_upgraded_store(
     progress: Progress | None,
 ) -> UpgradeReport:
     """Build the new store from the backup of the old file, and verify it."""
-    with database_copies.connect_plainly(kept) as old:
+    with database_copies.connect_plainly(backup_path) as old:
         old.text_factory = decode_lossless
         with Store.open(made, force=True, clock=clock, policies=policies) as new:
             # The file is thrown away if anything stops us, and poured over under full durability if nothing does.
@@ -279,8 +279,8 @@ class UpgradeBuilder:
         if lives_on.status == "active":
             return key
         closed_at = (lives_on.closed_at or lives_on.last_referenced) * 1000
-        why = "done" if lives_on.status == "closed" else IMPORT.kind
-        change.update_scope(key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=why)
+        reason = "done" if lives_on.status == "closed" else IMPORT.kind
+        change.update_scope(key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=reason)
         return ScopeKey(key.id, key.uid, label, ScopeStatus.CLOSED)
 
     def _find_standing(self) -> dict[tuple[Any, ...], str]:
@@ -309,25 +309,25 @@ class UpgradeBuilder:
         if tier is not Tier.SUPERSEDED and standing[self._place(fact)] != fact.id:
             tier, successor = Tier.SUPERSEDED, standing[self._place(fact)]
             self._report.collided += 1
-        given: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "tier": tier.value,
             "created_at": fact.created_at * 1000,
             "updated_at": fact.updated_at * 1000,
         }
         if successor is not None and tier is Tier.SUPERSEDED:
-            given |= superseded_columns(hermes_030_uid(successor))
+            attributes |= superseded_columns(hermes_030_uid(successor))
         if tier is Tier.COLD:
-            given |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in self._over else COOLED_BY_PRESSURE)
+            attributes |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in self._over else COOLED_BY_PRESSURE)
         if tier is Tier.HOT and fact.scope_id in self._over:
             self._report.revived += 1
-        said = Notation(FactType(TYPES[fact.type]), to_column_text(fact.target), to_column_text(fact.content))
-        admission = self._new.intake.admit_upgraded(self._theme, said)
+        notation = Notation(FactType(TYPES[fact.type]), to_column_text(fact.target), to_column_text(fact.content))
+        admission = self._new.intake.admit_upgraded(self._theme, notation)
         self._report.masked += bool(admission.masked_names or admission.unkept)
         self._report.unkept += admission.unkept
         if admission.suspicion is not None and tier is not Tier.SUPERSEDED:
-            given |= quarantined_columns(admission.suspicion.rule)
+            attributes |= quarantined_columns(admission.suspicion.rule)
             self._report.waiting += 1
-        row = change.insert_fact(theme_id, scope, admission.facts[0], uid=hermes_030_uid(fact.id), **given)
+        row = change.insert_fact(theme_id, scope, admission.facts[0], uid=hermes_030_uid(fact.id), **attributes)
         if fact.access_count:
             read_at = (fact.last_accessed or fact.updated_at) * 1000
             change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.access_count, read_at))
@@ -355,9 +355,9 @@ class UpgradeBuilder:
                 INSERT_SESSION,
                 (*row, session.last_turn, present, OrphanPolicy.CHECKPOINT_AND_CLOSE.value, change.now),
             )
-            said: dict[str, Any] = {"name": name, "client": None, "status": SessionStatus.CLOSED.value}
-            said |= {"turn": session.last_turn, "started_at": started_at}
-            change.entries.append(JournalEntry("open", "session", uid, theme_id, None, said))
+            words: dict[str, Any] = {"name": name, "client": None, "status": SessionStatus.CLOSED.value}
+            words |= {"turn": session.last_turn, "started_at": started_at}
+            change.entries.append(JournalEntry("open", "session", uid, theme_id, None, words))
             self._report.sessions += 1
 
 

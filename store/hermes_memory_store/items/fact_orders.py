@@ -26,7 +26,7 @@ COUNTED = {
 
 
 def sorted_fact_keys(
-    db: Db, names: Names, wanted: FactFilter, *, sort: Sort | ListOrder, descending: bool, now: Millis
+    db: Db, names: Names, fact_filter: FactFilter, *, sort: Sort | ListOrder, descending: bool, now: Millis
 ) -> array[int]:
     """Return every key in order; see `Facts.ids`."""
     way = "DESC" if descending else "ASC"
@@ -45,7 +45,7 @@ def sorted_fact_keys(
             case _:
                 joined = " LEFT JOIN reads r ON r.fact_id = f.id"
                 order = f"{COUNTED[sort]} {way}, updated_at DESC, id DESC"
-        selection = select_ranges(db, names, wanted)
+        selection = select_ranges(db, names, fact_filter)
         where = " AND ".join(["1", *range_conditions(selection), *selection.conditions])
         after = [now] if sort is ListOrder.GIVEN else []
         sql = f"{before}SELECT id FROM facts f{joined} WHERE {where} ORDER BY {order}"

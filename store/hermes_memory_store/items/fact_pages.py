@@ -74,7 +74,7 @@ class FactSelection:
 def load_fact_page(
     db: Db,
     names: Names,
-    wanted: FactFilter,
+    fact_filter: FactFilter,
     *,
     sort: Sort,
     descending: bool,
@@ -85,7 +85,7 @@ def load_fact_page(
     if not 1 <= limit <= MAX_LIMIT:
         raise errors.ArgumentError(f"a page holds 1 to {MAX_LIMIT} facts, not {limit}", limit)
     with db.snapshot():
-        selection = select_ranges(db, names, wanted)
+        selection = select_ranges(db, names, fact_filter)
         total = count_selected_facts(db, selection, most=MAX_COUNTED)
         if sort is Sort.TYPE:
             keys = keys_by_type(db, selection, descending, after, limit)
@@ -99,29 +99,34 @@ def load_fact_page(
     )
 
 
-def count_facts(db: Db, names: Names, wanted: FactFilter) -> int:
+def count_facts(db: Db, names: Names, fact_filter: FactFilter) -> int:
     """Count the matching facts; see `Facts.count`."""
     with db.snapshot():
-        return count_selected_facts(db, select_ranges(db, names, wanted))
+        return count_selected_facts(db, select_ranges(db, names, fact_filter))
 
 
-def select_ranges(db: Db, names: Names, wanted: FactFilter) -> FactSelection:
+def select_ranges(db: Db, names: Names, fact_filter: FactFilter) -> FactSelection:
     """Resolve the names of a filter and collect its ranges."""
-    theme_ids = names.known_theme_keys(wanted.themes)
-    theme_id = theme_ids[0] if len(wanted.themes) == len(theme_ids) == 1 else None
-    if wanted.theme is not None and not theme_ids:
+    theme_ids = names.known_theme_keys(fact_filter.themes)
+    theme_id = theme_ids[0] if len(fact_filter.themes) == len(theme_ids) == 1 else None
+    if fact_filter.theme is not None and not theme_ids:
         return FactSelection([], None, ["0"], [], None, [])
-    scope_ids = names.scope_ids(wanted)
-    tiers = (wanted.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
-    tallies = db.rows(*tally_query(theme_ids, scope_ids, tiers, wanted))
+    scope_ids = names.scope_ids(fact_filter)
+    tiers = (fact_filter.tiers or frozenset(Tier)) - {Tier.WITHDRAWN}
+    tallies = db.rows(*tally_query(theme_ids, scope_ids, tiers, fact_filter))
     selection = FactSelection(
-        tallies, scope_ids, *filter_conditions(names, wanted), None, [], actor_condition(names, wanted, theme_id)
+        tallies,
+        scope_ids,
+        *filter_conditions(names, fact_filter),
+        None,
+        [],
+        actor_condition(names, fact_filter, theme_id),
     )
-    return use_selective_condition(db, names, wanted, selection, theme_id)
+    return use_selective_condition(db, names, fact_filter, selection, theme_id)
 
 
 def tally_query(
-    theme_ids: list[int], scope_ids: list[int] | None, tiers: frozenset[Tier], wanted: FactFilter
+    theme_ids: list[int], scope_ids: list[int] | None, tiers: frozenset[Tier], fact_filter: FactFilter
 ) -> tuple[str, list[Any]]:
     """Return the query for the ranges that hold facts, and their counts.
 
@@ -133,7 +138,7 @@ def tally_query(
         where.append(f"theme_id IN ({join_keys(theme_ids)})")
     if scope_ids is not None:
         where.append(f"scope_id IN ({', '.join(map(str, scope_ids))})")
-    for column, values in (("tier", tiers), ("type", wanted.types)):
+    for column, values in (("tier", tiers), ("type", fact_filter.types)):
         if values:
             where.append(f"{column} IN ({', '.join('?' * len(values))})")
             args += sorted(value.value for value in values)
@@ -141,45 +146,49 @@ def tally_query(
     return f"{source} GROUP BY 1, 2, 3, 4", args
 
 
-def filter_conditions(names: Names, wanted: FactFilter) -> tuple[list[str], list[Any]]:
+def filter_conditions(names: Names, fact_filter: FactFilter) -> tuple[list[str], list[Any]]:
     """Return the conditions that the ranges do not cover, as SQL."""
     where: list[str] = []
     args: list[Any] = []
-    if wanted.target is not None:
+    if fact_filter.target is not None:
         where.append("(target = ? OR (target > ? AND target < ?))")
-        args += target_bounds(wanted.target)
-    if wanted.before is not None:
+        args += target_bounds(fact_filter.target)
+    if fact_filter.before is not None:
         # What was last changed before then was made before then, too: that bounds the order of creation.
         where += ["updated_at < ?", "created_at < ?"]
-        args += [wanted.before, wanted.before]
-    if wanted.after is not None:
+        args += [fact_filter.before, fact_filter.before]
+    if fact_filter.after is not None:
         where.append("updated_at >= ?")
-        args.append(wanted.after)
-    if wanted.by is not None:
-        actors, origins = names.authors_in(wanted.by, wanted.themes)
+        args.append(fact_filter.after)
+    if fact_filter.by is not None:
+        actors, origins = names.authors_in(fact_filter.by, fact_filter.themes)
         where.append(f"(actor_id IN ({join_keys(actors)}) OR origin_id IN ({join_keys(origins)}))")
-    if wanted.ways or wanted.projects or wanted.branches:
-        where.append(origin_condition(names, wanted))
-    if wanted.pinned is not None:
-        where.append("pinned = 1" if wanted.pinned else "pinned = 0")
-    if wanted.read is not None:
-        where.append(f"f.id {'' if wanted.read else 'NOT '}IN (SELECT fact_id FROM reads)")
-    if wanted.cooled_by is not None:
+    if fact_filter.ways or fact_filter.projects or fact_filter.branches:
+        where.append(origin_condition(names, fact_filter))
+    if fact_filter.pinned is not None:
+        where.append("pinned = 1" if fact_filter.pinned else "pinned = 0")
+    if fact_filter.read is not None:
+        where.append(f"f.id {'' if fact_filter.read else 'NOT '}IN (SELECT fact_id FROM reads)")
+    if fact_filter.cooled_by is not None:
         where += ["tier = 'cold'", "cooled_by = ?"]
-        args.append(wanted.cooled_by)
-    if wanted.seen_from is not None and wanted.theme is not None:
-        where.append(names.seen_from_condition([wanted.theme], wanted.seen_from))
-    if wanted.theme is not None and names.known_theme_keys(wanted.also):  # a condition makes a search check every hit
-        where.append(names.seen_from_condition(wanted.themes, wanted.theme))
+        args.append(fact_filter.cooled_by)
+    if fact_filter.seen_from is not None and fact_filter.theme is not None:
+        where.append(names.seen_from_condition([fact_filter.theme], fact_filter.seen_from))
+    if fact_filter.theme is not None and names.known_theme_keys(
+        fact_filter.also
+    ):  # a condition makes a search check every hit
+        where.append(names.seen_from_condition(fact_filter.themes, fact_filter.theme))
     return where, args
 
 
-def origin_condition(names: Names, wanted: FactFilter) -> str:
+def origin_condition(names: Names, fact_filter: FactFilter) -> str:
     """Return the condition for facts by one of these ways, of one of these projects and branches, as SQL."""
-    theme_id = names.theme_or_none(wanted.theme) if wanted.theme is not None and not wanted.also else None
-    keys = names.origins.keys(theme_id, wanted.ways, wanted.projects, wanted.branches)
+    theme_id = (
+        names.theme_or_none(fact_filter.theme) if fact_filter.theme is not None and not fact_filter.also else None
+    )
+    keys = names.origins.keys(theme_id, fact_filter.ways, fact_filter.projects, fact_filter.branches)
     is_of_origin = f"origin_id IN ({join_keys(keys)})"
-    unknown = Way.UNKNOWN in wanted.ways and not wanted.projects and not wanted.branches
+    unknown = Way.UNKNOWN in fact_filter.ways and not fact_filter.projects and not fact_filter.branches
     return f"({is_of_origin} OR origin_id IS NULL)" if unknown else is_of_origin
 
 
@@ -194,20 +203,23 @@ def target_bounds(target: str) -> list[str]:
 
 
 def use_selective_condition(
-    db: Db, names: Names, wanted: FactFilter, selection: FactSelection, theme_id: int | None
+    db: Db, names: Names, fact_filter: FactFilter, selection: FactSelection, theme_id: int | None
 ) -> FactSelection:
     """Use a condition that alone leaves few facts: those are then fetched and sorted."""
     candidates: list[tuple[str, list[Any]]] = []
-    if wanted.pinned:
+    if fact_filter.pinned:
         candidates.append(("INDEXED BY facts_pinned WHERE pinned = 1", []))
-    if wanted.by is not None:
-        candidates.append((actor_condition(names, wanted, theme_id), []))
-    elif wanted.projects or wanted.branches or (wanted.ways and Way.UNKNOWN not in wanted.ways):
-        candidates.append((f"INDEXED BY facts_of_origin WHERE {origin_condition(names, wanted)}", []))
-    if wanted.target is not None and theme_id is not None:
+    if fact_filter.by is not None:
+        candidates.append((actor_condition(names, fact_filter, theme_id), []))
+    elif fact_filter.projects or fact_filter.branches or (fact_filter.ways and Way.UNKNOWN not in fact_filter.ways):
+        candidates.append((f"INDEXED BY facts_of_origin WHERE {origin_condition(names, fact_filter)}", []))
+    if fact_filter.target is not None and theme_id is not None:
         tiers = ", ".join(sorted({f"'{row[2]}'" for row in selection.tallies})) or "''"
         types = ", ".join(sorted({f"'{row[3]}'" for row in selection.tallies})) or "''"
-        for bounds, args in (("= ?", [wanted.target]), ("> ? AND target < ?", target_bounds(wanted.target)[1:])):
+        for bounds, args in (
+            ("= ?", [fact_filter.target]),
+            ("> ? AND target < ?", target_bounds(fact_filter.target)[1:]),
+        ):
             source = (
                 f"INDEXED BY facts_by_target WHERE theme_id = {theme_id} AND tier IN ({tiers})"
                 f" AND type IN ({types}) AND target {bounds}"
@@ -230,14 +242,14 @@ def use_selective_condition(
     return selection
 
 
-def actor_condition(names: Names, wanted: FactFilter, theme_id: int | None) -> str:
+def actor_condition(names: Names, fact_filter: FactFilter, theme_id: int | None) -> str:
     """Return the condition for facts of the actors a filter names, within its theme.
 
     A fact's key begins with its theme's.
     """
-    if wanted.by is None:
+    if fact_filter.by is None:
         return "WHERE 1"
-    actors, origins = names.authors_in(wanted.by, wanted.themes)
+    actors, origins = names.authors_in(fact_filter.by, fact_filter.themes)
     source = f"INDEXED BY facts_of_actor WHERE actor_id IN ({join_keys(actors)})"
     if theme_id is not None:
         source += f" AND id BETWEEN {theme_id << THEME_SHIFT} AND {((theme_id + 1) << THEME_SHIFT) - 1}"

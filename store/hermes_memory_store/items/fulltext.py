@@ -139,13 +139,13 @@ def empty_indexes(db: Db, names: Sequence[str]) -> Iterator[sqlite3.Connection]:
     """
     indexes = [INDEXES[name] for name in names]
     # With the parts of another form of FTS5 table, which a damaged schema may name.
-    gone = sorted(
+    tables = sorted(
         {f"{name}_{part}" for name in names for part in ("content", "docsize")}.union(*(i.parts for i in indexes))
     )
     with closing(Db(db.path, lock_timeout_s=db.lock_timeout_s)) as own:
         own.conn.execute("PRAGMA writable_schema = ON")
         with own.write_transaction() as conn:
-            conn.execute(f"DELETE FROM sqlite_master WHERE name IN ({', '.join('?' * len(gone))})", gone)
+            conn.execute(f"DELETE FROM sqlite_master WHERE name IN ({', '.join('?' * len(tables))})", tables)
             version = conn.execute("PRAGMA schema_version").fetchone()[0]
             conn.execute(f"PRAGMA schema_version = {version + 1}")
             conn.execute("PRAGMA writable_schema = RESET")

@@ -132,14 +132,14 @@ class Journal:
         noise = os.urandom(8 * len(entries))
         for n, entry in enumerate(entries):
             seq += 1
-            who = entry.actor or actor
+            author = entry.actor or actor
             before, after, salt = to_journal_json(entry.before), to_journal_json(entry.after), noise[8 * n : 8 * n + 8]
             theme = names.known_theme_names.get(entry.theme_id) or names.theme_name(entry.theme_id)
             origin_id = names.origins.key(conn, entry.theme_id, origin)
             source = None if origin_id is None else names.origins.digest(origin_id)
-            facts = chain_header(seq, at, theme, who, entry.op, entry.entity, entry.uid, change, undoes, source)
+            facts = chain_header(seq, at, theme, author, entry.op, entry.entity, entry.uid, change, undoes, source)
             link = next_chain_link(link, facts, journal_payload_digest(salt, before, after))
-            actor_id = names.known_actor_keys.get((who.kind, who.name)) or names.actor(conn, who)
+            actor_id = names.known_actor_keys.get((author.kind, author.name)) or names.actor(conn, author)
             rows.append(
                 (seq, at, entry.theme_id, actor_id, entry.op, entry.entity, entry.uid)
                 + (change, undoes, before, after, salt, None, origin_id, link)
@@ -176,8 +176,8 @@ class Journal:
         :param entities: only changes of these (`fact`, `scope`, `session`, `turn` …)
         :raises UnknownTheme: UnknownSession; a name that nobody has
         """
-        known = () if uid is None else (uid,)
-        where, args = self._where(since, until, known, theme, actor, ops, entities)
+        about = () if uid is None else (uid,)
+        where, args = self._where(since, until, about, theme, actor, ops, entities)
         order = "DESC" if newest_first else "ASC"
         sql = f"SELECT {COLUMNS} FROM journal WHERE {where} ORDER BY seq {order} LIMIT ?"
         return [self.change(row) for row in self._db.rows(sql, (*args, -1 if limit is None else limit))]
@@ -267,8 +267,8 @@ class Journal:
             return Check("journal", False, f"origin {altered[0]} was altered: it does not fit its digest{more}")
         if first is None:
             return Check("journal", True, f"{pluralise(self.last_seq(), 'change')}, each linked to the one before")
-        others = sum(1 for _ in breaks)
-        return Check("journal", False, first[1] + (f"; and {others} more such places" if others else ""))
+        more_breaks = sum(1 for _ in breaks)
+        return Check("journal", False, first[1] + (f"; and {more_breaks} more such places" if more_breaks else ""))
 
     def find_breaks(self) -> Iterator[tuple[int, str]]:
         """Yield each place where the chain is broken: the row, and a sentence about it."""
@@ -284,13 +284,13 @@ class Journal:
     def head(self) -> ChainHead | None:
         """Return the head of the chain, by which somebody else may tell later that its end was cut off; None without changes."""
         with self._db.snapshot() as conn:
-            found = read_chain_head(conn)
-        return found[1] if found is not None else None
+            store_and_head = read_chain_head(conn)
+        return store_and_head[1] if store_and_head is not None else None
 
     def find_missing_heads(self, heads: Sequence[ChainHead]) -> list[ChainHead]:
         """Return those of the heads that the journal does not have: cut off, rewritten, or of before a backup was restored."""
         with self._db.snapshot() as conn:
-            return [one for one in heads if not is_head_held(conn, one)]
+            return [head for head in heads if not is_head_held(conn, head)]
 
     @property
     def restored_at(self) -> str | None:
@@ -304,11 +304,11 @@ class Journal:
             start = rows[-1][0]
 
     def _link(self, link: bytes, row: tuple[Any, ...]) -> bytes:
-        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, kept, origin_id, _ = row
-        who, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
+        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, digest, origin_id, _ = row
+        actor, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
         source = None if origin_id is None else self._names.origins.digest(origin_id)
-        facts = chain_header(seq, at, theme, who, op, entity, uid, change, undoes, source)
-        return next_chain_link(link, facts, kept or journal_payload_digest(salt, before, after))
+        facts = chain_header(seq, at, theme, actor, op, entity, uid, change, undoes, source)
+        return next_chain_link(link, facts, digest or journal_payload_digest(salt, before, after))
 
 
 def is_change_undone(conn: sqlite3.Connection, change: int, undoing: int | None = None) -> bool:

@@ -61,9 +61,9 @@ def receipt_path(db: Path) -> Path:
 def load_receipt(db: Path) -> Receipt | None:
     """Load the receipt of a store, None when there is none. :raises ValueError: it cannot be read"""
     try:
-        said = json.loads(receipt_path(db).read_bytes())
-        heads = tuple(ChainHead(int(one["seq"]), str(one["hash"]), str(one["at"])) for one in said["heads"])
-        return Receipt(str(said["store"]), heads, said.get("restored_at"))
+        words = json.loads(receipt_path(db).read_bytes())
+        heads = tuple(ChainHead(int(head["seq"]), str(head["hash"]), str(head["at"])) for head in words["heads"])
+        return Receipt(str(words["store"]), heads, words.get("restored_at"))
     except FileNotFoundError:
         return None
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OSError) as error:
@@ -85,10 +85,10 @@ def write_receipt(db: Path, conn: driver.Connection, *, restored_at: str | None 
     :param restored_at: when a backup was restored: the receipt begins anew
     :raises OSError: the folder cannot be written
     """
-    found = read_chain_head(conn)
-    if found is None:
+    store_and_head = read_chain_head(conn)
+    if store_and_head is None:
         return
-    store, head = found
+    store, head = store_and_head
     try:
         old = None if restored_at else load_receipt(db)
     except ValueError:
@@ -98,13 +98,16 @@ def write_receipt(db: Path, conn: driver.Connection, *, restored_at: str | None 
     if old is not None and old.heads and (old.heads[0].seq >= head.seq):
         return
     former = old.heads if old else ()
-    disputed = [one for one in former if not is_head_held(conn, one)]
-    heads = thin_heads([head, *(one for one in former if one not in disputed)]) + disputed[:MOST_DISPUTED]
+    disputed = [former_head for former_head in former if not is_head_held(conn, former_head)]
+    heads = (
+        thin_heads([head, *(former_head for former_head in former if former_head not in disputed)])
+        + disputed[:MOST_DISPUTED]
+    )
     since = restored_at or (old.restored_at if old else None)
-    said = {"store": store, "heads": [one._asdict() for one in heads], "restored_at": since}
+    words = {"store": store, "heads": [former_head._asdict() for former_head in heads], "restored_at": since}
     # Not durable: it is written after a commit that is, and a power cut may take the newest receipt.
     with atomic_write(receipt_path(db), encoding="utf-8", durable=False) as file:
-        json.dump(said, file)
+        json.dump(words, file)
 
 
 def is_head_held(conn: driver.Connection, head: ChainHead) -> bool:
@@ -124,7 +127,7 @@ def load_restore_time(db: Path) -> str | None:
 
 def thin_heads(heads: Sequence[ChainHead]) -> list[ChainHead]:
     """Return the newest head and older ones at growing distances: some twenty for a million rows."""
-    oldest_at = {(heads[0].seq - one.seq).bit_length(): one for one in heads}
+    oldest_at = {(heads[0].seq - head.seq).bit_length(): head for head in heads}
     return list(oldest_at.values())
 
 

@@ -71,13 +71,13 @@ class JournalRecord(NamedTuple):
 
 def load_records(db: Db, *, since: int = 0, until: int = FOREVER) -> Iterator[JournalRecord]:
     """Load the journal after row `since`, up to the moment `until`, in portable words, oldest first."""
-    origins, told = OriginRows(db), set[int]()
+    origins, seen = OriginRows(db), set[int]()
     while True:
         rows = db.rows(ROWS, (since, until, BATCH))
         for seq, at, theme, kind, name, *rest in rows:
             record = JournalRecord(seq, at, theme, Actor(kind, name), *rest)
-            new = record_origins(record) - told
-            told |= new
+            new = record_origins(record) - seen
+            seen |= new
             yield record._replace(origins=tuple(map(origins.record, sorted(new)))) if new else record
         if len(rows) < BATCH:
             return

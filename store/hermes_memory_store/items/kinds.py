@@ -135,7 +135,9 @@ class ItemKind:
     @cached_property
     def shown(self) -> tuple[str, ...]:
         """Names of those that scripts and agents are told besides what an answer spells out."""
-        return tuple(one.name for one in self.attributes if one.is_optional and not one.is_local)
+        return tuple(
+            attribute.name for attribute in self.attributes if attribute.is_optional and not attribute.is_local
+        )
 
     def optional_words(self, values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """Return optional attributes in portable words, without those that have their default."""

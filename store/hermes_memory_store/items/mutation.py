@@ -85,12 +85,12 @@ def standing_facts(conn: sqlite3.Connection, scope_id: int, kinds: Sequence[str]
 
 
 def find_standing_fact(
-    conn: sqlite3.Connection, scope_id: int, kind: str, target: str, *, besides: bytes | None = None
+    conn: sqlite3.Connection, scope_id: int, kind: str, target: str, *, ignored: bytes | None = None
 ) -> FactRow | None:
-    """Find the standing fact of this scope, type and target, if any. :param besides: a uid to ignore"""
+    """Find the standing fact of this scope, type and target, if any. :param ignored: a uid to ignore"""
     row = conn.execute(STANDING_FACT, (scope_id, str(kind), target)).fetchone()
-    stands = None if row is None else FactRow(*row)
-    return None if stands is None or stands.uid == besides else stands
+    standing = None if row is None else FactRow(*row)
+    return None if standing is None or standing.uid == ignored else standing
 
 
 def count_notation_chars(target: str, content: str) -> int:
@@ -159,7 +159,7 @@ class Mutation:
         *,
         op: str = "create",
         uid: bytes | None = None,
-        **given: Any,
+        **attributes: Any,
     ) -> FactRow:
         """Insert a fact, hot unless `given` says otherwise.
 
@@ -167,13 +167,15 @@ class Mutation:
         `line` of an imported file, and an `origin` other than the change's. A `source` in it is recorded in the journal
         only.
         """
-        by, origin = given.pop("by", None) or self.actor, given.pop("origin", None) or self.origin
-        line, source = given.pop("line", None), given.pop("source", None)
+        by, origin = attributes.pop("by", None) or self.actor, attributes.pop("origin", None) or self.origin
+        line, source = attributes.pop("line", None), attributes.pop("source", None)
         detail = {**self.detail} if origin is self.origin else origin_detail_words(origin)
         if line is not None:
             detail["line"] = line
         key = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
-        row = self._new_row(key, uid or uids.new_uid(self.now), theme_id, scope, admitted, by, origin, detail, given)
+        row = self._new_row(
+            key, uid or uids.new_uid(self.now), theme_id, scope, admitted, by, origin, detail, attributes
+        )
         self.insert_row(row)
         words = self._words(row, scope, detail)
         if origin is not self.origin:
@@ -198,8 +200,8 @@ class Mutation:
             zip(facts, uids.new_uids(self.now, len(facts)), strict=True), first
         ):
             detail: dict[str, Any] = {} if line is None else {"line": line}
-            given = {"tier": tier.value}
-            row = self._new_row(key, uid, theme_id, scope, admitted, self.actor, self.origin, detail, given)
+            attributes = {"tier": tier.value}
+            row = self._new_row(key, uid, theme_id, scope, admitted, self.actor, self.origin, detail, attributes)
             rows.append(row)
             words = self._words(row, scope, detail)
             self.entries.append(JournalEntry("create", "fact", uid, theme_id, None, words))
@@ -216,7 +218,7 @@ class Mutation:
         by: Actor,
         origin: Origin,
         detail: dict[str, Any],
-        given: dict[str, Any],
+        attributes: dict[str, Any],
     ) -> FactRow:
         notation = admitted.said
         line = str(notation)
@@ -224,7 +226,7 @@ class Mutation:
             "tier": Tier.HOT.value,
             **FACT.initial(self.now),
             "verdict": admitted.verdict,
-            **given,
+            **attributes,
         }
         return FactRow(
             id=key,
@@ -328,13 +330,13 @@ class Mutation:
     def update_scope(self, scope_id: int, op: str, *, by: Actor | None = None, **columns: Any) -> None:
         """Set columns of a scope (label, status, closed_at, closed_by, opened_at)."""
         names = ", ".join(columns)
-        uid, theme_id, *stood = self.conn.execute(
+        uid, theme_id, *former = self.conn.execute(
             f"SELECT uid, theme_id, {names} FROM scopes WHERE id = ?", (scope_id,)
         ).fetchone()
         assignments = ", ".join(f"{name} = ?" for name in columns)
         values = [to_portable(value) for value in columns.values()]
         self.conn.execute(f"UPDATE scopes SET {assignments} WHERE id = ?", (*values, scope_id))
-        before, after = dict(zip(columns, stood, strict=True)), dict(zip(columns, values, strict=True))
+        before, after = dict(zip(columns, former, strict=True)), dict(zip(columns, values, strict=True))
         self.entries.append(JournalEntry(op, "scope", uid, theme_id, before, after, by))
 
     def scope_for_writing(self, theme_id: int, label: AdmittedText | None) -> ScopeKey:
@@ -404,7 +406,7 @@ def is_open_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None 
     :param undoing: a change that is being undone
     """
     openings = [row[0] for row in conn.execute(OPENINGS, (uid,))]
-    return not openings or not all(is_change_undone(conn, one, undoing) for one in openings)
+    return not openings or not all(is_change_undone(conn, opening, undoing) for opening in openings)
 
 
 def is_withdrawn_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None = None) -> bool:
@@ -413,8 +415,8 @@ def is_withdrawn_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | 
     :param undoing: a change that is being undone
     """
     changes = conn.execute(STATUS_CHANGES, (uid,)).fetchall()
-    held = (status for change, status in changes if not is_change_undone(conn, change, undoing))
-    return next(held, None) == ScopeStatus.WITHDRAWN
+    statuses = (status for change, status in changes if not is_change_undone(conn, change, undoing))
+    return next(statuses, None) == ScopeStatus.WITHDRAWN
 
 
 def has_facts(conn: sqlite3.Connection, scope_id: int) -> bool:

@@ -380,22 +380,22 @@ class Names:
         named = self.origins.authors_beginning(theme_id, beginning, most)
         return list(dict.fromkeys([*named, *titles, *kinds]))[:most]
 
-    def scope_ids(self, wanted: FactFilter) -> list[int] | None:
+    def scope_ids(self, fact_filter: FactFilter) -> list[int] | None:
         """Return the keys of the scopes a filter names, None when it names none.
 
         :raises UnknownScope: when one of them does not exist
         """
-        if not wanted.scopes:
+        if not fact_filter.scopes:
             return None
-        themes = json.dumps([self.find_theme_name(theme) for theme in wanted.themes])
+        themes = json.dumps([self.find_theme_name(theme) for theme in fact_filter.themes])
         keys: list[int] = []
-        for label in wanted.scopes:
+        for label in fact_filter.scopes:
             sql = (
                 "SELECT scopes.id FROM scopes JOIN themes ON themes.id = theme_id"
                 " WHERE label = ?1 AND status <> 'withdrawn' AND (?2 = '[]' OR name IN (SELECT value FROM json_each(?2)))"
             )
             ids = [row[0] for row in self._db.rows(sql, (label or UNSCOPED, themes))]
             if not ids and label:
-                raise errors.UnknownScope(label, map(to_given_name, self.labels(wanted.theme)))
+                raise errors.UnknownScope(label, map(to_given_name, self.labels(fact_filter.theme)))
             keys += ids
         return keys

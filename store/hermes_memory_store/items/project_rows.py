@@ -115,15 +115,15 @@ def ensure_project(conn: sqlite3.Connection, words: Any, now: int, *, depth: int
         raise ValueError("a project has a name")
     remotes, roots = (portable_aliases(words, kind) for kind in ("remotes", "roots"))
     values = remotes or roots
-    found = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
-    if found is not None:
+    row = conn.execute("SELECT id FROM projects WHERE uid = ?", (uid,)).fetchone()
+    if row is not None:
         if depth == 0 and "joined" not in words:
-            learn_identities(conn, int(found[0]), values, now)
-        return int(found[0])
+            learn_identities(conn, int(row[0]), values, now)
+        return int(row[0])
     for kind, value in values:
-        found = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
-        if found is not None and depth == 0 and "joined" not in words:
-            return int(found[0])
+        row = conn.execute(FIND_ALIAS, (kind, value)).fetchone()
+        if row is not None and depth == 0 and "joined" not in words:
+            return int(row[0])
     key = insert_project(conn, name, now, uid=uid)
     if "joined" in words and depth == 0:
         joined = ensure_project(conn, words["joined"], now, depth=1)

@@ -23,9 +23,9 @@ def hot_columns() -> dict[str, Any]:
     return {"tier": Tier.HOT.value, "cooled_by": None}
 
 
-def cold_columns(why: str) -> dict[str, Any]:
-    """:param why: one of the constants here, or the actor who cooled it"""
-    return {"tier": Tier.COLD.value, "cooled_by": why}
+def cold_columns(reason: str) -> dict[str, Any]:
+    """:param reason: one of the constants here, or the actor who cooled it"""
+    return {"tier": Tier.COLD.value, "cooled_by": reason}
 
 
 def superseded_columns(by: bytes | None) -> dict[str, Any]:

@@ -125,16 +125,16 @@ class ChangeFolds:
         start = self._journal.last_seq() + 1 if until is None else until
         spans: list[Span] = []
         while len(spans) < limit:
-            wanted = limit - len(spans)
-            found = self._journal.numbers(
-                until=start, about=about, theme=theme, actor=actor, ops=ops, entities=entities, limit=wanted
+            missing = limit - len(spans)
+            numbers = self._journal.numbers(
+                until=start, about=about, theme=theme, actor=actor, ops=ops, entities=entities, limit=missing
             )
-            for seq, change in found:
+            for seq, change in numbers:
                 if seq < start:
                     span = self._span(seq, change)
                     spans.append(span)
                     start = span.first
-            if len(found) < wanted:
+            if len(numbers) < missing:
                 break
         return self._describe(spans[:limit])
 
@@ -199,27 +199,29 @@ class ChangeFolds:
         row = self._head(head.seq - 1)
         return None if row is None else self._head(row.change)
 
-    def _last_row(self, change: int, known: int) -> int:
+    def _last_row(self, change: int, last: int) -> int:
         """Return the last row of a change by doubling steps: a change of a million rows takes forty look-ups."""
         step = 1
-        while (row := self._head(known + step)) is not None and row.change == change:
-            known, step = row.seq, 2 * step
+        while (row := self._head(last + step)) is not None and row.change == change:
+            last, step = row.seq, 2 * step
         while step > 1:
             step //= 2
-            row = self._head(known + step)
+            row = self._head(last + step)
             if row is not None and row.change == change:
-                known = row.seq
-        return known
+                last = row.seq
+        return last
 
-    def _is_one_action(self, one: JournalHead, next_one: JournalHead) -> bool:
-        if (one.theme, one.actor, one.origin) != (next_one.theme, next_one.actor, next_one.origin):
+    def _is_one_action(self, earlier: JournalHead, next_one: JournalHead) -> bool:
+        if (earlier.theme, earlier.actor, earlier.origin) != (next_one.theme, next_one.actor, next_one.origin):
             return False
-        if one.undoes is not None and next_one.undoes is not None:
-            undone = sorted(head for head in (self._head(one.undoes), self._head(next_one.undoes)) if head is not None)
-            is_soon = next_one.at - one.at <= UNDO_GAP_MS or (len(undone) == 2 and self._is_one_action(*undone))
-            return is_soon and self._is_redo(one) == self._is_redo(next_one)
-        is_import = one.actor in self._is_import and one.undoes is None and next_one.undoes is None
-        return is_import and next_one.at - one.at <= IMPORT_GAP_MS
+        if earlier.undoes is not None and next_one.undoes is not None:
+            undone = sorted(
+                head for head in (self._head(earlier.undoes), self._head(next_one.undoes)) if head is not None
+            )
+            is_soon = next_one.at - earlier.at <= UNDO_GAP_MS or (len(undone) == 2 and self._is_one_action(*undone))
+            return is_soon and self._is_redo(earlier) == self._is_redo(next_one)
+        is_import = earlier.actor in self._is_import and earlier.undoes is None and next_one.undoes is None
+        return is_import and next_one.at - earlier.at <= IMPORT_GAP_MS
 
     def _is_redo(self, head: JournalHead) -> bool:
         undone = None if head.undoes is None else self._head(head.undoes)
@@ -244,21 +246,21 @@ class ChangeFolds:
 
         The most telling kind of a span comes first.
         """
-        found: dict[int, list[tuple[FoldPart, int]]] = {}
+        kinds: dict[int, list[tuple[FoldPart, int]]] = {}
         for start in range(0, len(spans), SPANS_AT_ONCE):
             some = spans[start : start + SPANS_AT_ONCE]
             sql = KINDS.format(spans=", ".join(["(?, ?)"] * len(some)))
             for row in self._db.rows(sql, [bound for span in some for bound in (span.first, span.last)]):
-                found.setdefault(row[0], []).append((FoldPart(*row[1:4]), row[4]))
-        for parts in found.values():
-            parts.sort(key=lambda one: lead_rank(one[0].entity, one[0].op))
-        return found
+                kinds.setdefault(row[0], []).append((FoldPart(*row[1:4]), row[4]))
+        for parts in kinds.values():
+            parts.sort(key=lambda part_and_row: lead_rank(part_and_row[0].entity, part_and_row[0].op))
+        return kinds
 
     def _load_rows(self, numbers: Iterable[int]) -> dict[int, Change]:
-        wanted = sorted(numbers)
-        found: dict[int, Change] = {}
-        for start in range(0, len(wanted), SPANS_AT_ONCE):
-            some = wanted[start : start + SPANS_AT_ONCE]
+        ordered = sorted(numbers)
+        changes: dict[int, Change] = {}
+        for start in range(0, len(ordered), SPANS_AT_ONCE):
+            some = ordered[start : start + SPANS_AT_ONCE]
             sql = f"SELECT {COLUMNS} FROM journal WHERE seq IN ({', '.join('?' * len(some))})"
-            found |= {row[0]: self._journal.change(row) for row in self._db.rows(sql, some)}
-        return found
+            changes |= {row[0]: self._journal.change(row) for row in self._db.rows(sql, some)}
+        return changes

@@ -26,17 +26,17 @@ def find_wordings(db: Db, rows: Iterable[Change]) -> dict[int, str]:
     A row that gave a wording says it itself; of another, the next change of the wording says what stood before. A row
     that nothing reworded since is left out: its fact or scope still says the same.
     """
-    found: dict[int, str] = {}
+    wordings: dict[int, str] = {}
     silent: dict[str, list[Change]] = {"fact": [], "scope": []}
     for row in rows:
         column = COLUMN_OF.get(row.entity)
         if column is not None and column in (row.after or {}):
-            found[row.seq] = str((row.after or {})[column])
+            wordings[row.seq] = str((row.after or {})[column])
         elif column is not None:
             silent[row.entity].append(row)
     for entity, some in silent.items():
-        found |= find_replaced_wordings(db, COLUMN_OF[entity], some)
-    return found
+        wordings |= find_replaced_wordings(db, COLUMN_OF[entity], some)
+    return wordings
 
 
 def find_replaced_wordings(db: Db, column: str, rows: Sequence[Change]) -> dict[int, str]:
@@ -49,10 +49,10 @@ def find_replaced_wordings(db: Db, column: str, rows: Sequence[Change]) -> dict[
         for uid, seq, text in db.rows(sql, (column, *some, oldest, column)):
             numbers[uid].append(seq)
             texts[uid].append(text)
-    found: dict[int, str] = {}
+    wordings: dict[int, str] = {}
     for row in rows:
         uid = parse_uid(row.uid)
         place = bisect(numbers[uid], row.seq)
         if place < len(numbers[uid]):
-            found[row.seq] = texts[uid][place]
-    return found
+            wordings[row.seq] = texts[uid][place]
+    return wordings

@@ -156,8 +156,16 @@ class Replayer:
         elif record.entity == "places" and after is not None:
             write_place_choice(self._conn, after["places"], after["chosen_at"])
         place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
-        told = (record.undoes, record.before, record.after, record.salt, record.digest, record.origin_id, record.hash)
-        self._rows.append(place + told)
+        content = (
+            record.undoes,
+            record.before,
+            record.after,
+            record.salt,
+            record.digest,
+            record.origin_id,
+            record.hash,
+        )
+        self._rows.append(place + content)
 
     def _create_fact(self, record: JournalRecord, theme_id: int, actor_id: int, after: Words | None) -> None:
         if after is None and record.op != "create":
@@ -186,8 +194,8 @@ class Replayer:
         )
 
     def _change_fact(self, record: JournalRecord, theme_id: int, after: Words) -> None:
-        waiting = self._facts.get(record.uid)
-        if waiting is None:
+        new_fact = self._facts.get(record.uid)
+        if new_fact is None:
             self._mutation.now = Millis(record.at)
             if not change_fact(self._mutation, record, after):
                 raise ValueError(f"there is no fact {uids.format_uid(record.uid)} yet")
@@ -195,16 +203,16 @@ class Replayer:
         changes = FACT.select_changes(after)
         if "scope" in changes:
             changes["scope_id"] = self._scope_id(record, theme_id, changes.pop("scope"))
-        self._facts[record.uid] = waiting._replace(**changes)
+        self._facts[record.uid] = new_fact._replace(**changes)
 
     def _scope_id(self, record: JournalRecord, theme_id: int, label: str | None) -> int:
-        known = self._scopes.get((theme_id, label))
-        if known is None:
+        scope_id = self._scopes.get((theme_id, label))
+        if scope_id is None:
             self._mutation.now = Millis(record.at)
-            wanted = repeat_text(label) if label else None
-            known = self._scopes[theme_id, label] = self._mutation.scope_for_writing(theme_id, wanted).id
+            admitted = repeat_text(label) if label else None
+            scope_id = self._scopes[theme_id, label] = self._mutation.scope_for_writing(theme_id, admitted).id
             self._mutation.entries.clear()
-        return known
+        return scope_id
 
     def _scope(self, record: JournalRecord, theme_id: int, after: Words) -> None:
         self._scopes.clear()
@@ -220,11 +228,11 @@ class Replayer:
     def _session(self, record: JournalRecord, theme_id: int, after: Words) -> None:
         if "name" in after:
             started_at = after.get("started_at", record.at)
-            known = self._conn.execute("SELECT client FROM sessions WHERE uid = ?", (record.uid,)).fetchone()
-            begun = (record.uid, theme_id, after["name"], after.get("client"), after["status"], started_at, record.at)
+            present = self._conn.execute("SELECT client FROM sessions WHERE uid = ?", (record.uid,)).fetchone()
+            columns = (record.uid, theme_id, after["name"], after.get("client"), after["status"], started_at, record.at)
             policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
-            self._conn.execute(BEGIN_SESSION, (*begun, HEARTBEAT_MS, LEASE_MS, policy))
-            if known is None or is_numbering(after, known[0]):
+            self._conn.execute(BEGIN_SESSION, (*columns, HEARTBEAT_MS, LEASE_MS, policy))
+            if present is None or is_numbering(after, present[0]):
                 self._number_session(record.uid, after)
         ended = record.at if SessionStatus(after["status"]) in ENDED else None
         self._conn.execute(

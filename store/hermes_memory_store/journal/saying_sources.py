@@ -121,31 +121,31 @@ def explain_saying(store: Store, saying: Saying, *, limit: int = 12) -> SayingEx
     turn = find_said_turn(store, saying)
     if turn is not None:
         saying = Saying(saying.text, turn.theme, turn.session, turn.at)
-    themes = [saying.theme] if saying.theme is not None else [one.name for one in store.themes()]
+    themes = [saying.theme] if saying.theme is not None else [candidate.name for candidate in store.themes()]
     contexts = find_contexts_before(store, saying)
-    given = {uid: record for record in reversed(contexts) for uid in record.facts}
-    words, found = measure_words(store, themes, saying.text)
-    facts = [*store.facts.by_uids(given).values()]
-    known = {fact.uid for fact in facts}
-    facts += [fact for fact in found if fact.uid not in known]
+    records = {uid: record for record in reversed(contexts) for uid in record.facts}
+    words, fact_words = measure_words(store, themes, saying.text)
+    facts = [*store.facts.by_uids(records).values()]
+    fact_uids = {fact.uid for fact in facts}
+    facts += [fact for fact in fact_words if fact.uid not in fact_uids]
     sources = [
-        source for fact in facts if (source := to_source(store, saying, fact, words, given.get(fact.uid))) is not None
+        source for fact in facts if (source := to_source(store, saying, fact, words, records.get(fact.uid))) is not None
     ]
-    sources = sorted(sources, key=lambda one: (-one.likelihood, -one.then.wrote.seq))[:limit]
+    sources = sorted(sources, key=lambda candidate: (-candidate.likelihood, -candidate.then.wrote.seq))[:limit]
     explained = {word for source in sources for word in source.words}
     unknown = tuple(word.term.text for word in words if word.term.text not in explained)
-    return SayingExplanation(saying, turn, contexts, tuple(sources), unknown, len(given.keys() - known))
+    return SayingExplanation(saying, turn, contexts, tuple(sources), unknown, len(records.keys() - fact_uids))
 
 
 def find_said_turn(store: Store, saying: Saying) -> Turn | None:
     """Find the captured message that a pasted text is, or is part of; none where it is already known who said it."""
     if saying.session is not None:
         return None
-    said = fold_blanks(saying.text)
-    if not said:
+    folded = fold_blanks(saying.text)
+    if not folded:
         return None
     hits = store.turns.search(saying.theme, saying.text[:LONGEST_SAYING], limit=TURNS_COMPARED, roles=("assistant",))
-    return next((hit.turn for hit in hits if said in fold_blanks(hit.turn.content)), None)
+    return next((hit.turn for hit in hits if folded in fold_blanks(hit.turn.content)), None)
 
 
 def find_contexts_before(store: Store, saying: Saying) -> tuple[ContextRecord, ...]:
@@ -153,7 +153,7 @@ def find_contexts_before(store: Store, saying: Saying) -> tuple[ContextRecord, .
     if saying.session is None:
         return ()
     records = store.context_records.list(saying.theme, saying.session, limit=10 * MOST_RECORDS)
-    return tuple(one for one in records if saying.at is None or one.at <= saying.at)[:MOST_RECORDS]
+    return tuple(record for record in records if saying.at is None or record.at <= saying.at)[:MOST_RECORDS]
 
 
 def measure_words(store: Store, themes: Sequence[str], text: str) -> tuple[list[SaidWord], list[Fact]]:
@@ -179,12 +179,12 @@ def measure_words(store: Store, themes: Sequence[str], text: str) -> tuple[list[
 
 
 def to_source(
-    store: Store, saying: Saying, fact: Fact, words: Iterable[SaidWord], given: ContextRecord | None
+    store: Store, saying: Saying, fact: Fact, words: Iterable[SaidWord], record: ContextRecord | None
 ) -> SayingSource | None:
     """Compare a fact with the words of a sentence; None where it cannot be where they come from."""
-    if fact.tier is Tier.QUARANTINED and given is None:
+    if fact.tier is Tier.QUARANTINED and record is None:
         return None
-    then = find_fact_version(store, fact, saying.at if given is None else given.at)
+    then = find_fact_version(store, fact, saying.at if record is None else record.at)
     if then is None:
         return None
     terms = text_terms(then.notation.partition("[")[2])
@@ -194,9 +194,9 @@ def to_source(
         return None
     coverage = min(1.0, len(shared) / max(1, len(set(terms))))
     is_own = (then.wrote.actor.kind, then.wrote.actor.name) == ("session", saying.session)
-    is_near = given is not None or is_own or saying.session is None
+    is_near = record is not None or is_own or saying.session is None
     likelihood = evidence * (0.5 + 0.5 * coverage) * (1.0 if is_near else NOT_GIVEN)
-    return SayingSource(fact, then, likelihood, tuple(word.term.text for word in shared), given, is_own)
+    return SayingSource(fact, then, likelihood, tuple(word.term.text for word in shared), record, is_own)
 
 
 def find_fact_version(store: Store, fact: Fact, at: Millis | None) -> FactVersion | None:

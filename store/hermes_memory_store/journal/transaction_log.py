@@ -82,9 +82,9 @@ def replay_records(
     return ReplayReport(replayer.seq, replayer.hash.hex())
 
 
-def records_from_lines(said: Iterable[str]) -> Iterator[JournalRecord]:
+def records_from_lines(lines: Iterable[str]) -> Iterator[JournalRecord]:
     """Yield the records of these lines."""
-    for number, line in enumerate(said, 1):
+    for number, line in enumerate(lines, 1):
         if line.strip():
             yield parse_log_line(line, number)
 
@@ -150,9 +150,9 @@ def parse_log_line(line: str, number: int) -> JournalRecord:
         ) from error
 
 
-def parse_log_actor(said: str) -> Actor:
+def parse_log_actor(text: str) -> Actor:
     """Parse the actor from the form of `str(actor)`."""
-    kind, _, name = said.partition(":")
+    kind, _, name = text.partition(":")
     return Actor(kind, name)
 
 

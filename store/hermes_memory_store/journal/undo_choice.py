@@ -50,16 +50,16 @@ class UndoChoice:
         """
         where = OF_PERSON if is_own else OF_ANYBODY_HERE
         if themes:
-            keys = ", ".join(str(self._store.names.theme_or_none(one) or 0) for one in themes)
+            keys = ", ".join(str(self._store.names.theme_or_none(theme) or 0) for theme in themes)
             where += f" AND (theme_id IN ({keys}) OR entity = '{PLACES}')"  # that choice is one of all themes
-        found: dict[int, ChangeFold] = {}
+        folds: dict[int, ChangeFold] = {}
         for change in self._store.undo.effective_changes(where):
             if change not in passed and not self._store.undo.is_spent(change):
                 fold = self.folds.of_row(change)
-                found[fold.first] = fold
-                if len(found) == count:
+                folds[fold.first] = fold
+                if len(folds) == count:
                     break
-        return list(found.values())
+        return list(folds.values())
 
     def undo(self, changes: Iterable[int], *, leaving: bool = False, dry_run: bool = False) -> UndoResult:
         """Undo changes, all or none. A relief that moved one of them is taken back as one, and its files are as before it.
@@ -68,13 +68,15 @@ class UndoChoice:
         :param leaving: skip and report changes that cannot be undone, instead of refusing all
         :raises UndoConflict: NothingToUndo; nothing was changed then, as where a file was changed since the relief
         """
-        undo, given = self._store.undo, set(changes)
-        copies, moved = self._find_copies(given)
-        wanted = {one for one in given | moved if not undo.is_undone(one) and not undo.is_spent(one)} or given
+        undo, numbers = self._store.undo, set(changes)
+        copies, moved = self._find_copies(numbers)
+        undoable = {
+            number for number in numbers | moved if not undo.is_undone(number) and not undo.is_spent(number)
+        } or numbers
 
         def take_back() -> UndoResult:
             with self._store.db.write_transaction():
-                done = undo.changes(wanted, leaving=leaving)
+                done = undo.changes(undoable, leaving=leaving)
                 # Before the facts are gone: whatever ends this process, each entry stands somewhere.
                 return replace(done, files=self._put_back(copies, dry_run=dry_run))
 
@@ -88,7 +90,7 @@ class UndoChoice:
         undo = self._store.undo
         newest = undo.preview(lambda: undo.redo(theme=theme))
         action = self.folds.of_row(newest.undone[0]).changes
-        return undo.changes([one for one in action if not undo.is_undone(one)])
+        return undo.changes([number for number in action if not undo.is_undone(number)])
 
     def _find_copies(self, changes: Collection[int]) -> tuple[list[tuple[MemoryFileCopy, set[bytes]]], set[int]]:
         """Return the copies of the reliefs that made changes, newest first, with the facts of each; and all they moved."""
@@ -96,12 +98,12 @@ class UndoChoice:
         moved = {uid for one in changes for _, uid in rows(RELIEF_ROWS.format(column="change"), (one,))}
         if not moved:
             return [], set()
-        known = [
+        copies_on_disk = [
             (MemoryFileCopy.of(path), set(map(uids.parse_uid, facts)))
             for path, facts in load_copy_registry(self._store.path)
         ]
-        runs = {(copy.path.parent, copy.stamp) for copy, facts in known if moved & facts}
-        copies = [(copy, facts) for copy, facts in known if (copy.path.parent, copy.stamp) in runs]
+        runs = {(copy.path.parent, copy.stamp) for copy, facts in copies_on_disk if moved & facts}
+        copies = [(copy, facts) for copy, facts in copies_on_disk if (copy.path.parent, copy.stamp) in runs]
         copies.sort(key=lambda one: one[0].stamp, reverse=True)
         left = {uid for _, facts in copies for uid in facts}
         return copies, {one for uid in left for one, _ in rows(RELIEF_ROWS.format(column="uid"), (uid,))}
@@ -119,10 +121,10 @@ class UndoChoice:
                 after[copy.original] = former
                 spent.append(copy.path)
             elif not self._has_contents(after[copy.original], facts):
-                kept = f"in {copy.path}" if copy.path.exists() else "no longer kept"
+                whereabouts = f"in {copy.path}" if copy.path.exists() else "no longer kept"
                 raise errors.UndoConflict(
                     f"{copy.original} changed since the relief; nothing was taken back: what it moved stays in the memory, "
-                    f"the text before it is {kept}",
+                    f"the text before it is {whereabouts}",
                     copy.original,
                 )
         files = tuple(path for path in after if after[path] != before[path])

@@ -163,24 +163,28 @@ class BulkWriter:
         origin: Origin | None,
     ) -> None:
         created = deduplicated = 0
-        waiting = [line for line in lines if line.admission.suspicion is not None]
+        suspicious = [line for line in lines if line.admission.suspicion is not None]
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor, origin)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
             items = self._accept_lines(change, theme_id, lines)
             gauge = self._tiers.gauge_within(conn, theme_id)
             room = int(gauge.budget * HOT_FILL_LIMIT_PCT / 100) - gauge.used
-            fresh, others = split_independent_lines(conn, items)
+            fresh, dependent = split_independent_lines(conn, items)
             tiers = []
             for item in fresh:
                 chars = count_notation_chars(item.said.target, item.said.content)
                 tiers.append(Tier.HOT if room >= chars else Tier.COLD)
                 room -= chars if room >= chars else 0
             change.insert_facts(
-                theme_id, [(one.admitted, one.scope, tier, one.line) for one, tier in zip(fresh, tiers, strict=True)]
+                theme_id,
+                [
+                    (accepted.admitted, accepted.scope, tier, accepted.line)
+                    for accepted, tier in zip(fresh, tiers, strict=True)
+                ],
             )
             created += len(fresh)
-            for item in others:
+            for item in dependent:
                 scope = change.scope_for_writing(theme_id, repeat_text(item.scope.label))
                 chars = count_notation_chars(item.said.target, item.said.content)
                 tier = Tier.HOT if room >= chars else Tier.COLD
@@ -188,13 +192,13 @@ class BulkWriter:
                 room -= chars if written.row.tier == Tier.HOT else 0
                 created += written.created
                 deduplicated += not written.created
-            for line in waiting:
+            for line in suspicious:
                 scope = change.scope_for_writing(theme_id, line.label)
                 hold_fact(change, theme_id, scope, line.admission, line=line.number)
             change.record()
         result.created += created
         result.deduplicated += deduplicated
-        result.waiting += len(waiting)
+        result.waiting += len(suspicious)
 
     def _accept_lines(self, change: Mutation, theme_id: int, lines: Sequence[AdmittedLine]) -> list[AcceptedLine]:
         scopes: dict[str | None, ScopeKey] = {}
@@ -204,7 +208,7 @@ class BulkWriter:
                 scope = scopes.get(line.label)
                 if scope is None:
                     scope = scopes[line.label] = change.scope_for_writing(theme_id, line.label)
-                items += [AcceptedLine(one, scope, line.number) for one in line.admission.facts]
+                items += [AcceptedLine(fact, scope, line.number) for fact in line.admission.facts]
         return items
 
 
@@ -218,9 +222,9 @@ def split_independent_lines(
         spoken[item.place] == 1 and item.scope.id not in closing and item.scope.status == ScopeStatus.OPEN
         for item in items
     ]
-    asked = [(item.scope.id, item.said.type.value, item.said.target) for item in items]
-    for (key,) in conn.execute(FACTS_IN_PLACE, (json.dumps(asked, ensure_ascii=False),)):
+    places = [(item.scope.id, item.said.type.value, item.said.target) for item in items]
+    for (key,) in conn.execute(FACTS_IN_PLACE, (json.dumps(places, ensure_ascii=False),)):
         alone[key] = False
     fresh = [item for item, free in zip(items, alone, strict=True) if free]
-    others = [item for item, free in zip(items, alone, strict=True) if not free]
-    return fresh, others
+    dependent = [item for item, free in zip(items, alone, strict=True) if not free]
+    return fresh, dependent

@@ -298,7 +298,7 @@ class Facts:
             admission = self._intake.admit_line(theme, line, policy, writer=Writer.AGENT)
             label = None if scope is None else admit_label(self._intake, theme, scope, writer=Writer.AGENT)
             author = actor or (Actor("session", session.name) if session else PERSON)
-            facts = tuple(AdmittedFact(one.said, why) for one in admission.facts)
+            facts = tuple(AdmittedFact(fact.said, why) for fact in admission.facts)
             held_admission = replace(admission, facts=facts, suspicion=Suspicion(why, why))
             return self._hold(ResolvedWrite(theme, policy, label, author, session, source, origin), held_admission).fact
 
@@ -709,7 +709,7 @@ def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
     """Return the rule that makes a fact hot and supersedes the one that stands in its place."""
     if row.tier == Tier.HOT:
         return None
-    standing = find_standing_fact(change.conn, row.scope_id, row.type, row.target, besides=row.uid)
+    standing = find_standing_fact(change.conn, row.scope_id, row.type, row.target, ignored=row.uid)
     if standing is not None:
         change.update_fact(standing, "supersede", **superseded_columns(row.uid), pinned=0)
     columns = {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}

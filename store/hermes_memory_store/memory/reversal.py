@@ -111,8 +111,8 @@ class Reversal:
     def _reverse_choice(self, row: Change) -> bool:
         """Return to what was chosen before by what the themes of places are chosen."""
         before, after = row.before or {}, row.after or {}
-        stands = self._conn.execute("SELECT places, chosen_at FROM place_choice").fetchone()
-        if stands != (after.get("places"), after.get("chosen_at")):
+        present = self._conn.execute("SELECT places, chosen_at FROM place_choice").fetchone()
+        if present != (after.get("places"), after.get("chosen_at")):
             raise errors.UndoConflict(
                 f"change {row.change} was followed by another choice of how projects get their themes; undo that first",
                 row.seq,
@@ -164,34 +164,34 @@ class Reversal:
             }
         if expected.get("superseded_by") is not None and stored.superseded_by is None:
             expected |= self._without_replacement(stored, expected["superseded_by"])
-        stands = {name: to_portable(getattr(stored, name)) for name in expected if name in stored._fields}
+        present = {name: to_portable(getattr(stored, name)) for name in expected if name in stored._fields}
         if "scope" in expected:
             then = self._conn.execute(LABEL_OF_SCOPE_THEN, (row.seq, stored.scope_id)).fetchone()[0]
-            stands["scope"] = None if then == UNSCOPED else then or self._scope(stored.scope_id)
-        return [name for name in expected if name != "updated_at" and stands[name] != expected[name]]
+            present["scope"] = None if then == UNSCOPED else then or self._scope(stored.scope_id)
+        return [name for name in expected if name != "updated_at" and present[name] != expected[name]]
 
-    def _refuse_repeated(self, row: Change, name: str, stands: dict[str, Any] | None = None) -> None:
+    def _refuse_repeated(self, row: Change, name: str, present: dict[str, Any] | None = None) -> None:
         """Refuse to revert columns that a later change set again, though they are as this one left them by now.
 
         Undone beneath it, they would never again be as the later change left them, which could then not be undone. A scope
         and whether a fact stands in it are one place: neither returns beneath a later change of the other.
 
-        :param stands: a scope as it is; a later change of which all is as before it has nothing left to undo
+        :param present: a scope as it is; a later change of which all is as before it has nothing left to undo
         """
-        columns = [one for one in row.after or {} if one != "updated_at"]
+        columns = [column for column in row.after or {} if column != "updated_at"]
         moves, crosses = "scope" in columns, enters_or_leaves(row.before, row.after)
         for change, _, before, after, *_ in self._effective_later(row):
             then, now = json.loads(before or "{}"), json.loads(after or "{}")
-            if stands is not None and all(stands[one] == value for one, value in then.items()):
+            if present is not None and all(present[column] == value for column, value in then.items()):
                 continue
-            again = [one for one in columns if one in now]
+            again = [column for column in columns if column in now]
             if row.entity == "fact" and not again:
                 again = [
-                    one
-                    for one in ("scope", "tier")
+                    column
+                    for column in ("scope", "tier")
                     if (moves and enters_or_leaves(then, now)) or (crosses and "scope" in now)
                 ]
-                again = [one for one in again if one in now]
+                again = [column for column in again if column in now]
             if again:
                 raise self._conflict(row, again, name, change)
 
@@ -216,16 +216,16 @@ class Reversal:
         if row.before is None:
             return {"tier": Tier.WITHDRAWN.value}
         patch = dict(row.before)
-        found = None
+        former_scope = None
         if "scope" in patch:
             label = patch["scope"] or UNSCOPED
-            found = self._conn.execute(SCOPE_CALLED_THEN, (row.seq, stored.theme_id, label)).fetchone()
-        if found is not None:
+            former_scope = self._conn.execute(SCOPE_CALLED_THEN, (row.seq, stored.theme_id, label)).fetchone()
+        if former_scope is not None:
             del patch["scope"]
         if patch.get("superseded_by") is not None:
             patch |= self._without_replacement(stored, patch["superseded_by"])
         columns = self._mutation.columns_of(stored, patch)
-        return columns if found is None else columns | {"scope": ScopeKey(*found)}
+        return columns if former_scope is None else columns | {"scope": ScopeKey(*former_scope)}
 
     def _without_replacement(self, stored: FactRow, by: str) -> dict[str, Any]:
         """Return what a fact gets back instead of a link to a replacement that is there no more.
@@ -242,7 +242,7 @@ class Reversal:
 
     def _refuse_second(self, stored: FactRow, scope: ScopeKey, row: Change) -> None:
         """Refuse to return a fact to a place that another fact has taken."""
-        standing = find_standing_fact(self._conn, scope.id, stored.type, stored.target, besides=stored.uid)
+        standing = find_standing_fact(self._conn, scope.id, stored.type, stored.target, ignored=stored.uid)
         if standing is None:
             return
         later = self._newest_effective(standing.uid)
@@ -256,60 +256,60 @@ class Reversal:
 
     def _reverse_scope(self, row: Change) -> bool:
         uid = uids.parse_uid(row.uid)
-        found = self._conn.execute(f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uid,)).fetchone()
-        stands = dict(zip(SCOPE_COLUMNS, found, strict=True))
+        values = self._conn.execute(f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uid,)).fetchone()
+        present = dict(zip(SCOPE_COLUMNS, values, strict=True))
         former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
-        if all(stands[name] == value for name, value in former.items()):
-            if stands["status"] != ScopeStatus.WITHDRAWN:
-                self._refuse_repeated(row, f"scope {stands['label']!r}", stands)
+        if all(present[name] == value for name, value in former.items()):
+            if present["status"] != ScopeStatus.WITHDRAWN:
+                self._refuse_repeated(row, f"scope {present['label']!r}", present)
             return False
         if former.get("status") != ScopeStatus.WITHDRAWN:
-            differs = [name for name, value in (row.after or {}).items() if stands[name] != value]
-            if differs and stands["status"] == ScopeStatus.WITHDRAWN and not is_open_in_effect(self._conn, uid):
-                self.left.append(f"scope {stands['label']!r} is there no more: its opening is undone")
+            differs = [name for name, value in (row.after or {}).items() if present[name] != value]
+            if differs and present["status"] == ScopeStatus.WITHDRAWN and not is_open_in_effect(self._conn, uid):
+                self.left.append(f"scope {present['label']!r} is there no more: its opening is undone")
                 return False
             if differs:
-                raise self._conflict(row, differs, f"scope {stands['label']!r}")
-            self._refuse_repeated(row, f"scope {stands['label']!r}", stands)
-            self._refuse_taken(stands, row)
-        elif row.before is not None and not has_facts(self._conn, stands["id"]):
+                raise self._conflict(row, differs, f"scope {present['label']!r}")
+            self._refuse_repeated(row, f"scope {present['label']!r}", present)
+            self._refuse_taken(present, row)
+        elif row.before is not None and not has_facts(self._conn, present["id"]):
             self._refuse_repeated(
-                row, f"scope {stands['label']!r}", stands
+                row, f"scope {present['label']!r}", present
             )  # what closed it since would wait for it for ever
-        elif has_facts(self._conn, stands["id"]):
-            facts = self._conn.execute(FACTS_IN_SCOPE, (stands["id"],)).fetchone()[0]
-            whose = "1 fact is" if facts == 1 else f"{facts} facts are"
-            self.left.append(f"scope {stands['label']!r}, which change {row.change} opened, stays: {whose} in it")
+        elif has_facts(self._conn, present["id"]):
+            facts = self._conn.execute(FACTS_IN_SCOPE, (present["id"],)).fetchone()[0]
+            amount = "1 fact is" if facts == 1 else f"{facts} facts are"
+            self.left.append(f"scope {present['label']!r}, which change {row.change} opened, stays: {amount} in it")
             return False
-        self._mutation.update_scope(stands["id"], "undo", **former)
-        self._mutation.abandoned[stands["id"]] = None
+        self._mutation.update_scope(present["id"], "undo", **former)
+        self._mutation.abandoned[present["id"]] = None
         return True
 
-    def _refuse_taken(self, stands: dict[str, Any], row: Change) -> None:
+    def _refuse_taken(self, present: dict[str, Any], row: Change) -> None:
         """Refuse to return a label that another scope has taken."""
-        label = (row.before or {}).get("label", stands["label"])
-        taken = self._conn.execute(SCOPE_CALLED, (stands["id"], label)).fetchone()
+        label = (row.before or {}).get("label", present["label"])
+        taken = self._conn.execute(SCOPE_CALLED, (present["id"], label)).fetchone()
         if taken is not None:
             raise errors.UndoConflict(
-                f"change {row.change} cannot be undone: scope {stands['label']!r} would be named {label!r} again, and there is "
-                f"by now {format_label_conflict(ScopeKey(*taken), stands['label'])}",
+                f"change {row.change} cannot be undone: scope {present['label']!r} would be named {label!r} again, and there is "
+                f"by now {format_label_conflict(ScopeKey(*taken), present['label'])}",
                 row.seq,
             )
 
     def _conflict(self, row: Change, differs: list[str], name: str, later: int | None = None) -> errors.UndoConflict:
         """Return the conflict with the newest change still in effect. :param later: that change, where known"""
         later = later or self._newest_of(row, differs)
-        said = f"change {row.change} was followed by change {later} of the same {row.entity}, {name} ({', '.join(differs)}); "
+        message = f"change {row.change} was followed by change {later} of the same {row.entity}, {name} ({', '.join(differs)}); "
         if later is None:
-            said = f"{name} is no longer as change {row.change} left it ({', '.join(differs)}); "
-        return errors.UndoConflict(said + ("change it by hand" if later is None else f"undo {later} first"), row.seq)
+            message = f"{name} is no longer as change {row.change} left it ({', '.join(differs)}); "
+        return errors.UndoConflict(message + ("change it by hand" if later is None else f"undo {later} first"), row.seq)
 
     def _newest_of(self, row: Change, differs: list[str]) -> int | None:
-        later = [one for one in self._later(row) if one[3] is not None]
-        of_it = [one for one in later if any(f'"{name}":' in one[3] for name in differs)]
-        undo_of_older = (one[0] for one in of_it if one[4] is not None and one[4] < self._first)
-        held = (one[0] for one in of_it if one[4] is None)
-        for change in (*held, *undo_of_older):
+        later = [later_row for later_row in self._later(row) if later_row[3] is not None]
+        of_it = [later_row for later_row in later if any(f'"{name}":' in later_row[3] for name in differs)]
+        undo_of_older = (later_row[0] for later_row in of_it if later_row[4] is not None and later_row[4] < self._first)
+        in_effect = (later_row[0] for later_row in of_it if later_row[4] is None)
+        for change in (*in_effect, *undo_of_older):
             if not is_change_undone(self._conn, change):
                 return int(change)
         return None
@@ -317,14 +317,14 @@ class Reversal:
     def _newest_effective(self, uid: bytes) -> int:
         """Return the newest change of a fact that is neither an undo nor undone."""
         changes = self._conn.execute(CHANGES_OF_FACT, (uid,)).fetchall()
-        found = [change for (change,) in changes if not is_change_undone(self._conn, change)]
-        return int(found[0] if found else changes[-1][0])
+        in_effect = [change for (change,) in changes if not is_change_undone(self._conn, change)]
+        return int(in_effect[0] if in_effect else changes[-1][0])
 
     def _effective_later(self, row: Change) -> Iterator[tuple[Any, ...]]:
         """Yield the later journal rows of the same thing that still hold, newest first."""
-        for one in self._later(row):
-            if self._is_effective(row, one[0], one[4]):
-                yield one
+        for later_row in self._later(row):
+            if self._is_effective(row, later_row[0], later_row[4]):
+                yield later_row
 
     def _is_effective(self, row: Change, change: int, undoes: int | None) -> bool:
         """Check whether a later change holds, and did what is still to be undone before the row."""

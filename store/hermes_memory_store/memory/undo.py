@@ -156,13 +156,13 @@ class Undo:
         :param undo: calls a method of this object
         :raises NothingToUndo: UndoConflict, as that call
         """
-        found: list[UndoResult] = []
+        results: list[UndoResult] = []
         try:
             with self._db.write_transaction():
-                found.append(undo())
+                results.append(undo())
                 raise PreviewRollback
         except PreviewRollback:
-            return found[0]
+            return results[0]
 
     def is_undone(self, change: int) -> bool:
         """Check whether a change has been undone, and that undo not undone in turn."""
@@ -175,15 +175,15 @@ class Undo:
     def _newest(
         self, where: str, count: int, actor: Actor, nothing: str, *, leaving: bool = False, sparing: bool = False
     ) -> UndoResult:
-        wanted: list[int] = []
+        undoable: list[int] = []
         spent: list[int] = []
         for change in self.effective_changes(where):
-            (spent if self.is_spent(change) else wanted).append(change)
-            if len(wanted) == count:
+            (spent if self.is_spent(change) else undoable).append(change)
+            if len(undoable) == count:
                 break
-        if not wanted:
+        if not undoable:
             raise errors.NothingToUndo(nothing)
-        done = self._take_back(wanted, actor, leaving=leaving, sparing=sparing)
+        done = self._take_back(undoable, actor, leaving=leaving, sparing=sparing)
         erased = tuple(f"change {change} was erased by a purge and cannot be undone" for change in spent)
         return replace(done, left=done.left + erased)
 
@@ -232,7 +232,11 @@ class Undo:
             tuple(seq for part in parts for seq in part.undone),
             tuple(seq for part in parts for seq in part.seqs),
             tuple(dict.fromkeys(uid for part in parts for uid in part.uids)),
-            tuple(dict.fromkeys([why for part in parts for why in part.left] + [one.message for one in refused])),
+            tuple(
+                dict.fromkeys(
+                    [reason for part in parts for reason in part.left] + [refusal.message for refusal in refused]
+                )
+            ),
         )
 
     def _take_one_back(
@@ -256,8 +260,13 @@ class Undo:
             if not stuck:
                 return done
             raise PreviewRollback
-        held = {*related, *self._load_related_changes(conn, done.uids)}  # a redo relates more: judge the same changes
-        order, stuck_anyway = self._unwind(conn, sorted((one for one in held if not self.is_undone(one)), reverse=True))
+        holding = {
+            *related,
+            *self._load_related_changes(conn, done.uids),
+        }  # a redo relates more: judge the same changes
+        order, stuck_anyway = self._unwind(
+            conn, sorted((number for number in holding if not self.is_undone(number)), reverse=True)
+        )
         worse = [change for change in stuck if change not in stuck_anyway and change != first]
         if worse and order:
             raise errors.UndoConflict(
@@ -284,9 +293,9 @@ class Undo:
         reversal = Reversal(mutation, first, newest, withdrawn, sparing=sparing)
         undone = reverse_rows(reversal, merge_rows(rows))
         if not mutation.entries:
-            why = "; ".join(reversal.left)
-            said = f"change {first} ({rows[-1].op}) cannot be undone" + (f": {why}" if why else "")
-            raise errors.NothingToUndo(said, first)
+            reasons = "; ".join(reversal.left)
+            message = f"change {first} ({rows[-1].op}) cannot be undone" + (f": {reasons}" if reasons else "")
+            raise errors.NothingToUndo(message, first)
         seqs = mutation.record(undoes=first)
         touched = dict.fromkeys(row.uid for row, _ in undone)
         reverted = sorted((seq for _, numbers in undone for seq in numbers), reverse=True)
@@ -302,7 +311,9 @@ class Undo:
         order: list[int] = []
         stuck = list(changes)
         with suppress(PreviewRollback), self._db.savepoint(conn):
-            while (change := next((one for one in stuck if self._can_revert(conn, one)), None)) is not None:
+            while (
+                change := next((candidate for candidate in stuck if self._can_revert(conn, candidate)), None)
+            ) is not None:
                 order.append(change)
                 stuck.remove(change)
             raise PreviewRollback
@@ -361,20 +372,20 @@ def reverse_rows(reversal: Reversal, merged: list[tuple[Change, list[int]]]) -> 
     :raises UndoConflict: something else is in the way
     """
     undone: list[tuple[Change, list[int]]] = []
-    waiting = sorted(merged, key=lambda one: one[0].entity == "scope" and one[0].before is None)
-    while waiting:
+    pending = sorted(merged, key=lambda merged_row: merged_row[0].entity == "scope" and merged_row[0].before is None)
+    while pending:
         refused: list[tuple[Change, list[int]]] = []
         conflict: errors.UndoConflict | None = None
-        for row, numbers in waiting:
+        for row, numbers in pending:
             try:
                 if reversal.reverse(row):
                     undone.append((row, numbers))
             except errors.UndoConflict as error:
                 conflict = conflict or error
                 refused.append((row, numbers))
-        if conflict is not None and len(refused) == len(waiting):
+        if conflict is not None and len(refused) == len(pending):
             raise conflict
-        waiting = refused
+        pending = refused
     return undone
 
 
@@ -400,10 +411,10 @@ def refuse_purged(rows: Sequence[Change]) -> None:
 
 def combine_conflicts(refused: Sequence[errors.Conflict]) -> errors.Conflict:
     """Return one conflict that says what several say."""
-    first, *others = refused
-    if not others:
+    first, *more_conflicts = refused
+    if not more_conflicts:
         return first
-    shown = "; ".join(one.message for one in refused[:CONFLICTS_SHOWN])
+    shown = "; ".join(conflict.message for conflict in refused[:CONFLICTS_SHOWN])
     more = f"; and {len(refused) - CONFLICTS_SHOWN} more" if len(refused) > CONFLICTS_SHOWN else ""
     return type(first)(f"{len(refused)} changes are in the way: {shown}{more}", first.value)
 

@@ -603,7 +603,7 @@ class ShadowSettler:
         scope = self._scopes.get(label) or self._open_scope(label)
         if self._change.has_pending(nocase_place(scope.id, kind, target)):
             self._change.flush()
-        there = find_standing_fact(self._conn, scope.id, kind, target, besides=uid)
+        there = find_standing_fact(self._conn, scope.id, kind, target, ignored=uid)
         if tier in STANDING_TIERS and there is not None:
             if uid > there.uid:
                 self._demote(there, uid, content)

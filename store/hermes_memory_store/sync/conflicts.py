@@ -303,7 +303,7 @@ class ConflictResolver:
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if tier in STANDING_TIERS:
             link = None
-            other = find_standing_fact(self._change.conn, scope.id, kind, attrs["target"], besides=uid)
+            other = find_standing_fact(self._change.conn, scope.id, kind, attrs["target"], ignored=uid)
             if other is not None:
                 self._change.update_fact(other, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
         elif link is not None and (link == uid or self._change.fact_row(link) is None):

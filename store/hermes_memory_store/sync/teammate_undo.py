@@ -102,7 +102,7 @@ class TeammateUndo:
         if "superseded_by" in columns and not self._is_standing(columns["superseded_by"]):
             columns["superseded_by"] = None
         scope_id = columns["scope"].id if "scope" in columns else row.scope_id
-        other = find_standing_fact(self.change.conn, scope_id, row.type, row.target, besides=row.uid)
+        other = find_standing_fact(self.change.conn, scope_id, row.type, row.target, ignored=row.uid)
         if columns.get("tier", row.tier) in STANDING_TIERS and other is not None:
             self.left.append(f"{format_fact_name(row)} stays as it is: {format_fact_name(other)} stands in its place")
             return

@@ -43,14 +43,14 @@ FENCE = re.compile(r"\s*(?:```|~~~)")
 
 def read_basic_memory(path: Path, taken: ImportBatch) -> None:
     """Read all notes of a folder, or one note. :raises ImportFileError: there is none"""
-    found = False
-    for file in find_note_files(path, lambda name, why: taken.add_skip(SourcePlace(1, name), why)):
-        found = True
+    has_notes = False
+    for file in find_note_files(path, lambda name, reason: taken.add_skip(SourcePlace(1, name), reason)):
+        has_notes = True
         name = file.relative_to(path).as_posix() if path.is_dir() else ""
         text = read_note_text(file, name, taken)
         if text is not None:
             take_note(taken, file, name, text)
-    if not found:
+    if not has_notes:
         raise errors.ImportFileError(f"{path} is a directory without notes (files that end in .md)", path)
 
 
@@ -89,17 +89,17 @@ def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
         if observation is not None:
             category, content = observation
             target = join_target_parts(aim, category, text_mark(aim, category, " ".join(content.split())))
-            what, kind = f"observation [{category}]" if category else "observation", guess_fact_type(category)
+            label, kind = f"observation [{category}]" if category else "observation", guess_fact_type(category)
         elif relation is not None:
             verb, other, context = relation
             content = " ".join([title, verb.replace("_", " "), other, context]).strip()
-            target, what, kind = join_target_parts(aim, verb, text_mark(aim, verb, other)), "relation", FactType.VALUE
+            target, label, kind = join_target_parts(aim, verb, text_mark(aim, verb, other)), "relation", FactType.VALUE
         else:
             prose.append(number)
             continue
         taken.add_fact(
             place,
-            what,
+            label,
             kind,
             target,
             content,
@@ -125,20 +125,20 @@ def list_items(lines: list[str], first: int, prose: list[int]) -> Iterator[tuple
         if FENCE.match(line):
             fenced = not fenced
             continue
-        found = None if fenced else ITEM.fullmatch(line.strip())
-        if found is not None:
-            yield number, found["said"]
+        match = None if fenced else ITEM.fullmatch(line.strip())
+        if match is not None:
+            yield number, match["said"]
         elif line.strip() and not line.lstrip().startswith("#"):
             prose.append(number)
 
 
-def parse_relation(said: str) -> tuple[str, str, str] | None:
+def parse_relation(text: str) -> tuple[str, str, str] | None:
     """Parse a relation into its type, the other note and the context.
 
     The type may be of several words, quoted or not: earlier versions of basic-memory wrote it without quotes, and so do
     people. A link alone is one that links. With text behind the link other than a context it is a sentence.
     """
-    before, link, rest = said.partition("[[")
+    before, link, rest = text.partition("[[")
     other, end, after = rest.partition("]]")
     verb, other, context = " ".join(before.split()), " ".join(other.split()), after.strip()
     if not (link and end and other) or any(c in "[]" for c in verb + other):
@@ -160,23 +160,23 @@ def is_basic_memory_note(text: str) -> bool:
         return True
     if "title" not in note.settings or "layout" in note.settings:
         return False
-    items = (parse_observation(said) for _, said in list_items(lines, note.first, []))
-    return any(found is not None and found[0] for found in items)
+    items = (parse_observation(item_text) for _, item_text in list_items(lines, note.first, []))
+    return any(observation is not None and observation[0] for observation in items)
 
 
-def parse_observation(said: str) -> tuple[str, str] | None:
+def parse_observation(text: str) -> tuple[str, str] | None:
     """Parse an observation into category and content; the category may be empty where there are tags."""
-    if re.fullmatch(r"\[[^\]]*\]\(.*\)", said):
+    if re.fullmatch(r"\[[^\]]*\]\(.*\)", text):
         return None
-    found = OBSERVATION.fullmatch(said)
-    if found is not None:
-        category = found["category"].strip()
+    match = OBSERVATION.fullmatch(text)
+    if match is not None:
+        category = match["category"].strip()
         if category and not CLOCK.fullmatch(category) and not is_task_box(category):
-            return category, found["content"]
-    if said.startswith(("[ ]", "[x]", "[-]", "[X]")):
+            return category, match["content"]
+    if text.startswith(("[ ]", "[x]", "[-]", "[X]")):
         return None
-    tagged = any(part.startswith("#") and len(part) > 1 for part in said.split())
-    return ("", said) if tagged and "[[" not in said else None
+    tagged = any(part.startswith("#") and len(part) > 1 for part in text.split())
+    return ("", text) if tagged and "[[" not in text else None
 
 
 def is_task_box(category: str) -> bool:

@@ -76,14 +76,14 @@ def take_observation(taken: ImportBatch, place: SourcePlace, record: dict[str, A
     kind = first_text_field(record, "type")
     own = first_text_field(record, "sync_id", "id")
     personal = first_text_field(record, "scope") == "personal"
-    said = content if not title or content.lstrip().startswith(title) else f"{title}: {content}".rstrip(": ")
+    text = content if not title or content.lstrip().startswith(title) else f"{title}: {content}".rstrip(": ")
     taken.add_fact(
         place,
         f"observation [{kind or 'none'}]",
         guess_fact_type(kind),
         first_text_field(record, "topic_key")
-        or join_target_parts(title or kind or "observation", text_mark(own or said)),
-        said,
+        or join_target_parts(title or kind or "observation", text_mark(own or text)),
+        text,
         names=(own,),
         scope=None if personal else first_text_field(record, "project") or None,
         created_at=parse_source_time(record.get("created_at")),

@@ -61,8 +61,8 @@ def detect_format(path: str | Path) -> str | None:
         note_files.validate_project_folder(place, basic_memory.is_basic_memory_note)
         return "basic-memory"
     try:
-        with place.open("rb") as said:
-            head = said.read(HEAD_BYTES)
+        with place.open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
     except OSError as error:
         raise errors.ImportFileError(f"{place} cannot be read: {error.strerror or error}", place) from error
     if head.startswith(b"SQLite format 3\x00"):

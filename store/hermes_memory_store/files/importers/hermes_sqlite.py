@@ -65,7 +65,7 @@ def take_hermes_scopes(conn: driver.Connection, taken: ImportBatch) -> tuple[dic
             to_column_text(label),
             uid=hermes_030_uid(to_column_text(scope.id)),
             status=ScopeStatus.CLOSED if closed else ScopeStatus.OPEN,
-            opened_at=min(int(one.created_at) for one in scopes if one.label == label) * 1000,
+            opened_at=min(int(namesake.created_at) for namesake in scopes if namesake.label == label) * 1000,
             closed_at=ended,
             closed_by=("done" if scope.status == "closed" else IMPORT.kind) if closed else None,
         )
@@ -85,13 +85,13 @@ def take_hermes_fact(
             place, f"a fact has type {fact.type!r} and status {fact.status!r}, which hermes-memory never writes"
         )
         return
-    given: dict[str, Any] = {"uid": hermes_030_uid(to_column_text(fact.id)), "tier": tier}
+    attributes: dict[str, Any] = {"uid": hermes_030_uid(to_column_text(fact.id)), "tier": tier}
     if tier is Tier.SUPERSEDED and fact.superseded_by is not None:
-        given |= superseded_columns(hermes_030_uid(to_column_text(fact.superseded_by))) | {"tier": tier}
+        attributes |= superseded_columns(hermes_030_uid(to_column_text(fact.superseded_by))) | {"tier": tier}
     if tier is Tier.COLD:
-        given |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in over else COOLED_BY_PRESSURE) | {"tier": tier}
+        attributes |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in over else COOLED_BY_PRESSURE) | {"tier": tier}
     if isinstance(fact.access_count, int) and 0 < fact.access_count < 1 << 53:
-        given |= {"reads": fact.access_count, "read_at": int(fact.last_accessed or fact.updated_at) * 1000}
+        attributes |= {"reads": fact.access_count, "read_at": int(fact.last_accessed or fact.updated_at) * 1000}
     taken.add_fact(
         place,
         "fact" if tier is Tier.HOT else f"fact [{fact.status}]",
@@ -101,5 +101,5 @@ def take_hermes_fact(
         scope=labels.get(fact.scope_id or ""),
         created_at=int(fact.created_at) * 1000,
         updated_at=int(fact.updated_at) * 1000,
-        **given,
+        **attributes,
     )

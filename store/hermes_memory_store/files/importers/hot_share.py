@@ -60,8 +60,8 @@ def find_present_uids(store: Store, theme: str, uids: Sequence[bytes]) -> set[by
     theme_id = store.names.theme_or_none(theme)
     if theme_id is None:
         return set()
-    found: set[bytes] = set()
+    present: set[bytes] = set()
     for some in in_chunks(uids):
         rows = store.db.rows(PRESENT.format(marks=",".join("?" * len(some))), (theme_id, *some))
-        found.update(uid for (uid,) in rows)
-    return found
+        present.update(uid for (uid,) in rows)
+    return present

@@ -141,15 +141,15 @@ class ImportBatch:
         """The author of what is imported."""
         return Actor("import", self.kind)
 
-    def add_skip(self, place: SourcePlace, why: str) -> None:
+    def add_skip(self, place: SourcePlace, reason: str) -> None:
         """Record an item as skipped."""
-        self.skips.append(SkippedItem(place, why))
+        self.skips.append(SkippedItem(place, reason))
 
     def add_rejection(self, place: SourcePlace, message: str, value: Any = None) -> None:
         """Record an item that cannot be understood."""
         self.refusals.append(RejectedItem(place, errors.ImportFileError(message, value)))
 
-    def add_scope(self, place: SourcePlace, label: str, *, theme: str | None = None, **given: Any) -> None:
+    def add_scope(self, place: SourcePlace, label: str, *, theme: str | None = None, **attributes: Any) -> None:
         """Add a scope, open unless `given` says otherwise (uid, status, opened_at, closed_at, closed_by)."""
         with_defaults: dict[str, Any] = {
             "uid": derived_uid(self.kind, "scope", label),
@@ -157,7 +157,7 @@ class ImportBatch:
             "opened_at": self.written_at,
             "closed_at": None,
             "closed_by": None,
-            **given,
+            **attributes,
         }
         with self._note_rejection(place):
             self.items.append(
@@ -167,7 +167,7 @@ class ImportBatch:
     def add_fact(
         self,
         place: SourcePlace,
-        what: str,
+        label_of_item: str,
         kind: FactType,
         target: str,
         content: str,
@@ -177,7 +177,7 @@ class ImportBatch:
         scope: str | None = None,
         created_at: int | None = None,
         updated_at: int | None = None,
-        **given: Any,
+        **attributes: Any,
     ) -> None:
         """Add a fact, or several numbered ones where the content is over the limit.
 
@@ -188,16 +188,16 @@ class ImportBatch:
             identity = source_theme(theme)
             label = validate_label(scope) if scope and scope.strip() else None
             aim = to_target(safe_text.validate_text(target, "the target"))
-            said = " ".join(safe_text.validate_text(content, "the content").split())
-            if not said:
+            text = " ".join(safe_text.validate_text(content, "the content").split())
+            if not text:
                 self.add_skip(place, "it says nothing")
                 return
-            first = given.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, said)
+            first = attributes.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, text)
             # As it was written: a secret that is masked keeps its lines.
-            seen = CheckedText(said) if self.screen is None else self.screen(identity, aim, content.strip())
+            seen = CheckedText(text) if self.screen is None else self.screen(identity, aim, content.strip())
             parts = memory_spec.split_content(" ".join(seen.content.split()), self.limit_of(identity))
-            if seen.waits is not None and given.get("tier") is not Tier.SUPERSEDED:
-                given |= {"tier": Tier.QUARANTINED, "cooled_by": QUARANTINE_PREFIX + seen.waits, "pinned": False}
+            if seen.waits is not None and attributes.get("tier") is not Tier.SUPERSEDED:
+                attributes |= {"tier": Tier.QUARANTINED, "cooled_by": QUARANTINE_PREFIX + seen.waits, "pinned": False}
                 self.waiting += 1
             made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
             changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))
@@ -205,7 +205,7 @@ class ImportBatch:
                 **{
                     "uid": first,
                     "scope": label,
-                    "said": Notation(kind, aim, said),
+                    "said": Notation(kind, aim, text),
                     "tier": Tier.HOT,
                     "pinned": False,
                     "actor": self.actor,
@@ -215,20 +215,20 @@ class ImportBatch:
                     "cooled_by": None,
                     "reads": 0,
                     "read_at": None,
-                    **given,
+                    **attributes,
                 }
             )
             self.split += len(parts) > 1
             for number, part in enumerate(parts, 1):
                 piece = Notation(kind, aim if len(parts) == 1 else f"{aim}.{number}", part)
                 uid = first if number == 1 else derived_uid(first.hex(), str(number), part)
-                self.items.append(ImportItem(place, what, identity, replace(fact, uid=uid, said=piece)))
+                self.items.append(ImportItem(place, label_of_item, identity, replace(fact, uid=uid, said=piece)))
 
     def derive_fact_uid(
-        self, names: tuple[str, ...], identity: str | None, label: str | None, kind: FactType, aim: str, said: str
+        self, names: tuple[str, ...], identity: str | None, label: str | None, kind: FactType, aim: str, text: str
     ) -> bytes:
         """Derive the uid of a fact from what identifies it in its source, the same for every import."""
-        return derived_uid(self.kind, *names, identity or "", label or "", kind.value, aim, said)
+        return derived_uid(self.kind, *names, identity or "", label or "", kind.value, aim, text)
 
     def add_turn(
         self,
@@ -250,8 +250,8 @@ class ImportBatch:
                 return
             said_at = self.written_at if at is None else min(at, self.now)
             # Whole, before it is cut: half a secret is not recognised as one.
-            kept = content if self.screen is None else self.screen(identity, None, content).content
-            parts = [kept[start : start + MAX_TURN] for start in range(0, len(kept), MAX_TURN)]
+            checked = content if self.screen is None else self.screen(identity, None, content).content
+            parts = [checked[start : start + MAX_TURN] for start in range(0, len(checked), MAX_TURN)]
             self.split += len(parts) > 1
             for number, part in enumerate(parts):
                 uid = derived_uid(self.kind, "turn", *names, identity or "", session or "", role, content, str(number))
@@ -291,8 +291,8 @@ def source_theme(theme: str | None) -> str | None:
 
 def derived_uid(*names: str) -> bytes:
     """Derive a uid from names; the same names always give the same uid."""
-    said = "\x1f".join(names).encode("utf-8", "surrogatepass")
-    return uuid.UUID(bytes=hashlib.sha256(NAMESPACE + said).digest()[:16], version=5).bytes
+    identity = "\x1f".join(names).encode("utf-8", "surrogatepass")
+    return uuid.UUID(bytes=hashlib.sha256(NAMESPACE + identity).digest()[:16], version=5).bytes
 
 
 def text_mark(*names: str) -> str:

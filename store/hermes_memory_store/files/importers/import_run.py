@@ -225,25 +225,25 @@ def restore_foreign_items(report: ForeignImportReport, restorer: Restorer, items
 
 def to_import_mappings(by_theme: dict[str, list[ImportItem]], scope: str | None) -> list[ImportMapping]:
     """Return what becomes what, kind by kind, in the order of the source."""
-    found: dict[tuple[str, str, str, str | None], ImportMapping] = {}
+    mappings: dict[tuple[str, str, str, str | None], ImportMapping] = {}
     for theme, items in by_theme.items():
         for item in items:
             becomes, label, example = describe_import_item(item.said)
             label = label or (scope if isinstance(item.said, PortableFact) else label)
             key = (item.what, becomes, theme, label)
-            if key not in found:
-                found[key] = ImportMapping(*key, example)
-            found[key].count += 1
-    return list(found.values())
+            if key not in mappings:
+                mappings[key] = ImportMapping(*key, example)
+            mappings[key].count += 1
+    return list(mappings.values())
 
 
-def describe_import_item(said: PortableScope | PortableFact | PortableTurn) -> tuple[str, str | None, str]:
+def describe_import_item(item: PortableScope | PortableFact | PortableTurn) -> tuple[str, str | None, str]:
     """Return what an item becomes, its scope, and its text."""
-    if isinstance(said, PortableScope):
-        return "scope", said.label, said.label
-    if isinstance(said, PortableTurn):
-        return "turn", None, f"{said.role}: {' '.join(said.content[:200].split())}"
-    return said.said.type.word, said.scope, str(said.said)
+    if isinstance(item, PortableScope):
+        return "scope", item.label, item.label
+    if isinstance(item, PortableTurn):
+        return "turn", None, f"{item.role}: {' '.join(item.content[:200].split())}"
+    return item.said.type.word, item.scope, str(item.said)
 
 
 __all__ = ["ForeignImportReport", "ImportMapping", "SourcePlace", "import_foreign_memory"]

@@ -119,18 +119,18 @@ def jsonl_records(text: str, taken: ImportBatch) -> Iterator[tuple[int, Any]]:
 def find_json_members(text: str) -> dict[str, list[tuple[int, Any]]]:
     """Find the lists that a JSON object holds, by name."""
     decoder = json.JSONDecoder()
-    found: dict[str, list[tuple[int, Any]]] = {}
+    members: dict[str, list[tuple[int, Any]]] = {}
     at = skip_json_space(text, skip_json_space(text, 0) + 1)
     while text[at] != "}":
         key, at = decoder.raw_decode(text, at)
         at = skip_json_space(text, skip_json_space(text, at) + 1)
         if text[at] == "[":
-            found.setdefault(key, []).extend(find_json_elements(text, at))  # a name may stand there twice
+            members.setdefault(key, []).extend(find_json_elements(text, at))  # a name may stand there twice
         _, at = decoder.raw_decode(text, at)
         at = skip_json_space(text, at)
         if text[at] == ",":
             at = skip_json_space(text, at + 1)
-    return found
+    return members
 
 
 def find_json_elements(text: str, at: int) -> Iterator[tuple[int, Any]]:
@@ -149,5 +149,5 @@ def find_json_elements(text: str, at: int) -> Iterator[tuple[int, Any]]:
 
 def skip_json_space(text: str, at: int) -> int:
     """Return the next position that is not white space."""
-    found = SPACE.match(text, at)
-    return found.end() if found else at
+    match = SPACE.match(text, at)
+    return match.end() if match else at

@@ -66,9 +66,9 @@ def take_graph_entity(taken: ImportBatch, place: SourcePlace, record: dict[str, 
         return
     if kind:
         taken.add_fact(place, "entity", FactType.VALUE, name, kind)
-    for said in observed:
+    for observation in observed:
         # Older servers kept what was observed as objects.
-        content = said if isinstance(said, str) else first_text_field(said, "content", "text")
+        content = observation if isinstance(observation, str) else first_text_field(observation, "content", "text")
         if content:
             aim = join_target_parts(name, text_mark(name, " ".join(content.split())))
             taken.add_fact(place, f"observation of a {kind or 'thing'}", guess_fact_type(kind), aim, content)
@@ -78,15 +78,20 @@ def take_graph_entity(taken: ImportBatch, place: SourcePlace, record: dict[str, 
 
 def take_graph_relation(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
     """Add a relation as a value that states it in words."""
-    one, kind, other = (
+    subject, kind, other = (
         first_text_field(record, "from"),
         first_text_field(record, "relationType"),
         first_text_field(record, "to"),
     )
-    if not (one and kind and other):
-        taken.add_rejection(place, "a relation needs from, relationType and to", one or other)
+    if not (subject and kind and other):
+        taken.add_rejection(place, "a relation needs from, relationType and to", subject or other)
         return
-    aim = join_target_parts(one, kind, text_mark(one, kind, other))
+    aim = join_target_parts(subject, kind, text_mark(subject, kind, other))
     taken.add_fact(
-        place, "relation", FactType.VALUE, aim, f"{one} {kind.replace('_', ' ')} {other}", names=(one, kind, other)
+        place,
+        "relation",
+        FactType.VALUE,
+        aim,
+        f"{subject} {kind.replace('_', ' ')} {other}",
+        names=(subject, kind, other),
     )

@@ -77,10 +77,10 @@ def read_mem0(path: Path, taken: ImportBatch) -> None:
 
 def note_missing_pages(taken: ImportBatch, document: json_lines.JsonDocument) -> None:
     """Note that the source is one page of several."""
-    count, held = document.words.get("count"), sum(len(document.lists.get(name, ())) for name in LISTS)
-    if document.words.get("next") or (isinstance(count, int) and count > held):
+    count, present = document.words.get("count"), sum(len(document.lists.get(name, ())) for name in LISTS)
+    if document.words.get("next") or (isinstance(count, int) and count > present):
         total = f" of {count:,}" if isinstance(count, int) else ""
-        taken.notes.append(f"this is one page, with {held:,}{total} memories; import the other pages, too")
+        taken.notes.append(f"this is one page, with {present:,}{total} memories; import the other pages, too")
 
 
 def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], left: Counter[str]) -> None:
@@ -99,16 +99,18 @@ def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, A
         taken.add_skip(place, f"it expired there on {str(record['expiration_date'])[:40]}")
         return
     owners = {
-        name: whose for name in OWNERS if (whose := first_text_field(record, name) or first_text_field(extra, name))
+        name: owner_name
+        for name in OWNERS
+        if (owner_name := first_text_field(record, name) or first_text_field(extra, name))
     }
     owner = next(iter(owners), None)
-    whose = owners[owner] if owner else "mem0"
+    owner_name = owners[owner] if owner else "mem0"
     application = first_text_field(record, *APPLICATIONS)
     agent = owners.get("agent_id", "") if owner == "user_id" else ""
     tags = find_mem0_tags(record, extra)
     kind = guess_fact_type(*tags)
     own = first_text_field(record, "id")
-    target = join_target_parts(whose, text_mark(own) if own else text_mark(content))
+    target = join_target_parts(owner_name, text_mark(own) if own else text_mark(content))
     plain = " ".join(content.split())
     taken.add_fact(
         place,
@@ -129,27 +131,27 @@ def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, A
 
 def find_mem0_tags(record: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     """Find what a memory is about, in words without spaces, each once."""
-    found: dict[str, None] = {}
+    tags: dict[str, None] = {}
     for holder in (record, extra):
         for name in TAGS:
             value = holder.get(name)
             for tag in value if isinstance(value, list) else [value]:
                 if isinstance(tag, str) and 0 < len(tag.strip()) <= MOST_TAG:
-                    found["-".join(tag.replace("#", " ").split())] = None
-    return [tag for tag in found if tag][:MOST_TAGS]
+                    tags["-".join(tag.replace("#", " ").split())] = None
+    return [tag for tag in tags if tag][:MOST_TAGS]
 
 
 def find_left_members(
     record: dict[str, Any], extra: dict[str, Any], content: str, taken_over: set[str | None]
 ) -> list[str]:
     """Find the members of a memory that its fact does not say."""
-    found = []
+    members = []
     for prefix, holder in (("", record), ("metadata.", extra)):
         for name, value in holder.items():
             is_read = name in taken_over or (name in READ_MEMBERS and not is_unread_member(name, value, prefix))
             if value not in (None, "", [], {}) and not is_read and not (name in TEXTS and value == content):
-                found.append(f"{prefix}{name}")
-    return found
+                members.append(f"{prefix}{name}")
+    return members
 
 
 def is_unread_member(name: str, value: Any, prefix: str) -> bool:
@@ -166,15 +168,20 @@ def is_unread_member(name: str, value: Any, prefix: str) -> bool:
 
 def take_mem0_relation(taken: ImportBatch, place: SourcePlace, record: Any) -> None:
     """Add a relation of the graph as a value that states it in words."""
-    one, kind, other = (
+    subject, kind, other = (
         first_text_field(record, "source"),
         first_text_field(record, "relationship", "relation"),
         first_text_field(record, "target", "destination"),
     )
-    if not (one and kind and other):
-        taken.add_rejection(place, "a relation needs source, relationship and target", one or other)
+    if not (subject and kind and other):
+        taken.add_rejection(place, "a relation needs source, relationship and target", subject or other)
         return
-    aim = join_target_parts(one, kind, text_mark(one, kind, other))
+    aim = join_target_parts(subject, kind, text_mark(subject, kind, other))
     taken.add_fact(
-        place, "relation", FactType.VALUE, aim, f"{one} {kind.replace('_', ' ')} {other}", names=(one, kind, other)
+        place,
+        "relation",
+        FactType.VALUE,
+        aim,
+        f"{subject} {kind.replace('_', ' ')} {other}",
+        names=(subject, kind, other),
     )

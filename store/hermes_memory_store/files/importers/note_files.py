@@ -62,9 +62,9 @@ def find_note_files(path: Path, pass_over: Callable[[str, str], None] | None = N
         yield path
         return
 
-    def leave(place: Path, why: str) -> None:
+    def leave(place: Path, reason: str) -> None:
         if pass_over is not None:
-            pass_over(place.relative_to(path).as_posix(), why)
+            pass_over(place.relative_to(path).as_posix(), reason)
 
     def leave_unreadable(error: OSError) -> None:
         leave(Path(error.filename), f"it cannot be read: {error.strerror}")
@@ -122,7 +122,7 @@ def is_configured_project(path: Path) -> bool:
     try:
         settings = json.loads((Path.home() / CONFIG).read_bytes())
         projects = settings["projects"].values()
-        folders = [Path(one["path"] if isinstance(one, dict) else one).expanduser() for one in projects]
+        folders = [Path(project["path"] if isinstance(project, dict) else project).expanduser() for project in projects]
         return any(folder.resolve() == path.resolve() for folder in folders)
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError):  # none, or of another shape
         return False
@@ -131,7 +131,7 @@ def is_configured_project(path: Path) -> bool:
 def read_note_head(file: Path) -> str:
     """Read the beginning of a note; empty when it cannot be read."""
     try:
-        with file.open("rb") as said:
-            return decode_source_text(said.read(HEAD_BYTES), on_error="replace").replace("\r\n", "\n")
+        with file.open("rb") as stream:
+            return decode_source_text(stream.read(HEAD_BYTES), on_error="replace").replace("\r\n", "\n")
     except OSError:
         return ""

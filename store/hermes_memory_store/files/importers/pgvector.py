@@ -45,14 +45,14 @@ Record = tuple[int, str, Mapping[str, Any]]
 
 def read_pgvector(path: Path, taken: ImportBatch) -> None:
     """Read all entries and messages. :raises ImportFileError: it holds neither, or is incomplete"""
-    found = 0
+    entries = 0
     for line, table, columns in read_pgvector_rows(path, taken):
-        found += 1
+        entries += 1
         if table == ENTRIES:
             take_entry(taken, SourcePlace(line), columns)
         else:
             take_message(taken, SourcePlace(line), columns)
-    if not found and not taken.refusals:
+    if not entries and not taken.refusals:
         raise errors.ImportFileError(f"{path} holds no rows of {ENTRIES} or {TURNS}", path)
 
 
@@ -118,15 +118,15 @@ def take_entry(taken: ImportBatch, place: SourcePlace, columns: Mapping[str, Any
         taken.add_skip(place, "the entry says nothing")
         return
     made_at, changed_at = parse_source_time(columns.get("created_at")), parse_source_time(columns.get("updated_at"))
-    for said in parse_entry_facts(content) or [
+    for fact in parse_entry_facts(content) or [
         Notation(FactType.VALUE, join_target_parts(kind, text_mark(content)), content)
     ]:
         taken.add_fact(
             place,
             f"{kind} entry",
-            said.type,
-            said.target,
-            said.content,
+            fact.type,
+            fact.target,
+            fact.content,
             names=(kind,),
             theme=first_text_field(columns, "agent_identity") or None,
             created_at=made_at,

@@ -56,30 +56,34 @@ def read_dump_rows(text: str, layouts: Mapping[str, Sequence[str]]) -> Iterator[
     """
     at = 0
     lines = LineNumbers(text)
-    while found := STATEMENT.search(text, at):
-        table = unquote_name(found["table"].rpartition(".")[2] if '"' not in found["table"] else found["table"])
-        given = found["columns"]
-        columns = [unquote_name(name) for name in given.split(",")] if given else list(layouts.get(table, ()))
-        if found["verb"].upper() == "COPY":
-            start = FROM_STDIN.match(text, found.end())
+    while statement := STATEMENT.search(text, at):
+        table = unquote_name(
+            statement["table"].rpartition(".")[2] if '"' not in statement["table"] else statement["table"]
+        )
+        column_list = statement["columns"]
+        columns = (
+            [unquote_name(name) for name in column_list.split(",")] if column_list else list(layouts.get(table, ()))
+        )
+        if statement["verb"].upper() == "COPY":
+            start = FROM_STDIN.match(text, statement.end())
             if start is None:
                 if table in layouts:
                     raise_broken_dump(
-                        lines.of(found.start()), f"a statement about {table} has no rows; the dump is not whole"
+                        lines.of(statement.start()), f"a statement about {table} has no rows; the dump is not whole"
                     )
-                at = found.end()
+                at = statement.end()
                 continue
-            at = yield from read_copy_block(text, start.end(), lines, table, columns, wanted=table in layouts)
+            at = yield from read_copy_block(text, start.end(), lines, table, columns, is_read=table in layouts)
         else:
-            start = VALUES.match(text, found.end())
+            start = VALUES.match(text, statement.end())
             if start is None:
                 if table in layouts:
                     raise_broken_dump(
-                        lines.of(found.start()), f"a statement about {table} has no rows; the dump is not whole"
+                        lines.of(statement.start()), f"a statement about {table} has no rows; the dump is not whole"
                     )
-                at = found.end()
+                at = statement.end()
                 continue
-            at = yield from read_insert_statement(text, start.end(), lines, table, columns, wanted=table in layouts)
+            at = yield from read_insert_statement(text, start.end(), lines, table, columns, is_read=table in layouts)
 
 
 class LineNumbers:
@@ -98,7 +102,7 @@ class LineNumbers:
 
 
 def read_copy_block(
-    text: str, at: int, lines: LineNumbers, table: str, columns: Sequence[str], *, wanted: bool
+    text: str, at: int, lines: LineNumbers, table: str, columns: Sequence[str], *, is_read: bool
 ) -> Generator[DumpRow, None, int]:
     """Yield the rows of a COPY block; return the position after it."""
     while True:
@@ -108,7 +112,7 @@ def read_copy_block(
             return len(text) if end < 0 else end + 1
         if end < 0:
             raise_broken_dump(lines.of(at), f"the rows of {table} end in the middle; the dump is not whole")
-        if wanted:
+        if is_read:
             values = [parse_copy_field(field) for field in line.split("\t")]
             yield to_dump_row(lines.of(at), table, columns, values)
         at = end + 1
@@ -122,25 +126,25 @@ def parse_copy_field(field: str) -> str | None:
 
 
 def read_insert_statement(
-    text: str, at: int, lines: LineNumbers, table: str, columns: Sequence[str], *, wanted: bool
+    text: str, at: int, lines: LineNumbers, table: str, columns: Sequence[str], *, is_read: bool
 ) -> Generator[DumpRow, None, int]:
     """Yield the rows of an INSERT statement; return the position after it."""
     while True:
         at = skip_sql_space(text, at)
-        begun = at
+        start = at
         if text[at : at + 1] != "(":
             raise_broken_dump(lines.of(at), f"a row of {table} is not written as values in parentheses")
         values: list[str | None] = []
         while text[at : at + 1] in ("(", ","):
-            found = VALUE.match(text, at + 1)
-            if found is None:
-                raise_broken_dump(lines.of(begun), f"a value of {table} cannot be read; the dump is not whole")
-            values.append(parse_insert_value(found))
-            at = found.end()
+            match = VALUE.match(text, at + 1)
+            if match is None:
+                raise_broken_dump(lines.of(start), f"a value of {table} cannot be read; the dump is not whole")
+            values.append(parse_insert_value(match))
+            at = match.end()
         if text[at : at + 1] != ")":
-            raise_broken_dump(lines.of(begun), f"a row of {table} ends in the middle; the dump is not whole")
-        if wanted:
-            yield to_dump_row(lines.of(begun), table, columns, values)
+            raise_broken_dump(lines.of(start), f"a row of {table} ends in the middle; the dump is not whole")
+        if is_read:
+            yield to_dump_row(lines.of(start), table, columns, values)
         at = skip_sql_space(text, at + 1)
         if text[at : at + 1] == ",":
             at += 1
@@ -151,23 +155,23 @@ def read_insert_statement(
         return end + 1
 
 
-def parse_insert_value(found: re.Match[str]) -> str | None:
+def parse_insert_value(match: re.Match[str]) -> str | None:
     """Parse a value of an INSERT statement."""
-    if found["string"] is not None:
-        return found["string"][1:-1].replace("''", "'")
-    if found["escaped"] is not None:
-        return ESCAPE.sub(unescape_character, found["escaped"][1:-1].replace("''", "'"))
-    return None if found["bare"].upper() in ("NULL", "DEFAULT") else found["bare"]
+    if match["string"] is not None:
+        return match["string"][1:-1].replace("''", "'")
+    if match["escaped"] is not None:
+        return ESCAPE.sub(unescape_character, match["escaped"][1:-1].replace("''", "'"))
+    return None if match["bare"].upper() in ("NULL", "DEFAULT") else match["bare"]
 
 
-def unescape_character(found: re.Match[str]) -> str:
+def unescape_character(match: re.Match[str]) -> str:
     """Return the character that an escape stands for."""
-    said = found[1]
-    if len(said) > 1 and said[0] == "x":
-        return chr(int(said[1:], 16))
-    if said[0] in "01234567":
-        return chr(int(said, 8) & 0xFF)
-    return LETTERS.get(said, said)
+    character = match[1]
+    if len(character) > 1 and character[0] == "x":
+        return chr(int(character[1:], 16))
+    if character[0] in "01234567":
+        return chr(int(character, 8) & 0xFF)
+    return LETTERS.get(character, character)
 
 
 def to_dump_row(line: int, table: str, columns: Sequence[str], values: Sequence[str | None]) -> DumpRow:
