@@ -34,7 +34,7 @@ from hermes_memory_store.projects.branch_labels import BranchLabels
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
-    from hermes_memory_store.places.place_queries import Ask
+    from hermes_memory_store.places.place_reading import Ask
 
 SCOPE_TOKENS = 40
 """Tokens the list of open scopes may take."""

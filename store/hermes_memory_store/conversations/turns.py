@@ -163,39 +163,47 @@ class Turns:
             unless given
         :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused; nothing was captured then
         """
-        whose, who = to_theme_name(theme), Actor("session", session.name) if session else PERSON
+        theme_name, actor = to_theme_name(theme), Actor("session", session.name) if session else PERSON
         content = content.replace("\0", "")  # SQLite's functions see nothing of what follows one
-        said = validate_turn(PortableTurn(b"", None, role, content, 0))
+        turn = validate_turn(PortableTurn(b"", None, role, content, 0))
         with self._intake.hold_secrets():
-            admitted = self._intake.admit_turn(whose, content)
-            return self._insert(whose, said, admitted, session, who, at, origin)
+            admitted = self._intake.admit_turn(theme_name, content)
+            return self._insert(theme_name, turn, admitted, session, actor, at, origin)
 
     def _insert(
         self,
-        whose: ThemeName,
-        said: PortableTurn,
+        theme: ThemeName,
+        turn: PortableTurn,
         admitted: AdmittedTurn,
         session: Session | None,
-        who: Actor,
+        actor: Actor,
         at: int | None,
         origin: Origin | None,
     ) -> Turn:
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             source = self._names.origins.complete(origin, session)
-            said = replace(said, uid=uids.new_uid(now), at=at or now)
-            theme_id = self._names.theme_for_writing(conn, whose, now)
+            turn = replace(turn, uid=uids.new_uid(now), at=at or now)
+            theme_id = self._names.theme_for_writing(conn, theme, now)
             uid = uids.parse_uid(session.uid) if session else None
-            known = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
+            row = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
             key = last_turn_key(conn, theme_id) + 1
             entry = insert_turn(
-                conn, self._names.origins, key, theme_id, said.uid, said, admitted, known[0] if known else None, source
+                conn, self._names.origins, key, theme_id, turn.uid, turn, admitted, row[0] if row else None, source
             )
-            self._journal.append(conn, [entry], actor=who, at=now, origin=source)
-        name, kept = session.name if session else None, Millis(said.at)
+            self._journal.append(conn, [entry], actor=actor, at=now, origin=source)
+        name, captured_at = session.name if session else None, Millis(turn.at)
         title = session.title if session else None
         return Turn(
-            uids.format_uid(said.uid), whose, name, said.role, admitted.content, kept, source, admitted.verdict, title
+            uids.format_uid(turn.uid),
+            theme,
+            name,
+            turn.role,
+            admitted.content,
+            captured_at,
+            source,
+            admitted.verdict,
+            title,
         )
 
     def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
@@ -291,8 +299,8 @@ class Turns:
     def _place_of(self, uid: str) -> tuple[int, int]:
         """Return when a turn was said, and its key."""
         digits = uids.parse_uid_digits(uid)
-        known = len(digits or "") == uids.DIGITS
-        row = self._db.row("SELECT at, id FROM turns WHERE uid = ?", (uids.parse_uid(uid),)) if known else None
+        is_whole = len(digits or "") == uids.DIGITS
+        row = self._db.row("SELECT at, id FROM turns WHERE uid = ?", (uids.parse_uid(uid),)) if is_whole else None
         if row is None:
             raise errors.UnknownTurn(uid)
         return row[0], row[1]
@@ -327,8 +335,8 @@ class Turns:
         with self._db.write_transaction() as conn:
             theme_id = self._names.theme(theme)
             now = self._journal.now(conn)
-            wanted = FROM_HOOKS if from_hooks else TURNS_OLDER_THAN
-            rows = conn.execute(wanted, (theme_id, older_than_ms, now)).fetchall()
+            statement = FROM_HOOKS if from_hooks else TURNS_OLDER_THAN
+            rows = conn.execute(statement, (theme_id, older_than_ms, now)).fetchall()
             self.erase_within(conn, theme_id, rows, actor, now, everywhere=everywhere)
             erase_messages_from_waiting(self._db.path, to_theme_name(theme), now - older_than_ms, self._theme_of_folder)
         return len(rows), self.scrub()
@@ -336,11 +344,11 @@ class Turns:
     def by_uids(self, wanted: Sequence[str]) -> builtins.list[Turn]:
         """Return the turns with these uids in their order, without those that were erased."""
         keys = [uids.parse_uid(uid) for uid in wanted]
-        found: dict[str, Turn] = {}
+        turns: dict[str, Turn] = {}
         for some in in_chunks(keys):
             rows = self._db.rows(f"{ROWS} WHERE t.uid IN ({', '.join('?' * len(some))})", some)
-            found |= {turn.uid: turn for turn in self._to_turns(rows)}
-        return [found[uid] for uid in map(uids.format_uid, keys) if uid in found]
+            turns |= {turn.uid: turn for turn in self._to_turns(rows)}
+        return [turns[uid] for uid in map(uids.format_uid, keys) if uid in turns]
 
     def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]:
         """Yield all turns of a theme in the order in which they were captured."""
@@ -372,8 +380,8 @@ class Turns:
         conn.executemany(TO_SCRUB, [(uid, theme_id) for _, uid, _ in rows])
         entries = []
         for some in in_chunks([uid for _, uid, _ in rows]):
-            said = {"turns": len(some), "uids": uids.to_texts(some)}
-            entries.append(JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, said))
+            words = {"turns": len(some), "uids": uids.to_texts(some)}
+            entries.append(JournalEntry("purge", "turn", uids.new_uid(now), theme_id, None, words))
         self._journal.append(conn, entries, actor=actor, at=now)
 
     def scrub(self) -> tuple[str, ...]:
@@ -382,13 +390,13 @@ class Turns:
         Finishes what any interrupted process left. Returns the backups that still hold turns because they could not be
         reached.
         """
-        wanted = dict(self._db.rows("SELECT uid, told FROM turns_to_scrub"))
-        if not wanted:
+        erased = dict(self._db.rows("SELECT uid, told FROM turns_to_scrub"))
+        if not erased:
             return ()
-        unreached = self._eraser.scrub_items(TURN, wanted, {uid for uid, told in wanted.items() if told})
+        unreached = self._eraser.scrub_items(TURN, erased, {uid for uid, is_told in erased.items() if is_told})
         if is_index_usable(self._db.conn, TURNS):
             with self._db.write_transaction() as conn:
-                conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in wanted])
+                conn.executemany("DELETE FROM turns_to_scrub WHERE uid = ?", [(uid,) for uid in erased])
         return unreached
 
     def rank(
@@ -433,8 +441,8 @@ class Turns:
             order = add_neighbour_turns(scores, most, low, high)
         else:
             order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
-        found = self._best(order, most, is_wanted)
-        if not found:
+        rows = self._best(order, most, is_wanted)
+        if not rows:
             return TurnRanking([], {}, 0.0)
         candidates = [
             Candidate(
@@ -448,16 +456,16 @@ class Turns:
                 speaker=find_speaker(row[5]),
                 asks=ENDS_ASKING.search(row[5]) is not None,
             )
-            for key, (row, session_id) in found.items()
+            for key, (row, session_id) in rows.items()
         ]
         for word in look.words:
             if word.is_character:
-                read = (term for one in candidates for term in text_terms(one.content))
+                read = (term for candidate in candidates for term in text_terms(candidate.content))
                 word.terms |= dict.fromkeys((term for term in read if term[0] == word.text), EXACT)
         ranked = rank_question(candidates, look, rarities, " ".join(taken.words))
-        matched = max(scores.get(one.id, 0.0) for one in ranked) / (sum(rarities) or 1.0)
-        turns = dict(zip(found, self._to_turns(row for row, _ in found.values()), strict=True))
-        return TurnRanking([(one.id, one.score) for one in ranked], turns, matched)
+        matched = max(scores.get(candidate.id, 0.0) for candidate in ranked) / (sum(rarities) or 1.0)
+        turns = dict(zip(rows, self._to_turns(row for row, _ in rows.values()), strict=True))
+        return TurnRanking([(candidate.id, candidate.score) for candidate in ranked], turns, matched)
 
     def _score_turns(
         self, look: QueryTerms, low: int, high: int, total: int
@@ -529,14 +537,14 @@ class Turns:
     ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
         """Return the rows of the best turns that pass, each with the key of its session."""
         order = sorted(scores, key=lambda key: (-scores[key], -key))
-        found: dict[int, tuple[tuple[Any, ...], int | None]] = {}
+        best: dict[int, tuple[tuple[Any, ...], int | None]] = {}
         for some in in_chunks(order, most):
             for *row, session_id in self._rows(some):
                 if is_wanted(row):
-                    found[row[0]] = (tuple(row), session_id)
-            if len(found) >= most:
+                    best[row[0]] = (tuple(row), session_id)
+            if len(best) >= most:
                 break
-        return found
+        return best
 
     def _rows(self, keys: Sequence[int]) -> Sequence[tuple[Any, ...]]:
         return self._db.rows(f"{ROWS} WHERE t.id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),))
@@ -580,8 +588,8 @@ def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: 
 
 def find_speaker(content: str) -> str:
     """Return the speaker of a line that begins with a name and a colon; empty for any other."""
-    found = SPEAKER.match(content)
-    return found[1] if found else ""
+    match = SPEAKER.match(content)
+    return match[1] if match else ""
 
 
 def to_plain_query(query: str) -> str:
@@ -597,14 +605,14 @@ def to_turn(row: Sequence[Any], names: Names) -> Turn:
 
 
 def find_known_turns(
-    conn: sqlite3.Connection, theme_id: int | None, wanted: Sequence[bytes], *, again: bool = False
+    conn: sqlite3.Connection, theme_id: int | None, turn_uids: Sequence[bytes], *, again: bool = False
 ) -> set[bytes]:
     """Return those of these turns of a theme that are known; one known but absent was erased here.
 
     :param again: omit those of the team that were skipped
     """
-    known: set[bytes] = set()
-    for some in in_chunks(wanted):
+    known_uids: set[bytes] = set()
+    for some in in_chunks(turn_uids):
         sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)), again=int(again))
-        known.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
-    return known
+        known_uids.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
+    return known_uids
