@@ -35,12 +35,12 @@ class TypeAhead(App[int]):
         elif event.is_forwarded:  # it comes back from the widget that had it
             if not self._wait_for_screen(self.on_event, event):
                 await super().on_event(event)
-        elif self._typed:
-            self.set_timer(TIMEOUT_S, partial(self._finish, self._typed[0]))
-            self._typed.append(event)
         else:
             self._typed.append(event)
-            await self._hand_over()
+            if len(self._typed) == 1:
+                await self._hand_over()
+            else:
+                self._finish_in_time(self._typed[0])
 
     def _wait_for_screen(self, callback: Callable[..., object], *arguments: object) -> bool:
         """Call later what acts on a screen that was opened just now: its bindings need widgets that it does not have yet."""
@@ -48,9 +48,14 @@ class TypeAhead(App[int]):
 
     async def _hand_over(self) -> None:
         event, node = self._typed[0], self.focused or self.screen
+        if len(self._typed) > 1:
+            self._finish_in_time(event)
         if not self._wait_for_screen(self._hand_over):
             await super().on_event(event)
             self._follow(event, node)
+
+    def _finish_in_time(self, event: Typed) -> None:
+        self.set_timer(TIMEOUT_S, partial(self._finish, event))
 
     def _follow(self, event: Typed, node: MessagePump | None) -> None:
         """Follow an event on its way from node to parent, up to this app and to a screen that it may have opened."""
