@@ -112,7 +112,7 @@ class CaseFileError(InputError):
     def __init__(self, path: Path, mistakes: Sequence[tuple[int, str]]) -> None:
         self.mistakes = tuple(mistakes)
         """Each as its line and what is wrong."""
-        super().__init__("\n".join(f"{path}:{line}: {said}" for line, said in mistakes), path)
+        super().__init__("\n".join(f"{path}:{line}: {mistake}" for line, mistake in mistakes), path)
 
 
 class PolicyInvalid(InputError):
@@ -310,11 +310,11 @@ class JournalBroken(FileError):
     code = "journal.broken"
 
 
-def closest_names(value: str, known: Iterable[str]) -> list[str]:
+def closest_names(value: str, candidates: Iterable[str]) -> list[str]:
     """Return up to three known names closest to `value`, best first."""
     import difflib  # here, not above: few names are wrong
 
-    return difflib.get_close_matches(value[:200], list(known), n=3, cutoff=0.5)
+    return difflib.get_close_matches(value[:200], list(candidates), n=3, cutoff=0.5)
 
 
 def shorten_value(value: Any) -> Any:

@@ -117,20 +117,20 @@ class Rights:
     @classmethod
     def parse(cls, words: str) -> Rights:
         """Parse `read,write,tool:memory_search` as `str` writes it. :raises ValueError: names the unknown word"""
-        given = [word.strip().lower() for word in words.split(",") if word.strip()]
-        tools = frozenset(word.removeprefix(TOOL_WORD) for word in given if word.startswith(TOOL_WORD))
-        held = [word.replace("_", "-") for word in given if not word.startswith(TOOL_WORD)]
-        for word in held:
+        names = [word.strip().lower() for word in words.split(",") if word.strip()]
+        tools = frozenset(word.removeprefix(TOOL_WORD) for word in names if word.startswith(TOOL_WORD))
+        rights = [word.replace("_", "-") for word in names if not word.startswith(TOOL_WORD)]
+        for word in rights:
             if word not in RIGHTS:
                 raise ValueError(f"{word!r} is no right; choose from {', '.join(RIGHTS)}")
-        read, write, purge, other_themes, secrets, personal = (name in held for name in RIGHTS)
+        read, write, purge, other_themes, secrets, personal = (name in rights for name in RIGHTS)
         return cls(read, write, purge, other_themes, secrets, personal, tools or None)
 
     @property
     def words(self) -> str:
         """Return the rights without the tools, as people give them: words of `RIGHTS`."""
-        held = (self.read, self.write, self.purge, self.other_themes, self.secrets, self.personal)
-        return ",".join(name for name, has in zip(RIGHTS, held, strict=True) if has)
+        flags = (self.read, self.write, self.purge, self.other_themes, self.secrets, self.personal)
+        return ",".join(name for name, has in zip(RIGHTS, flags, strict=True) if has)
 
     def grants_any_tool(self, names: Iterable[str]) -> bool:
         """Check whether one of these tools may be called, as far as `tools` decides it."""
@@ -404,8 +404,8 @@ CLIENT_VERSION = re.compile(r"\s+v?(\d\S*)$")
 
 def split_client_version(client: str) -> tuple[str, str | None]:
     """Split a client's name from the version that may follow it."""
-    found = CLIENT_VERSION.search(client)
-    return (client, None) if found is None or found.start() == 0 else (client[: found.start()], found[1])
+    match = CLIENT_VERSION.search(client)
+    return (client, None) if match is None or match.start() == 0 else (client[: match.start()], match[1])
 
 
 OPAQUE_RUN = (

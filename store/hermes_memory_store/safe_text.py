@@ -162,7 +162,7 @@ def to_printable(text: str) -> str:
         return text
     hiding = [SELECTORS] if text.isprintable() else [SELECTORS, STRAY_JOINER]  # joiners are not printable
     for pattern in hiding:
-        text = load_pattern(pattern).sub(lambda found: "".join(map(escape_character, found[0])), text)
+        text = load_pattern(pattern).sub(lambda match: "".join(map(escape_character, match[0])), text)
     return "".join(
         escape_character(character) if is_unsafe_character(character) or character in BREAKS else character
         for character in text

@@ -398,11 +398,11 @@ class Store:
         """Check whether a theme is that of a project."""
         return self.db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None
 
-    def _count_backups(self, wanted: Collection[bytes]) -> int:
+    def _count_backups(self, fact_uids: Collection[bytes]) -> int:
         """Count the backups that hold an item of these uids, or cannot be read."""
         from hermes_memory_store.upkeep import backup
 
-        return sum(backup.has_items(copy, wanted) for copy in backup.find_backups(self.path))
+        return sum(backup.has_items(copy, fact_uids) for copy in backup.find_backups(self.path))
 
     def _rescue(self) -> str:
         """Save the content of the open file, which has lost its name, before it is lost for good."""
@@ -411,7 +411,7 @@ class Store:
         return rescue_content(self.db.conn, self.path, self.clock())
 
     def _erase_from_copies(
-        self, kind: ItemKind, wanted: Collection[bytes], everywhere: Collection[bytes]
+        self, kind: ItemKind, item_uids: Collection[bytes], everywhere: Collection[bytes]
     ) -> list[Path]:
         """Erase items from what lies beside the store, as `ItemEraser` asks for it."""
         from hermes_memory_store.find import vector_file
@@ -420,15 +420,17 @@ class Store:
         from hermes_memory_store.sync.standing import mask_stored_versions
         from hermes_memory_store.upkeep import backup
 
-        unreached = [] if vector_file.erase_vectors(self.path, wanted) else [vector_file.vector_file_path(self.path)]
+        unreached = [] if vector_file.erase_vectors(self.path, item_uids) else [vector_file.vector_file_path(self.path)]
         for copy in backup.find_backups(self.path):
-            if not backup.purge_facts_from_backup(copy, wanted, kind, everywhere=everywhere, mask=mask_stored_versions):
+            if not backup.purge_facts_from_backup(
+                copy, item_uids, kind, everywhere=everywhere, mask=mask_stored_versions
+            ):
                 unreached.append(copy)
         for log in find_logs_set_aside(self.path):  # whole: a log cannot be read without its file
             log.unlink(missing_ok=True)
             log.with_suffix(".shm").unlink(missing_ok=True)
         unreached += find_stale_files(self.db)
-        return [*unreached, *memory_file_copies.purge_facts_from_copies(self.path, wanted)]
+        return [*unreached, *memory_file_copies.purge_facts_from_copies(self.path, item_uids)]
 
     @property
     def origin(self) -> Origin:
@@ -591,7 +593,7 @@ def migrate_behind_backup(db: Db, version: int, clock: Clock) -> Path | None:
         if file_version(db) != (APPLICATION_ID, STORE_VERSION):
             now = clock()
             backup = back_up_file(
-                db.path, default_backup_path(db.path, f"version-{version}", now), why="upgrade", now=now
+                db.path, default_backup_path(db.path, f"version-{version}", now), reason="upgrade", now=now
             ).file
             migrate_store(db.conn)
             return backup

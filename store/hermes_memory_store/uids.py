@@ -51,9 +51,9 @@ def format_uid(uid: bytes) -> Uid:
     return Uid(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
-def to_texts(wanted: Iterable[bytes]) -> list[Uid]:
+def to_texts(raw_uids: Iterable[bytes]) -> list[Uid]:
     """Return the canonical forms of several."""
-    return [format_uid(uid) for uid in wanted]
+    return [format_uid(uid) for uid in raw_uids]
 
 
 @lru_cache(maxsize=4096)

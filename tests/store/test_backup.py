@@ -132,7 +132,7 @@ def test_a_backup_killed_at_any_step_leaves_no_half_file(filled: Store, target: 
 def test_known_backups_are_found_where_they_were_put(filled: Store, target: Path) -> None:
     backup.create_backup(filled, target)
     beside = backup.default_backup_path(filled.path, "before", 0)
-    backup.back_up_file(filled.path, beside, why="before", now=0)
+    backup.back_up_file(filled.path, beside, reason="before", now=0)
     stray = filled.path.with_name(f"{filled.path.name}.old.bak")
     shutil.copy(target, stray)
     assert set(backup.find_backups(filled.path)) == {target, beside, stray}

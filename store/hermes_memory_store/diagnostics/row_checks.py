@@ -180,7 +180,7 @@ def keep_copy(store: Store) -> Path:
     """Keep a copy of the store as it is, damage included, before rows are restored; return its path."""
     copy = backup.default_backup_path(store.path, BEFORE_REPAIR, store.clock())
     try:
-        return backup.back_up_file(store.path, copy, why=BEFORE_REPAIR, now=store.clock()).file
+        return backup.back_up_file(store.path, copy, reason=BEFORE_REPAIR, now=store.clock()).file
     except errors.StoreUnreadable:
         return keep_raw_copy(store.path, copy, store.clock())
 

@@ -137,7 +137,7 @@ def upgrade_hermes_030(
             for _ in range(TRIES):
                 with database_copies.connect_plainly(place) as watching, backup.temporary_copy(place) as made:
                     version = data_version(watching)
-                    backup.back_up_file(place, backup_path, why=BACKUP_REASON, now=clock(), overwrite=True)
+                    backup.back_up_file(place, backup_path, reason=BACKUP_REASON, now=clock(), overwrite=True)
                     report = build_upgraded_store(
                         backup_path, made, UpgradeReport(place, backup_path), theme, clock, policies, vault, progress
                     )

@@ -76,37 +76,37 @@ def load_evicted_entries(home: Path) -> list[EvictedEntry]:
     path = find_archive_file(home)
     if path is None:
         return []
-    found = {one.text: one for one in parse_archive_lines(read_memory_text(path).splitlines())}
-    return list(found.values())[::-1]
+    entries = {entry.text: entry for entry in parse_archive_lines(read_memory_text(path).splitlines())}
+    return list(entries.values())[::-1]
 
 
 def parse_archive_lines(lines: Iterable[str]) -> Iterable[EvictedEntry]:
     """Parse the lines that hold an entry."""
     for line in lines:
         try:
-            said = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, str):
-            said = {"content": said}
-        if isinstance(said, dict):
-            text = first_text_value(said, TEXTS)
+        if isinstance(record, str):
+            record = {"content": record}
+        if isinstance(record, dict):
+            text = first_text_value(record, TEXTS)
             if text.strip():
-                kind = first_text_value(said, KINDS).casefold()
+                kind = first_text_value(record, KINDS).casefold()
                 yield EvictedEntry(
-                    text.strip(), "user" if "user" in kind else "memory" if kind else "", eviction_time(said)
+                    text.strip(), "user" if "user" in kind else "memory" if kind else "", eviction_time(record)
                 )
 
 
-def first_text_value(said: dict[str, Any], names: Iterable[str]) -> str:
+def first_text_value(record: dict[str, Any], names: Iterable[str]) -> str:
     """Return the text under the first of these keys that holds one."""
-    return next((said[name] for name in names if isinstance(said.get(name), str)), "")
+    return next((record[name] for name in names if isinstance(record.get(name), str)), "")
 
 
-def eviction_time(said: dict[str, Any]) -> str:
+def eviction_time(record: dict[str, Any]) -> str:
     """Return the time of the eviction."""
     for name in TIMES:
-        value = said.get(name)
+        value = record.get(name)
         if isinstance(value, str) and value.strip():
             return value.strip()[:40]
         if isinstance(value, int | float) and not isinstance(value, bool):

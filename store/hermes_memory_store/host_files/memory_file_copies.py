@@ -70,10 +70,10 @@ def undo_relief(home: Path) -> ReliefUndoResult:
     :raises NothingToUndo: when no relief left a copy
     :raises UndoConflict: when every file of the newest relief was written to since; nothing was changed
     """
-    kept = {file.path: find_memory_file_copies(file.path) for file in memory_files.find_memory_files(home)}
-    stamps = sorted({copy.stamp for some in kept.values() for copy in some}, reverse=True)
+    copies = {file.path: find_memory_file_copies(file.path) for file in memory_files.find_memory_files(home)}
+    stamps = sorted({copy.stamp for some in copies.values() for copy in some}, reverse=True)
     for stamp in stamps:
-        mine = {path: copy for path, some in kept.items() for copy in some if copy.stamp == stamp}
+        mine = {path: copy for path, some in copies.items() for copy in some if copy.stamp == stamp}
         done = {path: restore_memory_file_copy(copy) for path, copy in mine.items()}
         changed = tuple(path for path, state in done.items() if state == "changed")
         restored = tuple(path for path, state in done.items() if state == "restored")
@@ -124,16 +124,16 @@ def save_memory_file_copy(
 
 def find_memory_file_copies(path: Path) -> list[MemoryFileCopy]:
     """Find the copies of one file, newest first."""
-    found = []
+    copies = []
     for copy in path.parent.glob(f"{path.name}.relief.*.bak"):
         with suppress(ValueError):
-            found.append(MemoryFileCopy.of(copy))
-    return sorted(found, key=lambda copy: copy.stamp, reverse=True)
+            copies.append(MemoryFileCopy.of(copy))
+    return sorted(copies, key=lambda copy: copy.stamp, reverse=True)
 
 
-def purge_facts_from_copies(db: Path, wanted: Collection[bytes]) -> tuple[Path, ...]:
+def purge_facts_from_copies(db: Path, fact_uids: Collection[bytes]) -> tuple[Path, ...]:
     """Delete every copy that holds one of these facts; return those that could not be deleted."""
-    purged = {uids.format_uid(uid) for uid in wanted}
+    purged = {uids.format_uid(uid) for uid in fact_uids}
     unreached = []
     for copy, facts in load_copy_registry(db):
         if purged.isdisjoint(facts):
@@ -162,14 +162,14 @@ def register_memory_file_copy(db: Path, copy: Path, facts: Sequence[bytes]) -> N
 
 def load_copy_registry(db: Path) -> list[tuple[Path, list[str]]]:
     """Load the list of copies made for this store, and the facts in each; lines a crash cut off are omitted."""
-    found = []
+    copies = []
     for line in memory_files.read_memory_bytes(copy_registry_path(db)).decode("utf-8", "replace").splitlines():
         try:
-            said = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             continue
-        found.append((Path(said["file"]), said["facts"]))
-    return found
+        copies.append((Path(record["file"]), record["facts"]))
+    return copies
 
 
 def copy_registry_path(db: Path) -> Path:

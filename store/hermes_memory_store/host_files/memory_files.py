@@ -239,13 +239,13 @@ def translate_file_errors(path: Path) -> Iterator[None]:
 def load_host_limits(config: Path) -> dict[MemoryFileKind, int]:
     """Load the limits from the host's `config.yaml`; defaults where the file or a number is missing."""
     limits = dict(DEFAULT_LIMITS)
-    said = find_memory_section(read_memory_bytes(config).decode("utf-8", "replace"))
+    section = find_memory_section(read_memory_bytes(config).decode("utf-8", "replace"))
     for kind in MemoryFileKind:
         # Only what `int` of the host takes: 3000, '3000', 3_000.
         key, number = rf"""(["']?){kind}_char_limit\1""", r"""(["']?)(\d[\d_]*)\2"""
-        found = re.search(rf"(?m)(?:^|[{{,\s]){key}\s*:\s*{number}\s*(?=[,}}#]|$)", said)
-        if found and int(found[3]) > 0:
-            limits[kind] = int(found[3])
+        match = re.search(rf"(?m)(?:^|[{{,\s]){key}\s*:\s*{number}\s*(?=[,}}#]|$)", section)
+        if match and int(match[3]) > 0:
+            limits[kind] = int(match[3])
     return limits
 
 

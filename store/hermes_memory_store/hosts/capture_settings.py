@@ -54,8 +54,8 @@ def switch_capture_in_folder(
     place = os.path.realpath(folder)
 
     def turn(switch: CaptureSwitch) -> None:
-        others = [one for one in switch.folders if one != place]
-        switch.folders = [*others, place] if off else others
+        folders = [entry for entry in switch.folders if entry != place]
+        switch.folders = [*folders, place] if off else folders
 
     return change_capture_switch(store_path, turn)
 

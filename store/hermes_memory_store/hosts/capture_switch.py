@@ -34,9 +34,9 @@ class CaptureRuling:
 
     __slots__ = ("allowed", "why")
 
-    def __init__(self, allowed: bool, why: str = "") -> None:
+    def __init__(self, allowed: bool, reason: str = "") -> None:
         self.allowed = allowed
-        self.why = why
+        self.why = reason
 
     def __repr__(self) -> str:
         return f"CaptureRuling({self.allowed}, {self.why!r})"
@@ -74,8 +74,8 @@ class CaptureSwitch:
 
     def to_document(self) -> dict[str, Any]:
         """Return what the file of a store says, as `parse_capture_switch` reads it."""
-        said = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
-        return {**said, "stops": self.stops} if self.stops else said
+        document = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
+        return {**document, "stops": self.stops} if self.stops else document
 
     def is_paused(self, now: int) -> bool:
         """Check whether a pause lasts. :param now: UTC milliseconds"""
@@ -130,22 +130,22 @@ def load_capture_switch(store_path: str | os.PathLike[str]) -> CaptureSwitch:
     try:
         # Not blocking: something else of that name, such as a pipe, must hold nobody up.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            said = file.read(MOST_READ + 1)
+            content = file.read(MOST_READ + 1)
     except (FileNotFoundError, NotADirectoryError):
         return CaptureSwitch()
     except (OSError, ValueError) as error:
         return CaptureSwitch(trouble=f"off, since {path} cannot be read: {getattr(error, 'strerror', None) or error}")
     try:
-        return parse_capture_switch(said)
+        return parse_capture_switch(content)
     except ValueError:
         return CaptureSwitch(
             trouble=f"off, since {path} is damaged; `hermes-memory-tui capture off` or `capture on` writes it anew"
         )
 
 
-def parse_capture_switch(said: bytes) -> CaptureSwitch:
+def parse_capture_switch(content: bytes) -> CaptureSwitch:
     """Parse the file's content. :raises ValueError: it is not what this program writes"""
-    document: Any = parse_whole_object(said.decode("utf-8")) if len(said) <= MOST_READ else None
+    document: Any = parse_whole_object(content.decode("utf-8")) if len(content) <= MOST_READ else None
     if document is None:
         raise ValueError("no object")
     hosts, off = document.get("hosts", {}), document.get("off", False)
@@ -165,7 +165,7 @@ def parse_capture_switch(said: bytes) -> CaptureSwitch:
 
 def is_stop(value: object) -> bool:
     """Check whether a JSON value is one of a switch's `stops`."""
-    if not isinstance(value, list) or len(value) != 2 or not all(type(one) in (int, type(None)) for one in value):
+    if not isinstance(value, list) or len(value) != 2 or not all(type(moment) in (int, type(None)) for moment in value):
         return False
     return value[0] is not None
 

@@ -22,7 +22,7 @@ def find_client_host(client: str) -> str | None:
     """Return the host whose MCP client calls itself so; some add what they are connected for. None for others."""
     name = client.lower()
     for host, names in CLIENT_NAMES.items():
-        if name in names or any(name.startswith(known + "-for-") for known in names):
+        if name in names or any(name.startswith(host_name + "-for-") for host_name in names):
             return host
     return None
 

@@ -185,12 +185,12 @@ class HostSessions:
                 [(session.id, uids.parse_uid(fact.uid), fact.updated_at) for fact in facts],
             )
 
-    def forget_given(self, session: HostSession, gone: Iterable[Uid]) -> None:
+    def forget_given(self, session: HostSession, removed: Iterable[Uid]) -> None:
         """Note that a session's model knows of these facts that they do not hold any more."""
         with self._db.write_transaction() as conn:
             conn.executemany(
                 "DELETE FROM host_given WHERE host_session_id = ? AND uid = ?",
-                [(session.id, uids.parse_uid(uid)) for uid in gone],
+                [(session.id, uids.parse_uid(uid)) for uid in removed],
             )
 
     def given_facts(self, session: HostSession) -> dict[Uid, Millis]:
@@ -234,7 +234,7 @@ class HostSessions:
     def list_hosts(self) -> builtins.list[HostReport]:
         """Return what was heard of each host, the one heard last first."""
         return [
-            HostReport(host, count, Millis(heard), given, latest)
-            for host, count, heard, given in self._db.rows(HOSTS)
+            HostReport(host, count, Millis(heard), given_count, latest)
+            for host, count, heard, given_count in self._db.rows(HOSTS)
             for latest in self.list(host, limit=1)  # none when they were purged since
         ]

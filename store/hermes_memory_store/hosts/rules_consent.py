@@ -35,5 +35,5 @@ def to_rules_consent(content: bytes | None, host: str, *, answer: bool) -> bytes
 
     :raises ValueError: the content is something else
     """
-    hosts = [one for one in parse_rules_consent(content) if one != host] + [host] * answer
+    hosts = [agreed for agreed in parse_rules_consent(content) if agreed != host] + [host] * answer
     return (json.dumps({"hosts": hosts}) + "\n").encode() if hosts else None

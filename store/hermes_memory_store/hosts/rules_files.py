@@ -68,8 +68,8 @@ class RulesFiles:
 
     def is_current(self, path: Path, host: str, text: str) -> bool:
         """Check whether a file was written by this store and holds just these facts."""
-        known = self._db.value("SELECT 1 FROM rules_files WHERE path = ? AND stale = 0", (os.fspath(path),))
-        return known is not None and read_rules_file(path) == format_rules_file(host, text)
+        current = self._db.value("SELECT 1 FROM rules_files WHERE path = ? AND stale = 0", (os.fspath(path),))
+        return current is not None and read_rules_file(path) == format_rules_file(host, text)
 
     def write(self, path: Path, host: str, theme: str, text: str) -> None:
         """Write a file within the transaction that reads its facts, so that no purge passes between.
@@ -133,8 +133,8 @@ def to_digest(content: bytes) -> str:
 
 def is_own_rules_file(content: bytes) -> bool:
     """Check whether a file was written by us and by nobody since."""
-    found = MARKED.search(content)
-    return found is not None and found[1].decode() == to_digest(content[: found.start()] + content[found.end() :])
+    match = MARKED.search(content)
+    return match is not None and match[1].decode() == to_digest(content[: match.start()] + content[match.end() :])
 
 
 def read_rules_file(path: Path) -> bytes | None:

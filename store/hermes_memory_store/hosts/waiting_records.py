@@ -65,15 +65,15 @@ def list_waiting(store_path: str | os.PathLike[str]) -> list[str]:
     """Return the paths of the records that wait, oldest first. Erases those that have waited too long."""
     folder = to_waiting_folder(store_path)
     now = time.time_ns() // 1_000_000
-    waiting = []
-    for name, found in scan_folder(folder):
+    names = []
+    for name, status in scan_folder(folder):
         path = os.path.join(folder, name)
-        age = now - found.st_mtime_ns // 1_000_000
+        age = now - status.st_mtime_ns // 1_000_000
         if age > (LONGEST_WAIT_MS if name.endswith(SUFFIX) else UNFINISHED_MS):
             erase(path)
         elif name.endswith(SUFFIX):
-            waiting.append(path)
-    return sorted(waiting)
+            names.append(path)
+    return sorted(names)
 
 
 def read_record(path: str) -> dict[str, Any] | None:
@@ -112,12 +112,14 @@ def erase_containing(store_path: str | os.PathLike[str], texts: Iterable[str]) -
 
     :param texts: contents and secrets that are purged; blank ones are ignored
     """
-    wanted = [folded for text in texts if (folded := fold_case_and_spaces(text))]
+    needles = [folded for text in texts if (folded := fold_case_and_spaces(text))]
 
     def holds(record: dict[str, Any]) -> bool:
-        return any(text in said for said in map(fold_case_and_spaces, list_texts(record)) for text in wanted)
+        return any(
+            text in folded_text for folded_text in map(fold_case_and_spaces, list_texts(record)) for text in needles
+        )
 
-    return erase_matching(store_path, holds) if wanted else 0
+    return erase_matching(store_path, holds) if needles else 0
 
 
 def erase_matching(store_path: str | os.PathLike[str], is_wanted: Callable[[dict[str, Any]], bool]) -> int:
@@ -134,17 +136,17 @@ def erase_matching(store_path: str | os.PathLike[str], is_wanted: Callable[[dict
 
 def list_texts(value: object) -> list[str]:
     """Return all texts within a JSON value."""
-    found: list[str] = []
+    texts: list[str] = []
     left = [value]
     while left:
-        one = left.pop()
-        if isinstance(one, str):
-            found.append(one)
-        elif isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list):
-            left += one
-    return found
+        current = left.pop()
+        if isinstance(current, str):
+            texts.append(current)
+        elif isinstance(current, dict):
+            left += current.values()
+        elif isinstance(current, list):
+            left += current
+    return texts
 
 
 def fold_case_and_spaces(text: str) -> str:
@@ -163,10 +165,10 @@ def make_waiting_folder(folder: str) -> None:
         os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
         os.mkdir(folder, 0o700)
     except FileExistsError:
-        found = os.lstat(folder)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        status = os.lstat(folder)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
             raise
-        if stat.S_IMODE(found.st_mode) != 0o700:
+        if stat.S_IMODE(status.st_mode) != 0o700:
             os.chmod(folder, 0o700)
 
 
@@ -185,7 +187,7 @@ def write_record(path: str, data: bytes) -> None:
 
 def sum_sizes(folder: str) -> int:
     """Return the bytes of all that lies in the folder."""
-    return sum(found.st_size for _, found in scan_folder(folder))
+    return sum(status.st_size for _, status in scan_folder(folder))
 
 
 def scan_folder(folder: str) -> Iterator[tuple[str, os.stat_result]]:

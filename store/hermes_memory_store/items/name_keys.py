@@ -284,7 +284,7 @@ class Names:
 
     def _actors_of_sessions(self, text: str, theme_id: int | None, wrote: str) -> list[tuple[int]]:
         """Return the keys of the actors of sessions by title, client or a unique beginning; candidates when ambiguous."""
-        sessions = {one.name: one for one in match_sessions(self._db, theme_id, text)}
+        sessions = {match.name: match for match in match_sessions(self._db, theme_id, text)}
         if not sessions:
             return []
         whole = fold_session_name(text)

@@ -85,8 +85,8 @@ def load_closing_rules() -> ClosingRules:
 
     claims = tuple((find_pattern_stems(sections[name]), compile_alternatives(patterns([name]))) for name in CLAIMS)
     settling_stems = find_pattern_stems([(pattern,) for pattern in patterns(SETTLING)])
-    begun = find_pattern_stems([row[1:] for row in sections[FRAGMENTS] if row[0] == "BEGUN_EN"])
-    ignored = find_stems(" ".join(patterns(["common"]))) | (begun - {"been"})
+    begun_stems = find_pattern_stems([row[1:] for row in sections[FRAGMENTS] if row[0] == "BEGUN_EN"])
+    ignored = find_stems(" ".join(patterns(["common"]))) | (begun_stems - {"been"})
     stems = settling_stems.union(*(stems for stems, _ in claims)) - ignored
     return ClosingRules(
         claims,
@@ -178,4 +178,7 @@ def is_claim(sentence: str) -> bool:
 def has_claim(clause: str) -> bool:
     """Check whether a clause has words that claim that work is done."""
     stems = find_stems(clause)
-    return any(not known.isdisjoint(stems) and pattern.search(clause) for known, pattern in load_closing_rules().claims)
+    return any(
+        not claim_stems.isdisjoint(stems) and pattern.search(clause)
+        for claim_stems, pattern in load_closing_rules().claims
+    )

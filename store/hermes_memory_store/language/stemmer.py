@@ -80,14 +80,14 @@ def stem_completions(word: str) -> list[str]:
     """
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return []
-    found = [form for form in IRREGULAR if form.startswith(word)]
+    completions = [form for form in IRREGULAR if form.startswith(word)]
     if len(word) < 5:
-        return found
+        return completions
     for ending in ENDINGS:
         for typed in range(1, len(ending)):
             if word.endswith(ending[:typed]) and len(word) - typed >= 3:
-                found.append(word[:-typed] + ending)
-    return found
+                completions.append(word[:-typed] + ending)
+    return completions
 
 
 def _plural(w: str) -> str:

@@ -36,16 +36,16 @@ def load_groups() -> dict[str, list[tuple[float, str]]]:
     Members stay as they stand in the table, terms with spaces between: taken apart, they load three times as long.
     """
     sections = read_sections(FILE, {"same": 1, "near": 1})
-    found: dict[str, list[tuple[float, str]]] = {}
+    groups: dict[str, list[tuple[float, str]]] = {}
     for section, fit in (("same", SAME), ("near", NEAR)):
         for (line,) in sections[section]:
             group = (fit, line)
             for member in line.split("|"):
-                if member in found:
-                    found[member].append(group)
+                if member in groups:
+                    groups[member].append(group)
                 else:
-                    found[member] = [group]
-    return found
+                    groups[member] = [group]
+    return groups
 
 
 @cache
@@ -58,12 +58,12 @@ def load_unspaced() -> dict[str, Terms]:
 @lru_cache(maxsize=1024)
 def find_synonyms(terms: Terms) -> Mapping[Terms, float]:
     """Return the synonyms of a word or of several in a row, the closest first; empty where there are none."""
-    found: dict[Terms, float] = {}
+    synonyms: dict[Terms, float] = {}
     for fit, line in load_groups().get(" ".join(terms), ()):
         for member in line.split("|"):
-            found.setdefault(tuple(member.split(" ")), fit)
-    found.pop(terms, None)
-    return dict(list(found.items())[:MAX_SYNONYMS])
+            synonyms.setdefault(tuple(member.split(" ")), fit)
+    synonyms.pop(terms, None)
+    return dict(list(synonyms.items())[:MAX_SYNONYMS])
 
 
 @cache
@@ -86,22 +86,22 @@ def known_members(terms: Iterable[str]) -> list[str]:
 def find_phrases(terms: Sequence[str]) -> list[Terms]:
     """Return the members of several words that stand in a line. :param terms: the line's, in order"""
     groups = load_groups()
-    found: list[Terms] = []
+    phrases: list[Terms] = []
     for size in range(2, LONGEST_PHRASE + 1):
         some = (tuple(terms[at : at + size]) for at in range(len(terms) - size + 1))
-        found += [phrase for phrase in some if " ".join(phrase) in groups]
-    return found
+        phrases += [phrase for phrase in some if " ".join(phrase) in groups]
+    return phrases
 
 
 def find_unspaced(run: str) -> Iterator[tuple[str, Terms]]:
     """Yield the members in a run of a script without spaces, the longest at each place: as written, and as terms."""
-    known, run = load_unspaced(), run[:MAX_WORD]
-    longest = max(map(len, known))
+    unspaced, run = load_unspaced(), run[:MAX_WORD]
+    longest = max(map(len, unspaced))
     at = 0
     while at < len(run):
-        size = next((size for size in range(longest, 1, -1) if run[at : at + size] in known), 0)
+        size = next((size for size in range(longest, 1, -1) if run[at : at + size] in unspaced), 0)
         if size:
-            yield run[at : at + size], known[run[at : at + size]]
+            yield run[at : at + size], unspaced[run[at : at + size]]
         at += size or 1
 
 

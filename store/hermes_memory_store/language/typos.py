@@ -66,8 +66,8 @@ def find_corrections(
             if errors <= most:
                 near.setdefault(errors, []).append(term)
     for errors in sorted(near):
-        if found := among(sorted(near[errors])[: 4 * MOST])[:MOST]:
-            return found
+        if corrections := among(sorted(near[errors])[: 4 * MOST])[:MOST]:
+            return corrections
     return among(list(dict.fromkeys(mend_head(stem))))[:MOST]
 
 
@@ -96,13 +96,13 @@ def ending_errors(tail: str) -> int:
     return 1 if len(tail) == 1 or any(has_one_error(tail, ending) for ending in ENDINGS) else len(tail)
 
 
-def has_one_error(one: str, other: str) -> bool:
+def has_one_error(left: str, other: str) -> bool:
     """Check whether two short texts differ by one letter more, less or other, or by two that are swapped."""
-    place, shorter = 0, min(len(one), len(other))
-    while place < shorter and one[place] == other[place]:
+    place, shorter = 0, min(len(left), len(other))
+    while place < shorter and left[place] == other[place]:
         place += 1
-    one, other = one[place:], other[place:]
-    return one[1:] in (other, other[1:]) or one == other[1:] or (one[:2] == other[1::-1] and one[2:] == other[2:])
+    left, other = left[place:], other[place:]
+    return left[1:] in (other, other[1:]) or left == other[1:] or (left[:2] == other[1::-1] and left[2:] == other[2:])
 
 
 def mend_head(word: str) -> Iterator[str]:

@@ -47,7 +47,7 @@ def endings_of(language: str) -> frozenset[str]:
 
 def detect_languages(words: Sequence[str]) -> frozenset[str]:
     """Return the languages other than English in which a question seems to be asked. :param words: folded"""
-    found = {
+    languages = {
         language
         for language, (first, last) in _SCRIPTS.items()
         if any(first <= letter <= last for word in words for letter in word[:1])
@@ -57,8 +57,8 @@ def detect_languages(words: Sequence[str]) -> frozenset[str]:
     }
     most = max(shares.values())
     if most > shares["en"]:
-        found |= {language for language, share in shares.items() if share == most}
-    return frozenset(found)
+        languages |= {language for language, share in shares.items() if share == most}
+    return frozenset(languages)
 
 
 def find_forms(word: str, languages: Collection[str], walk: Callable[[str], Iterable[str]]) -> list[str]:
@@ -66,7 +66,7 @@ def find_forms(word: str, languages: Collection[str], walk: Callable[[str], Iter
 
     :param walk: returns the terms that begin with some characters
     """
-    found: dict[str, None] = {}
+    forms: dict[str, None] = {}
     for language in languages:
         if language not in load_affixes("endings") or not word.isalpha() or not is_written_so(word, language):
             continue
@@ -75,8 +75,8 @@ def find_forms(word: str, languages: Collection[str], walk: Callable[[str], Iter
             continue
         for prefix in ("", *load_affixes("prefixes").get(language, ())):
             beginning = prefix + root
-            found |= dict.fromkeys(term for term in walk(beginning) if term[len(beginning) :] in endings)
-    return list(found)[:MAX_FORMS]
+            forms |= dict.fromkeys(term for term in walk(beginning) if term[len(beginning) :] in endings)
+    return list(forms)[:MAX_FORMS]
 
 
 def is_written_so(word: str, language: str) -> bool:
@@ -102,9 +102,9 @@ def split_compound(word: str) -> list[tuple[str, str]]:
     """Return the ways to split a folded German compound, without what joins the parts: `schema` and `anderung`."""
     if not word.isalpha() or not is_written_so(word, "de"):
         return []
-    found = []
+    parts = []
     for at in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
-        found.append((word[:at], word[at:]))
+        parts.append((word[:at], word[at:]))
         if word[at - 1] in "sn" and at > SHORTEST_PART:
-            found.append((word[: at - 1], word[at:]))
-    return found
+            parts.append((word[: at - 1], word[at:]))
+    return parts

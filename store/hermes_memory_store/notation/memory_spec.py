@@ -38,15 +38,15 @@ def parse_notation(line: str, *, limit: int = LIMIT) -> Notation:
     :raises ContentTooLong: gives the length and the limit
     :raises UnsafeText: names the character
     """
-    said = _parse_line(line)
-    refuse_long_content(said.content, limit)
-    return said
+    notation = _parse_line(line)
+    refuse_long_content(notation.content, limit)
+    return notation
 
 
 def find_target(line: str) -> str | None:
     """Return the target of a notation as it will be stored, whatever else is wrong with it; None for what is no notation."""
-    found = line_pattern().match(safe_text.remove_unsafe_characters(line))
-    return None if found is None else found[2].strip()
+    match = line_pattern().match(safe_text.remove_unsafe_characters(line))
+    return None if match is None else match[2].strip()
 
 
 def refuse_long_content(content: str, limit: int) -> None:
@@ -68,18 +68,18 @@ def split_notation(line: str | Notation, limit: int = LIMIT) -> list[Notation]:
     return split_parsed_notation(_parse_line(str(line)), limit)
 
 
-def split_parsed_notation(said: Notation, limit: int = LIMIT) -> list[Notation]:
+def split_parsed_notation(notation: Notation, limit: int = LIMIT) -> list[Notation]:
     """Split a parsed notation as `split_notation` does. :raises NotationError: the target leaves no room for the numbers"""
-    if len(said.content) <= limit:
-        return [said]
-    parts = split_content(said.content, limit)
+    if len(notation.content) <= limit:
+        return [notation]
+    parts = split_content(notation.content, limit)
     room = MAX_TARGET - len(f".{len(parts)}")
-    if len(said.target) > room:
+    if len(notation.target) > room:
         raise errors.NotationError(
-            f"the target has {len(said.target)} characters; in {len(parts)} numbered parts it may have {room}",
-            said.target,
+            f"the target has {len(notation.target)} characters; in {len(parts)} numbered parts it may have {room}",
+            notation.target,
         )
-    return [Notation(said.type, f"{said.target}.{number}", part) for number, part in enumerate(parts, 1)]
+    return [Notation(notation.type, f"{notation.target}.{number}", part) for number, part in enumerate(parts, 1)]
 
 
 def split_content(content: str, limit: int = LIMIT) -> list[str]:

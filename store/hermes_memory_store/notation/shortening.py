@@ -113,15 +113,15 @@ def drop_filler_phrases(prose: str) -> str:
 def shorten_words(prose: str, *, starts: bool) -> str:
     """Shorten plain words. `starts`: the first of them begins a line, where a capital does not mark a name."""
     tokens = list(TOKEN.finditer(prose))
-    bare = [found[0].rstrip(",.;!?").lower() for found in tokens]
+    bare = [token[0].rstrip(",.;!?").lower() for token in tokens]
     done, place = [], 0
-    for number, found in enumerate(tokens):
-        word = WORD.fullmatch(found[0])
+    for number, token in enumerate(tokens):
+        word = WORD.fullmatch(token[0])
         named = (number > 0 and bare[number - 1] in NAMING) or (number + 1 < len(bare) and bare[number + 1] in NAMED)
-        lower = found[0].islower() or (starts and number == 0 and found[0].istitle())
-        done.append(prose[place : found.start()])
-        done.append(shorten_word(word[1]) + word[2] if word and lower and not named else found[0])
-        place = found.end()
+        lower = token[0].islower() or (starts and number == 0 and token[0].istitle())
+        done.append(prose[place : token.start()])
+        done.append(shorten_word(word[1]) + word[2] if word and lower and not named else token[0])
+        place = token.end()
     return "".join(done) + prose[place:]
 
 

@@ -64,7 +64,7 @@ def _cost(piece: str) -> int:
     if first <= "Z":
         return 1 if size <= 4 else 1 + (size - 2) // CAPITAL_LETTERS
     spoken = 1 if size <= 6 else 1 + (size - 1) // PLAIN_LETTERS
-    return spoken + sum((len(found) - 2) // 2 for found in UNSPOKEN.findall(piece))
+    return spoken + sum((len(run) - 2) // 2 for run in UNSPOKEN.findall(piece))
 
 
 def _cost_beyond_ascii(size: int, first: str) -> int:

@@ -58,7 +58,7 @@ def count_merged_parts(text: bytes) -> int:
     if text in ranks:
         return 1
     parts = [text[at : at + 1] for at in range(len(text))]
-    pairs = [ranks.get(one + other, NEVER) for one, other in pairwise(parts)]
+    pairs = [ranks.get(left + other, NEVER) for left, other in pairwise(parts)]
     while pairs and (best := min(pairs)) < NEVER:
         at = pairs.index(best)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]

@@ -110,7 +110,7 @@ def relieve_files(
     """
     if not (isinstance(threshold_pct, int | float) and math.isfinite(threshold_pct) and 0 <= threshold_pct <= 100):
         raise errors.ArgumentError(f"the threshold lies between 0 and 100 percent, not {threshold_pct}", threshold_pct)
-    whose, both = to_theme_name(theme), memory_files.find_memory_files(home)
+    theme_name, both = to_theme_name(theme), memory_files.find_memory_files(home)
     for file in both:
         if not memory_files.is_round_trip_stable(memory_files.parse_entries(memory_files.read_memory_text(file.path))):
             raise errors.ImportFileError(
@@ -118,10 +118,10 @@ def relieve_files(
                 file.path,
             )
     with store.attribute(replace(store.names.origins.current(), way=Way.RELIEF)):
-        themes, now = (whose, choose_user_theme(store, whose)), store.clock()
+        themes, now = (theme_name, choose_user_theme(store, theme_name)), store.clock()
         memory, user = (
-            relieve_file(store, one, file, float(threshold_pct), dry_run, now)
-            for one, file in zip(themes, both, strict=True)
+            relieve_file(store, file_theme, file, float(threshold_pct), dry_run, now)
+            for file_theme, file in zip(themes, both, strict=True)
         )
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
 
@@ -143,13 +143,15 @@ def relieve_file(
         content = memory_files.read_memory_bytes(file.path)
         text = memory_files.decode_memory_text(content, file.path)
         steps = take_relief_steps(store, theme, file, text, threshold_pct, dry_run=False)
-        said = to_file_report(file, text, steps)
-        if steps is None or said.after == text:
-            return said
+        report = to_file_report(file, text, steps)
+        if steps is None or report.after == text:
+            return report
         steps.verify_moved()
-        copy = memory_file_copies.save_memory_file_copy(file, content, said.after, now, db=store.path, facts=steps.left)
-        memory_files.replace_memory_file(file.path, said.after.encode(), expected=content)
-    return replace(said, copy=copy)
+        copy = memory_file_copies.save_memory_file_copy(
+            file, content, report.after, now, db=store.path, facts=steps.left
+        )
+        memory_files.replace_memory_file(file.path, report.after.encode(), expected=content)
+    return replace(report, copy=copy)
 
 
 def take_relief_steps(

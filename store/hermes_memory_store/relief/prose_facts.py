@@ -64,5 +64,5 @@ def choose_prose_target(text: str) -> str:
     """Return a target that says what a text is about: its label, else its first words of substance."""
     label = LABEL.match(text)
     words = [word.casefold() for word in WORD.findall(label[1] if label else text)]
-    said = [word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit())] or words
-    return ".".join(said[:TARGET_WORDS] if label is None else said[: TARGET_WORDS + 1])
+    telling = [word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit())] or words
+    return ".".join(telling[:TARGET_WORDS] if label is None else telling[: TARGET_WORDS + 1])

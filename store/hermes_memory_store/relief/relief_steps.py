@@ -90,7 +90,7 @@ class ReliefSteps:
         """Take the steps until the target is reached or nothing is left to do."""
         self._abbreviate()
         facts = self._facts()
-        there = [entry for entry, said in facts.items() if all(map(self._find_same_fact, said))]
+        there = [entry for entry, notations in facts.items() if all(map(self._find_same_fact, notations))]
         self._migrate([entry for entry in facts if entry not in there], facts)
         self._remove(there, facts)
         self._migrate_prose()
@@ -100,18 +100,18 @@ class ReliefSteps:
 
         :raises Conflict: when another writer removed a fact meanwhile
         """
-        for said in self._gone:
-            uid = self._find_same_fact(said)
+        for notation in self._gone:
+            uid = self._find_same_fact(notation)
             if uid is None:
                 name = self._file.path.name
-                raise errors.Conflict(f"{said} left the store meanwhile; {name} was not changed", str(said))
+                raise errors.Conflict(f"{notation} left the store meanwhile; {name} was not changed", str(notation))
             self.left.append(uid)
 
     def shortfall_reason(self) -> str | None:
         """Return why the target was not reached, None when it was."""
         if self.is_below_target:
             return None
-        prose = [entry for entry in self.entries if entry not in {one.entry for one in self.kept}]
+        prose = [entry for entry in self.entries if entry not in {kept_entry.entry for kept_entry in self.kept}]
         reasons = []
         if prose:
             reasons.append(
@@ -137,30 +137,32 @@ class ReliefSteps:
     def _facts(self) -> dict[str, list[Notation]]:
         """Return the entries that can leave as facts; others that look like facts are kept with the reason."""
         limit = self._store.policies.for_theme(self._theme).fact_chars
-        found: dict[str, list[Notation]] = {}
+        facts: dict[str, list[Notation]] = {}
         for entry in self.entries if not self.is_below_target else ():
             lines = [line for line in entry.splitlines() if line.strip()]
             if not all(FACT_LINE.match(line) for line in lines):
                 continue
             try:
-                found[entry] = [memory_spec.parse_notation(line, limit=limit) for line in lines]
+                facts[entry] = [memory_spec.parse_notation(line, limit=limit) for line in lines]
             except errors.InputError as error:
                 self.kept.append(KeptEntry(entry, str(error)))
-        for entry, reason in find_contradictions(found).items():
+        for entry, reason in find_contradictions(facts).items():
             self.kept.append(KeptEntry(entry, reason))
-            del found[entry]
-        return found
+            del facts[entry]
+        return facts
 
     def _migrate(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
         """Move whole entries to the store, and remove them from the list once it has them."""
-        for entry in sorted(candidates, key=lambda entry: max(MOVING_ORDER.index(said.type) for said in facts[entry])):
+        for entry in sorted(
+            candidates, key=lambda entry: max(MOVING_ORDER.index(notation.type) for notation in facts[entry])
+        ):
             if self.is_below_target:
                 return
-            moved = {(notation_place(one), one.content) for one in self._moved}
+            moved = {(notation_place(moved_fact), moved_fact.content) for moved_fact in self._moved}
             missing = [
-                said
-                for said in facts[entry]
-                if (notation_place(said), said.content) not in moved and not self._find_same_fact(said)
+                notation
+                for notation in facts[entry]
+                if (notation_place(notation), notation.content) not in moved and not self._find_same_fact(notation)
             ]
             reason = self._move(missing)
             if reason is not None:
@@ -179,30 +181,33 @@ class ReliefSteps:
             return
         prose = [entry for entry in self.entries if not ANY_FACT.search(entry)]
         for entry in sorted(prose, key=lambda entry: (is_binding(entry), -len(entry))):
-            said = None if self.is_below_target else self._find_free_place(self._originals.get(entry, entry))
-            if said is None:
+            notation = None if self.is_below_target else self._find_free_place(self._originals.get(entry, entry))
+            if notation is None:
                 continue
-            if said in self._moved or self._find_same_fact(said):
+            if notation in self._moved or self._find_same_fact(notation):
                 self.removed += 1
-            elif self._move([said]) is None:
+            elif self._move([notation]) is None:
                 self.migrated += 1
-                self._moved.append(said)
+                self._moved.append(notation)
             else:
                 continue
             self.abbreviated -= entry in self._originals
-            self._drop(entry, [said])
+            self._drop(entry, [notation])
 
     def _find_free_place(self, text: str) -> Notation | None:
         """Return prose as a fact under a target that says nothing else; None when it cannot be one."""
         limit = self._store.policies.for_theme(self._theme).fact_chars
         return next(filter(self._is_free, find_prose_facts(text, limit)), None)
 
-    def _is_free(self, said: Notation) -> bool:
+    def _is_free(self, notation: Notation) -> bool:
         """Check whether nothing else stands in the place of a fact: neither in the store nor moved just now."""
-        if any(notation_place(one) == notation_place(said) and one.content != said.content for one in self._moved):
+        if any(
+            notation_place(moved_fact) == notation_place(notation) and moved_fact.content != notation.content
+            for moved_fact in self._moved
+        ):
             return False
-        standing = self._find_standing_fact(said.type, said.target)
-        return standing is None or standing.content == said.content
+        standing = self._find_standing_fact(notation.type, notation.target)
+        return standing is None or standing.content == notation.content
 
     def _remove(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
         """Remove entries that the store held before."""
@@ -219,25 +224,25 @@ class ReliefSteps:
     def _move(self, facts: Sequence[Notation]) -> str | None:
         """Write facts to the store, all or none; return the reason when they have to stay in the file."""
         if self._dry_run:
-            refusals = (self._refusal(said, facts[:number]) for number, said in enumerate(facts))
+            refusals = (self._refusal(notation, facts[:number]) for number, notation in enumerate(facts))
             return next((reason for reason in refusals if reason is not None), None)
         changes: list[int] = []
         try:
             # What stands there is looked at in the transaction that writes: nobody can come in between.
             with self._store.db.write_transaction():
-                for said in facts:
-                    reason = self._refusal(said)
+                for notation in facts:
+                    reason = self._refusal(notation)
                     if reason is not None:
-                        raise errors.FactConflict(reason, str(said))
-                    changes += self._store.facts.write(self._theme, said, actor=IMPORT, writer=Writer.AGENT).seqs
-                    if not self._find_same_fact(said):
-                        raise errors.FactConflict("the store did not take it as it is", str(said))
+                        raise errors.FactConflict(reason, str(notation))
+                    changes += self._store.facts.write(self._theme, notation, actor=IMPORT, writer=Writer.AGENT).seqs
+                    if not self._find_same_fact(notation):
+                        raise errors.FactConflict("the store did not take it as it is", str(notation))
         except (errors.InputError, errors.Conflict, errors.MemoryFull) as error:
             return str(error)
         self.changes += changes
         return None
 
-    def _refusal(self, said: Notation, before: Sequence[Notation] = ()) -> str | None:
+    def _refusal(self, notation: Notation, before: Sequence[Notation] = ()) -> str | None:
         """Return why this fact may not be written: it would change what the store says, or does not fit.
 
         Returns None when it may be written.
@@ -245,20 +250,22 @@ class ReliefSteps:
         :param before: facts that a plan counts as written, besides those it has moved
         """
         try:
-            self._store.tiers.refuse_overfull(self._store.tiers.gauge(self._theme), len(str(said)))
+            self._store.tiers.refuse_overfull(self._store.tiers.gauge(self._theme), len(str(notation)))
         except errors.MemoryFull as error:
             return str(error)
-        reason = self._store.intake.find_refusal(self._theme, said)
+        reason = self._store.intake.find_refusal(self._theme, notation)
         if reason is not None:
             return reason
-        standing = self._find_standing_fact(said.type, said.target)
-        if standing is not None and standing.content != said.content:
-            return f"the store says otherwise: {format_notation(said.type, standing.target, standing.content)}"
-        if said.type in ANSWERS and self._find_standing_fact(FactType.OBSOLETE, said.target) is not None:
-            return f"the store calls {said.target} obsolete; write it anew if it holds again"
-        asked = (FactType.UNKNOWN, notation_place(said)[1]) in map(notation_place, [*self._moved, *before])
-        if said.type in ANSWERS and (asked or self._find_standing_fact(FactType.UNKNOWN, said.target) is not None):
-            return f"it would close the open question ?[{said.target}] in the store"
+        standing = self._find_standing_fact(notation.type, notation.target)
+        if standing is not None and standing.content != notation.content:
+            return f"the store says otherwise: {format_notation(notation.type, standing.target, standing.content)}"
+        if notation.type in ANSWERS and self._find_standing_fact(FactType.OBSOLETE, notation.target) is not None:
+            return f"the store calls {notation.target} obsolete; write it anew if it holds again"
+        is_asked = (FactType.UNKNOWN, notation_place(notation)[1]) in map(notation_place, [*self._moved, *before])
+        if notation.type in ANSWERS and (
+            is_asked or self._find_standing_fact(FactType.UNKNOWN, notation.target) is not None
+        ):
+            return f"it would close the open question ?[{notation.target}] in the store"
         return None
 
     def _find_standing_fact(self, kind: FactType, target: str) -> FactRow | None:
@@ -270,10 +277,10 @@ class ReliefSteps:
                 return None
             return find_standing_fact(conn, scope.id, kind, target)
 
-    def _find_same_fact(self, said: Notation) -> bytes | None:
+    def _find_same_fact(self, notation: Notation) -> bytes | None:
         """Return the uid of the fact that says exactly this, None when the store has none."""
         theme_id = self._store.names.theme_or_none(self._theme)
-        row = self._store.db.row(FACT_IN_STORE, (theme_id, said.type.value, said.target, said.content))
+        row = self._store.db.row(FACT_IN_STORE, (theme_id, notation.type.value, notation.target, notation.content))
         return None if row is None else bytes(row[0])
 
 
@@ -291,20 +298,21 @@ def shorten_entry(entry: str) -> str:
 def find_contradictions(facts: dict[str, list[Notation]]) -> dict[str, str]:
     """Find entries of one file with different contents for one target, between which a person must choose."""
     contents: dict[tuple[FactType, str], set[str]] = defaultdict(set)
-    for said in (said for some in facts.values() for said in some):
-        contents[notation_place(said)].add(said.content)
+    for notation in (notation for some in facts.values() for notation in some):
+        contents[notation_place(notation)].add(notation.content)
     return {
-        entry: f"the file says {len(contents[notation_place(said)])} different things about {said.type.value}[{said.target}]"
+        entry: f"the file says {len(contents[notation_place(notation)])} different things "
+        f"about {notation.type.value}[{notation.target}]"
         for entry, some in facts.items()
-        for said in some
-        if len(contents[notation_place(said)]) > 1
+        for notation in some
+        if len(contents[notation_place(notation)]) > 1
     }
 
 
-def notation_place(said: Notation) -> tuple[FactType, str]:
+def notation_place(notation: Notation) -> tuple[FactType, str]:
     """Return the place of a fact. Case counts as in the store (SQLite's NOCASE): that of A to Z does not."""
-    return said.type, "".join(letter.lower() if letter.isascii() else letter for letter in said.target)
+    return notation.type, "".join(letter.lower() if letter.isascii() else letter for letter in notation.target)
 
 
-def format_plural(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
+def format_plural(number: int, singular: str, several: str) -> str:
+    return f"{number} {singular if number == 1 else several}"

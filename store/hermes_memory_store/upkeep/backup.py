@@ -107,14 +107,16 @@ def create_backup(
     """
     store.reads.flush()
     target = Path(file).expanduser().absolute()
-    return back_up_file(store.db.path, target, why="backup", now=store.clock(), overwrite=overwrite, progress=progress)
+    return back_up_file(
+        store.db.path, target, reason="backup", now=store.clock(), overwrite=overwrite, progress=progress
+    )
 
 
 def back_up_file(
     db: Path,
     target: Path,
     *,
-    why: str,
+    reason: str,
     now: int,
     overwrite: bool = False,
     progress: database_copies.Progress | None = None,
@@ -128,7 +130,7 @@ def back_up_file(
         raise errors.ArgumentError(
             f"{target} exists already; choose another name, or say that it may be replaced", target
         )
-    registered = register_backup(db, target, why, now)
+    registered = register_backup(db, target, reason, now)
     with temporary_copy(target) as made:
         seen = database_copies.copy_database(db, made, progress=progress)
         if overwrite:
@@ -141,14 +143,14 @@ def back_up_file(
     return BackupReport(target, seen.rows.get("facts", 0), registered)
 
 
-def default_backup_path(db: Path, why: str, now: int) -> Path:
+def default_backup_path(db: Path, reason: str, now: int) -> Path:
     """Return the default name of a backup beside its store: `memory.db.<why>.<time>.bak`."""
     stamp = format_iso_time(now).replace("-", "").replace(":", "")
-    name = db.with_name(f"{db.name}.{why}.{stamp}.bak")
+    name = db.with_name(f"{db.name}.{reason}.{stamp}.bak")
     number = 1
     while name.exists():
         number += 1
-        name = db.with_name(f"{db.name}.{why}.{stamp}-{number}.bak")
+        name = db.with_name(f"{db.name}.{reason}.{stamp}-{number}.bak")
     return name
 
 
@@ -249,7 +251,7 @@ def find_unfinished_copies(file: Path) -> list[Path]:
 
 def purge_facts_from_backup(
     path: Path,
-    wanted: Collection[bytes | str],
+    fact_uids: Collection[bytes | str],
     kind: ItemKind = FACT,
     *,
     everywhere: Collection[bytes] = (),
@@ -257,13 +259,13 @@ def purge_facts_from_backup(
 ) -> bool:
     """Erase facts from one backup: its facts, journal, full-text index and free pages.
 
-    :param wanted: uids, as bytes or text
+    :param fact_uids: uids, as bytes or text
     :param mask: takes out what its tables of sync, by their names, hold of masked secrets; returns how many rows
     :returns: whether the backup no longer holds them; False when it could not be reached or changed
     """
     if path.name.endswith(UNFINISHED):
         return remove_interrupted_copy(path)
-    keys = [uid if isinstance(uid, bytes) else uids.parse_uid(uid) for uid in wanted]
+    keys = [uid if isinstance(uid, bytes) else uids.parse_uid(uid) for uid in fact_uids]
     try:
         with database_copies.connect_plainly(path, "rw") as conn:
             conn.execute("PRAGMA secure_delete = ON")
@@ -372,7 +374,7 @@ def try_replace_store_content(source: Path, target: Path, replaced: Path, now: i
     """Try to replace the store's content once. :raises SourceChanged: when a process wrote after the copy was taken"""
     with database_copies.connect_plainly(target) as watching:
         version = watching.execute("PRAGMA data_version").fetchone()
-        back_up_file(target, replaced, why="replaced", now=now, overwrite=True)
+        back_up_file(target, replaced, reason="replaced", now=now, overwrite=True)
         database_copies.overwrite_database(
             source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone() == version
         )
@@ -424,12 +426,12 @@ def is_copy_in_progress(path: Path) -> bool:
     return True
 
 
-def register_backup(db: Path, file: Path, why: str, now: int) -> bool:
+def register_backup(db: Path, file: Path, reason: str, now: int) -> bool:
     """Register a backup before it is made; return whether that was possible.
 
     A full disk must not prevent a backup elsewhere.
     """
-    line = json.dumps({"file": str(file), "made_at": format_iso_time(now), "why": why})
+    line = json.dumps({"file": str(file), "made_at": format_iso_time(now), "why": reason})
     try:
         handle = os.open(backup_registry_path(db), os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
         try:

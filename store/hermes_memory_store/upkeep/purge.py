@@ -260,14 +260,14 @@ class Purge:
             self._erase_planned(conn, keys, plan, actor)
         return replace(plan, unreached=self._scrub(keys))
 
-    def erase_within(self, conn: sqlite3.Connection, theme_id: int, wanted: Collection[bytes], actor: Actor) -> None:
+    def erase_within(self, conn: sqlite3.Connection, theme_id: int, fact_uids: Collection[bytes], actor: Actor) -> None:
         """Erase facts of a theme within a running transaction; call `finish` after it.
 
         Facts that were never here get their tombstone as well, so that nothing brings them back.
         """
         here = "SELECT 1 FROM facts WHERE theme_id = ? AND uid = ?"
-        keys = {uid: None for uid in wanted if conn.execute(here, (theme_id, uid)).fetchone()}
-        for uid in wanted:
+        keys = {uid: None for uid in fact_uids if conn.execute(here, (theme_id, uid)).fetchone()}
+        for uid in fact_uids:
             if uid in keys:
                 continue
             at, actor_id = self._journal.now(conn), self._names.actor(conn, actor)
@@ -281,14 +281,14 @@ class Purge:
         return self._eraser.scrub_items(FACT, erased)
 
     @retry_without_index
-    def _erase_each(self, wanted: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
+    def _erase_each(self, fact_uids: Collection[bytes], actor: Actor) -> tuple[int, tuple[str, ...]]:
         with self._db.write_transaction() as conn:
-            erased = self._erase(conn, sorted(wanted), actor)
+            erased = self._erase(conn, sorted(fact_uids), actor)
         return len(erased), self._eraser.scrub_items(FACT, erased) if erased else ()
 
-    def _erase(self, conn: sqlite3.Connection, wanted: Iterable[bytes], actor: Actor) -> list[bytes]:
+    def _erase(self, conn: sqlite3.Connection, fact_uids: Iterable[bytes], actor: Actor) -> list[bytes]:
         """Erase facts within a running transaction; return the uids of those that were there."""
-        rows = [row for uid in dict.fromkeys(wanted) for row in conn.execute(ERASABLE, (uid,))]
+        rows = [row for uid in dict.fromkeys(fact_uids) for row in conn.execute(ERASABLE, (uid,))]
         keys = [row[1] for row in rows]
         if not rows:
             return keys
