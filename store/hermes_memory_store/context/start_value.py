@@ -141,7 +141,7 @@ class Nearness:
         """By scope; those of which nothing is said are missing."""
 
     def value_facts(
-        self, rows: Iterable[tuple[Any, ...]], relations: Mapping[int, str], now: int
+        self, rows: list[tuple[Any, ...]], relations: Mapping[int, str], now: int
     ) -> list[tuple[list[tuple[str, float]], float]]:
         """Return what each fact is worth, part by part, and the sum.
 
@@ -149,10 +149,8 @@ class Nearness:
         :param relations: by key, why facts are read that are not of the agent's own theme
         :param now: UTC milliseconds
         """
-        return [
-            self._value(row, self._texts.get(row[0]) or describe_facts([row], self.probes)[row[0]], relations, now)
-            for row in rows
-        ]
+        texts = {**self._texts, **describe_facts([row for row in rows if row[0] not in self._texts], self.probes)}
+        return [self._value(row, texts[row[0]], relations, now) for row in rows]
 
     def _value(
         self, row: tuple[Any, ...], text: FactText, relations: Mapping[int, str], now: int
