@@ -5,13 +5,16 @@ The standard library alone: programs that live for milliseconds read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
-from typing import Final, Literal
 
-Settling = Literal["answer", "question", "done", "obsolete"]
-"""What a fact of a type does to others about its target: an answer takes the place of a question and of what is obsolete,
-`obsolete` of everything open, and `done` closes the scope it is written to."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final, Literal
+
+    Settling = Literal["answer", "question", "done", "obsolete"]
+    """What a fact of a type does to others about its target: an answer takes the place of a question and of what is obsolete,
+    `obsolete` of everything open, and `done` closes the scope it is written to."""
 
 
 class FactType(StrEnum):
