@@ -35,7 +35,7 @@ from hermes_memory_store.items.fact_orders import sorted_fact_keys
 from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation, find_standing_fact
-from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.items.name_keys import UNSCOPED, Names, to_theme_name
 from hermes_memory_store.items.origin_rows import require_turns_of_theme
 from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.items.tier_columns import (
@@ -208,7 +208,9 @@ class Facts:
         near: tuple[Fact, ...] = ()
         if len(written) == 1 and written[0].created:
             try:  # after the commit, so that no other writer waits for this search
-                near = self._find_near(written[0].row, is_indexed=FACTS not in self._db.conn.troubles)
+                near = self._find_near(
+                    written[0].row, is_indexed=FACTS not in self._db.conn.troubles, is_scoped=scope.label != UNSCOPED
+                )
             except (errors.StoreError, *SQLITE_FAILURES):
                 import logging
 
@@ -640,12 +642,14 @@ class Facts:
 
         return self._each(self._find_keys(names, theme), "move", actor, columns)
 
-    def _find_near(self, row: FactRow, *, is_indexed: bool) -> tuple[Fact, ...]:
+    def _find_near(self, row: FactRow, *, is_indexed: bool, is_scoped: bool = True) -> tuple[Fact, ...]:
         # Here, not above: its words take milliseconds to compile, which only a write and a detail should cost.
         from hermes_memory_store.memory.near_duplicates import find_near_duplicates
 
         try:
-            return tuple(self._reader.facts(find_near_duplicates(self._db.rows, row, is_indexed=is_indexed)))
+            return tuple(
+                self._reader.facts(find_near_duplicates(self._db.rows, row, is_indexed=is_indexed, is_scoped=is_scoped))
+            )
         except (errors.StoreError, *SQLITE_FAILURES) as error:
             if FACTS not in find_damaged_indexes(self._db.conn, error):
                 raise

@@ -21,7 +21,7 @@ from hermes_memory_store.items.mutation import READ_COLUMNS
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.language.stemmer import stem_word
 from hermes_memory_store.language.stop_words import stop_terms
-from hermes_memory_store.language.tokenizer import MAX_WORD, index_terms, split_runs
+from hermes_memory_store.language.tokenizer import MAX_WORD, split_runs, to_index_text
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
 
 Query = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
@@ -104,13 +104,16 @@ CANDIDATES = f"""
 """
 
 
-def find_near_duplicates(query: Query, fact: FactRow, *, is_indexed: bool) -> list[tuple[Any, ...]]:
+def find_near_duplicates(
+    query: Query, fact: FactRow, *, is_indexed: bool, is_scoped: bool = True
+) -> list[tuple[Any, ...]]:
     """Return live facts of the same type in the scope of a fact, or without a scope, that are close to it, newest first.
 
     At most `MAX_TOLD`, as rows of `FACTS_WITH_READS`. What shares nothing but common words with it may be passed over where
     there is very much of that.
 
     :param is_indexed: whether the full-text index can be searched
+    :param is_scoped: False for a fact that is known to be in no scope
     """
     if fact.type not in COMPARED_TYPES or not words_of(fact.content):
         return []
@@ -124,7 +127,7 @@ def find_near_duplicates(query: Query, fact: FactRow, *, is_indexed: bool) -> li
     named |= {f"words_{n}": match for n, match in enumerate(matches)}
     near = (
         row
-        for is_by_target, *row in query(candidate_query(len(starts), len(matches)), named)
+        for is_by_target, *row in query(candidate_query(len(starts), len(matches), is_scoped), named)
         if not (is_by_target and all(unmatched_words(fact.target, row[TARGET])))
         and is_near_duplicate(fact.target, fact.content, row[TARGET], row[CONTENT])
     )
@@ -132,9 +135,9 @@ def find_near_duplicates(query: Query, fact: FactRow, *, is_indexed: bool) -> li
 
 
 @cache
-def candidate_query(starts: int, matches: int) -> str:
+def candidate_query(starts: int, matches: int, is_scoped: bool) -> str:
     """Return the statement that looks for so many beginnings of a target and with so many queries for words."""
-    scopes = (":scope", f"{UNSCOPED_ID} AND scope_id <> :scope")
+    scopes = (":scope", f"{UNSCOPED_ID} AND scope_id <> :scope") if is_scoped else (":scope",)
     parts = [BY_BEGINNING.format(scope=scope, n=n) for scope in scopes for n in range(starts)]
     parts += [BY_WORDS.format(n=n) for n in range(matches)]
     return CANDIDATES.format(candidates=" UNION ALL ".join(parts))
@@ -142,8 +145,9 @@ def candidate_query(starts: int, matches: int) -> str:
 
 def match_words(fact: FactRow) -> list[str]:
     """Return the full-text queries for facts that share a word of the target, or the content."""
-    targets = [word for word in index_terms(fact.target) if word not in GENERIC][-2:] or index_terms(fact.target)[:1]
-    words = sorted(set(index_terms(fact.content)) - stop_terms(), key=lambda word: (-len(word), word))
+    terms = to_index_text(fact.target).split()  # as it was indexed a moment ago
+    targets = [word for word in terms if word not in GENERIC][-2:] or terms[:1]
+    words = sorted(set(to_index_text(fact.content).split()) - stop_terms(), key=lambda word: (-len(word), word))
     matches = ["target : (" + " OR ".join(f'"{word}"' for word in targets) + ")"] if targets else []
     if len(words) >= SAME_IN_WORDS:
         matches.append("content : (" + " AND ".join(f'"{word}"' for word in words[:MAX_WORDS]) + ")")
@@ -205,6 +209,9 @@ def unmatched_words(target: str, other: str) -> tuple[set[str], set[str]]:
     extra, extra_other = set(words - other_words), set(other_words - words)
     for word in words:
         for form in other_words:
+            # Asked first, since most pairs are none: forms begin alike, or differ in one letter.
+            if word[0] != form[0] and abs(len(word) - len(form)) > 1:
+                continue
             if word != form and (word in extra or form in extra_other) and are_forms(word, form):
                 extra.discard(word)
                 extra_other.discard(form)
