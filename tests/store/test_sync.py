@@ -308,6 +308,28 @@ def test_a_decision_is_made_once_for_all(
         ann.store.sync.standing.resolve(met.uid, "mine")
 
 
+def test_a_scope_that_lost_as_open_is_open_again_where_a_person_decides_so(
+    ann: Member, bob: Member, server: Server
+) -> None:
+    write(ann, "D[cache]: redis", scope="speed")
+    converge([ann, bob], server)
+    bob.store.scopes.close(THEME, "speed")
+    bob.store.scopes.reopen(THEME, "speed")
+    ann.clock.forward(5000)
+    ann.store.scopes.close(THEME, "speed")
+    converge([ann, bob], server)
+    (met,) = bob.store.sync.standing.conflicts()
+    assert (met.mine.attrs["status"], met.theirs.attrs["status"]) == ("closed", "open")
+
+    bob.clock.forward(60_000)
+    bob.store.sync.standing.resolve(met.uid, "theirs")
+    converge([ann, bob], server)
+
+    for member in (ann, bob):
+        assert member.store.scopes.get(THEME, "speed").status == "open"
+        assert [fact.tier for fact in member.store.facts.page(FactFilter(theme=THEME)).facts] == ["hot"]
+
+
 def test_one_after_the_other_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
     for n in range(20):

@@ -586,7 +586,8 @@ def run_captured(command: Callable[[list[str]], int], args: list[str]) -> str:
 # What a bridge answers: it runs as a process of its own, so its clock goes on and its uids are masked.
 
 CLOCK_OF_CHILDREN = f"""
-import os, time
+import os, sys, time
+sys.modules["tiktoken"] = None  # a bridge estimates tokens until it has loaded this
 _time, _time_ns, _began = time.time, time.time_ns, int(os.environ["GOLDENS_BEGAN"])
 time.time = lambda: _time() - _began / 1e9 + {NOW} / 1000
 time.time_ns = lambda: _time_ns() - _began + {NOW} * 1_000_000
@@ -609,7 +610,7 @@ class Mask:
         return MASKED.sub(self._name, text)
 
     def _name(self, match: re.Match[str]) -> str:
-        if ":" in match[0] or match[0].startswith("179"):
+        if ":" in match[0] or len(match[0]) == 13:
             return "<time>"
         return self.names.setdefault(match[0][-8:], f"<uid{len(self.names)}>")
 
