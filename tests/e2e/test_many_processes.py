@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.diagnostics import gauge_recount
+from hermes_memory_store.database import gauge_recount
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
 from hermes_memory_store.store import Store

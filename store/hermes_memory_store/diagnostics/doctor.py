@@ -16,13 +16,12 @@ from itertools import chain
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import driver
+from hermes_memory_store.database import driver, gauge_recount
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
 from hermes_memory_store.database.schema import (
     load_schemas,
 )
-from hermes_memory_store.diagnostics import gauge_recount
 from hermes_memory_store.diagnostics.file_checks import (
     check_database,
     check_log_frames,

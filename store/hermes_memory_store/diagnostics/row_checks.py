@@ -13,8 +13,6 @@ from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.index_health import INDEXES
 from hermes_memory_store.diagnostics.chain_anchors import AnchorReport, compare_anchors, read_backup_head
-from hermes_memory_store.diagnostics.journal_comparison import Difference, describe_differences, find_differences
-from hermes_memory_store.diagnostics.journal_restore import restore_rows
 from hermes_memory_store.items.fulltext import rebuild_damaged_indexes
 from hermes_memory_store.items.journal_receipt import (
     Receipt,
@@ -23,6 +21,8 @@ from hermes_memory_store.items.journal_receipt import (
     receipt_path,
     write_receipt,
 )
+from hermes_memory_store.journal.journal_comparison import Difference, describe_differences, find_differences
+from hermes_memory_store.journal.journal_restore import restore_rows
 from hermes_memory_store.model import Check
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store

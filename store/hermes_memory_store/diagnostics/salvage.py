@@ -16,9 +16,9 @@ from typing import Any
 from hermes_memory_store import errors
 from hermes_memory_store.database import database_copies, driver, filesystem
 from hermes_memory_store.database.database_copies import connect_plainly
+from hermes_memory_store.database.gauge_recount import recount_gauges
 from hermes_memory_store.database.index_health import SQLITE_FAILURES
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
-from hermes_memory_store.diagnostics.gauge_recount import recount_gauges
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.kinds import FACT, TURN
 from hermes_memory_store.journal.transaction_log import REPLAYED, REPLAYED_TABLE

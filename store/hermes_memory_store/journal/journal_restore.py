@@ -14,11 +14,11 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database import database_copies, driver
+from hermes_memory_store.database.gauge_recount import recount_gauges
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.diagnostics.gauge_recount import recount_gauges
-from hermes_memory_store.diagnostics.journal_comparison import Difference
 from hermes_memory_store.items.batch_mutation import FACET_TRIGGERS
 from hermes_memory_store.items.mutation import count_notation_chars
+from hermes_memory_store.journal.journal_comparison import Difference
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
 from hermes_memory_store.model import FactType, Notation, OrphanPolicy, Tier
 from hermes_memory_store.notation import token_estimate
@@ -40,7 +40,9 @@ TURN_IN_BACKUP = """
 TURN_KEYS = "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?"
 
 
-def restore_rows(conn: driver.Connection, found: Sequence[Difference], backups: Iterable[Path]) -> list[Difference]:
+def restore_rows(
+    conn: driver.Connection, differences: Sequence[Difference], backups: Iterable[Path]
+) -> list[Difference]:
     """Restore rows within a running transaction; return those that could not be restored.
 
     The full-text indexes have to be built anew afterwards: what they hold of the rows is not known.
@@ -48,7 +50,8 @@ def restore_rows(conn: driver.Connection, found: Sequence[Difference], backups: 
     :param backups: copies of the store, looked through for the texts of turns
     """
     by_entity = {
-        entity: [one for one in found if one.entity == entity] for entity in ("scope", "session", "fact", "turn")
+        entity: [difference for difference in differences if difference.entity == entity]
+        for entity in ("scope", "session", "fact", "turn")
     }
     triggers = conn.execute(FACET_TRIGGERS).fetchall()
     for name, _ in triggers:
@@ -64,70 +67,78 @@ def restore_rows(conn: driver.Connection, found: Sequence[Difference], backups: 
     return left
 
 
-def restore_scopes(conn: driver.Connection, found: Sequence[Difference], facts: Sequence[Difference]) -> None:
+def restore_scopes(conn: driver.Connection, differences: Sequence[Difference], facts: Sequence[Difference]) -> None:
     """Restore scopes that differ or are gone; those of no origin stay until no fact is in them.
 
     :param facts: those that differ, of which some may still name a scope that is gone by its key
     """
-    in_scope = {one.journaled["scope"]: one.uid for one in facts if one.stored and one.journaled}
-    for one in found:  # a label may be wanted by another scope that has to give it back first
-        if one.stored is not None:
-            conn.execute("UPDATE scopes SET label = ? WHERE uid = ?", (f"\0{one.uid.hex()}", one.uid))
+    in_scope = {
+        difference.journaled["scope"]: difference.uid
+        for difference in facts
+        if difference.stored and difference.journaled
+    }
+    for difference in differences:  # a label may be wanted by another scope that has to give it back first
+        if difference.stored is not None:
+            conn.execute("UPDATE scopes SET label = ? WHERE uid = ?", (f"\0{difference.uid.hex()}", difference.uid))
     # The one without a label comes last: the key that is lost then is its own.
-    for one in sorted(found, key=lambda one: not one.uid):
-        if one.journaled is None:
+    for difference in sorted(differences, key=lambda difference: not difference.uid):
+        if difference.journaled is None:
             continue
-        if one.stored is None:
-            uid = one.uid or uids.new_uid(one.journaled["opened_at"])
-            theme_id = None if one.journaled["label"] else one.journaled["theme_id"]
+        if difference.stored is None:
+            uid = difference.uid or uids.new_uid(difference.journaled["opened_at"])
+            theme_id = None if difference.journaled["label"] else difference.journaled["theme_id"]
             key = conn.execute(LOST_SCOPE_KEY, (in_scope.get(uid), theme_id)).fetchone() or (None,)
             insert = "INSERT INTO scopes (id, uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, ?, 'open', 0)"
-            conn.execute(insert, (*key, uid, one.journaled["theme_id"], f"\0{uid.hex()}"))
-            one = one._replace(uid=uid)
-        set_columns(conn, "scopes", one.uid, one.journaled or {})
+            conn.execute(insert, (*key, uid, difference.journaled["theme_id"], f"\0{uid.hex()}"))
+            difference = difference._replace(uid=uid)
+        set_columns(conn, "scopes", difference.uid, difference.journaled or {})
 
 
-def remove_unknown_scopes(conn: driver.Connection, found: Sequence[Difference]) -> None:
+def remove_unknown_scopes(conn: driver.Connection, differences: Sequence[Difference]) -> None:
     """Remove the scopes that no row of the journal made."""
-    for one in found:
-        if one.journaled is None:
+    for difference in differences:
+        if difference.journaled is None:
             for statement in (
                 "UPDATE sessions SET scope_id = NULL WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
                 "DELETE FROM attention WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
                 "DELETE FROM scopes WHERE uid = ? AND id NOT IN (SELECT scope_id FROM facts)",
             ):
-                conn.execute(statement, (one.uid,))
+                conn.execute(statement, (difference.uid,))
 
 
-def restore_facts(conn: driver.Connection, found: Sequence[Difference]) -> list[Difference]:
+def restore_facts(conn: driver.Connection, differences: Sequence[Difference]) -> list[Difference]:
     """Restore facts; return those of which the journal does not know enough."""
-    left = [one for one in found if one.journaled is not None and not is_complete_fact(conn, one.journaled)]
-    known = [one for one in found if one not in left]
+    left = [
+        difference
+        for difference in differences
+        if difference.journaled is not None and not is_complete_fact(conn, difference.journaled)
+    ]
+    complete = [difference for difference in differences if difference not in left]
     scopes = {uid: key for key, uid in conn.execute("SELECT id, uid FROM scopes")}
     unscoped = dict(conn.execute("SELECT theme_id, id FROM scopes WHERE label = ''"))
-    for one in known:
-        if one.journaled is None:
-            conn.execute("DELETE FROM facts WHERE uid = ?", (one.uid,))
-        elif one.stored is not None:  # its place may be wanted by another that has to give it back first
-            conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (one.uid,))
-    if any(one.journaled is None for one in known):
+    for difference in complete:
+        if difference.journaled is None:
+            conn.execute("DELETE FROM facts WHERE uid = ?", (difference.uid,))
+        elif difference.stored is not None:  # its place may be wanted by another that has to give it back first
+            conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (difference.uid,))
+    if any(difference.journaled is None for difference in complete):
         reset_fact_numbers(conn)
-    keys = find_fact_keys(conn, [one for one in known if one.stored is None])
-    for one in known:
-        must = dict(one.journaled or {})
-        if one.journaled is None:
+    keys = find_fact_keys(conn, [difference for difference in complete if difference.stored is None])
+    for difference in complete:
+        must = dict(difference.journaled or {})
+        if difference.journaled is None:
             continue
         scope = must.pop("scope")
         must["scope_id"] = scopes.get(scope) if scope is not None else unscoped.get(must["theme_id"])
-        said = Notation(FactType(must["type"]), must["target"], must["content"])
-        must["chars"] = count_notation_chars(said.target, said.content)
-        must["tokens"] = token_estimate.estimate_tokens(str(said))
-        if one.stored is None:
-            must |= {"id": keys[one.uid], "uid": one.uid}
+        notation = Notation(FactType(must["type"]), must["target"], must["content"])
+        must["chars"] = count_notation_chars(notation.target, notation.content)
+        must["tokens"] = token_estimate.estimate_tokens(str(notation))
+        if difference.stored is None:
+            must |= {"id": keys[difference.uid], "uid": difference.uid}
             names = ", ".join(must)
             conn.execute(f"INSERT INTO facts ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
         else:
-            set_columns(conn, "facts", one.uid, must)
+            set_columns(conn, "facts", difference.uid, must)
     return left
 
 
@@ -142,23 +153,23 @@ def is_complete_fact(conn: driver.Connection, must: dict[str, Any]) -> bool:
     return is_theme and must["tier"] in set(Tier) and must["type"] in set(FactType)
 
 
-def find_fact_keys(conn: driver.Connection, gone: Sequence[Difference]) -> dict[bytes, int]:
+def find_fact_keys(conn: driver.Connection, missing: Sequence[Difference]) -> dict[bytes, int]:
     """Find the keys that facts had: a theme numbers its facts in the order of the journal."""
-    wanted = {one.uid for one in gone}
+    fact_uids = {difference.uid for difference in missing}
     keys: dict[bytes, int] = {}
     last: dict[int, int] = {}
-    for uid, theme_id in conn.execute(FACT_NUMBERS) if wanted else ():
+    for uid, theme_id in conn.execute(FACT_NUMBERS) if fact_uids else ():
         last[theme_id] = last.get(theme_id, 0) + 1
-        if uid in wanted and uid not in keys:
+        if uid in fact_uids and uid not in keys:
             keys[uid] = (theme_id << THEME_SHIFT) + last[theme_id]
-    for one in gone:
-        key = keys[one.uid]
+    for difference in missing:
+        key = keys[difference.uid]
         if conn.execute("SELECT 1 FROM facts WHERE id = ?", (key,)).fetchone():
             theme_id = key >> THEME_SHIFT
             low, high = theme_id << THEME_SHIFT, (theme_id + 1) << THEME_SHIFT
             sql = "SELECT max(id) FROM facts WHERE id >= ? AND id < ?"
-            keys[one.uid] = max(low + last[theme_id], conn.execute(sql, (low, high)).fetchone()[0] or 0) + 1
-            last[theme_id] = keys[one.uid] - low
+            keys[difference.uid] = max(low + last[theme_id], conn.execute(sql, (low, high)).fetchone()[0] or 0) + 1
+            last[theme_id] = keys[difference.uid] - low
     return keys
 
 
@@ -168,67 +179,69 @@ def reset_fact_numbers(conn: driver.Connection) -> None:
     conn.executemany("UPDATE themes SET last_fact = ? WHERE id = ?", [(last, key) for key, last in counts.items()])
 
 
-def restore_sessions(conn: driver.Connection, found: Sequence[Difference]) -> None:
+def restore_sessions(conn: driver.Connection, differences: Sequence[Difference]) -> None:
     """Restore sessions; those of no origin go, and the turns captured in them stay without one."""
-    for one in found:
-        if one.stored is not None:
-            conn.execute("UPDATE sessions SET name = ? WHERE uid = ?", (f"\0{one.uid.hex()}", one.uid))
-    for one in found:
-        if one.journaled is None:
+    for difference in differences:
+        if difference.stored is not None:
+            conn.execute("UPDATE sessions SET name = ? WHERE uid = ?", (f"\0{difference.uid.hex()}", difference.uid))
+    for difference in differences:
+        if difference.journaled is None:
             key = "(SELECT id FROM sessions WHERE uid = ?)"
-            conn.execute(f"UPDATE turns SET session_id = NULL WHERE session_id = {key}", (one.uid,))
-            conn.execute(f"DELETE FROM attention WHERE session_id = {key}", (one.uid,))
-            conn.execute("DELETE FROM sessions WHERE uid = ?", (one.uid,))
+            conn.execute(f"UPDATE turns SET session_id = NULL WHERE session_id = {key}", (difference.uid,))
+            conn.execute(f"DELETE FROM attention WHERE session_id = {key}", (difference.uid,))
+            conn.execute("DELETE FROM sessions WHERE uid = ?", (difference.uid,))
             continue
-        must = dict(one.journaled)
+        must = dict(difference.journaled)
         label = must.pop("project", None)
-        if one.stored is None or "project" in one.columns:
+        if difference.stored is None or "project" in difference.columns:
             project = conn.execute("SELECT id FROM projects WHERE name = ?", (label,)).fetchone()
             must["project_id"] = None if project is None else project[0]
-        if one.stored is None:
-            must |= {"uid": one.uid, "heartbeat_at": must["ended_at"] or must["started_at"]}
+        if difference.stored is None:
+            must |= {"uid": difference.uid, "heartbeat_at": must["ended_at"] or must["started_at"]}
             must |= {"heartbeat_ms": HEARTBEAT_MS, "lease_ms": LEASE_MS}
             must["on_orphan"] = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
             names = ", ".join(must)
             conn.execute(f"INSERT INTO sessions ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
         else:
-            must |= {name: one.stored[name] for name in one.stored if name not in must and name != "project"}
-            kept = one.stored["turn"] if "turn" not in one.columns else must["turn"]
-            set_columns(conn, "sessions", one.uid, {**must, "turn": kept})
+            must |= {
+                name: difference.stored[name] for name in difference.stored if name not in must and name != "project"
+            }
+            turn = difference.stored["turn"] if "turn" not in difference.columns else must["turn"]
+            set_columns(conn, "sessions", difference.uid, {**must, "turn": turn})
 
 
-def restore_turns(conn: driver.Connection, found: Sequence[Difference], backups: list[Path]) -> list[Difference]:
+def restore_turns(conn: driver.Connection, differences: Sequence[Difference], backups: list[Path]) -> list[Difference]:
     """Restore captured turns whose text a backup still has; return the others, which stay as they are."""
     left = []
-    for one in found:
-        if one.journaled is None:
-            conn.execute("DELETE FROM turns WHERE uid = ?", (one.uid,))
+    for difference in differences:
+        if difference.journaled is None:
+            conn.execute("DELETE FROM turns WHERE uid = ?", (difference.uid,))
             continue
-        must = one.journaled
-        known = {name: must[name] for name in ("theme_id", "role", "origin_id", "verdict")}
-        if one.stored is None or not {"digest", "chars"}.isdisjoint(one.columns):
-            kept = find_kept_turn(backups, one.uid, must["digest"])
-            if kept is None:
-                left.append(one)
-                if one.stored is not None:  # what agents must not be given stays with the person all the same
-                    set_columns(conn, "turns", one.uid, known)
+        must = difference.journaled
+        columns = {name: must[name] for name in ("theme_id", "role", "origin_id", "verdict")}
+        if difference.stored is None or not {"digest", "chars"}.isdisjoint(difference.columns):
+            saved = find_saved_turn(backups, difference.uid, must["digest"])
+            if saved is None:
+                left.append(difference)
+                if difference.stored is not None:  # what agents must not be given stays with the person all the same
+                    set_columns(conn, "turns", difference.uid, columns)
                 continue
-            known["content"], known["at"], session = kept
-            known["session_id"] = find_session_key(conn, session)
+            columns["content"], columns["at"], session = saved
+            columns["session_id"] = find_session_key(conn, session)
         if "at" in must:
-            known["at"] = must["at"]
+            columns["at"] = must["at"]
             session = must.get("session")
-            known["session_id"] = find_session_key(conn, None if session is None else uids.parse_uid(session))
-        if one.stored is None:
+            columns["session_id"] = find_session_key(conn, None if session is None else uids.parse_uid(session))
+        if difference.stored is None:
             low, high = must["theme_id"] << THEME_SHIFT, (must["theme_id"] + 1) << THEME_SHIFT
             key = (conn.execute(TURN_KEYS, (low, high - 1)).fetchone()[0] or low) + 1
             insert = "INSERT INTO turns (id, uid, theme_id, role, content, at) VALUES (?, ?, ?, '', '', 0)"
-            conn.execute(insert, (key, one.uid, must["theme_id"]))
-        set_columns(conn, "turns", one.uid, known)
+            conn.execute(insert, (key, difference.uid, must["theme_id"]))
+        set_columns(conn, "turns", difference.uid, columns)
     return left
 
 
-def find_kept_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, int, bytes | None] | None:
+def find_saved_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, int, bytes | None] | None:
     """Find text, time and session of a turn in a backup; the text is proven by its digest."""
     for backup in backups:
         try:

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.diagnostics.journal_fold import (
+from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION
+from hermes_memory_store.journal.journal_fold import (
     ENDED,
     FoldedItem,
     ScopeTimeline,
@@ -27,7 +28,6 @@ from hermes_memory_store.diagnostics.journal_fold import (
     fold_turns,
     load_erased_turns,
 )
-from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION
 from hermes_memory_store.journal.transaction_log import REPLAYED
 from hermes_memory_store.model import OrphanPolicy, ScopeStatus, SessionStatus, split_client_version
 
@@ -85,8 +85,8 @@ class Difference(NamedTuple):
     """The row of the journal it began with."""
 
     def __str__(self) -> str:
-        known = self.stored or self.journaled or {}
-        name = format_item_name(self.entity, self.uid, known)
+        columns = self.stored or self.journaled or {}
+        name = format_item_name(self.entity, self.uid, columns)
         if self.stored is None:
             return f"{name} is gone; the journal has {format_item_text(self.journaled or {})}"
         if self.journaled is None:
@@ -166,20 +166,20 @@ def compare_rows(source: RowSource) -> Iterator[Difference]:
 def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterator[Difference]:
     """Yield the scopes that differ. The one without a label of each theme has no row in the journal."""
     rows = list(stored_rows(conn, "scopes", SCOPE_COLUMNS))
-    known = {one.uid for one in folded}
+    folded_uids = {item.uid for item in folded}
     unscoped = {row["theme_id"] for _, row in rows if row["label"] == ""}
     for uid, row in rows:
-        if uid not in known and (row["label"] == "" or row["theme_id"] not in unscoped):
+        if uid not in folded_uids and (row["label"] == "" or row["theme_id"] not in unscoped):
             must = {**row, "label": "", "status": ScopeStatus.OPEN.value, "closed_at": None, "closed_by": None}
             unscoped.add(row["theme_id"])
             if columns := differing_columns(row, must):
                 yield Difference("scope", uid, row, must, tuple(columns))
-            known.add(uid)
+            folded_uids.add(uid)
             folded = [*folded, FoldedItem(uid, row["theme_id"], row, 0, 0, False)]
     for (theme_id,) in conn.execute(UNSCOPED_NEEDED).fetchall():
         must = {"theme_id": theme_id, "label": "", "status": ScopeStatus.OPEN.value, "opened_at": 0}
         yield Difference("scope", b"", None, {**must, "closed_at": None, "closed_by": None}, ())
-    ordered = iter(sorted(folded, key=lambda one: one.uid))
+    ordered = iter(sorted(folded, key=lambda item: item.uid))
     yield from compare_rows(RowSource("scope", iter(rows), ordered, differing_columns))
 
 
@@ -197,8 +197,8 @@ def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uid
             must["superseded_by"] = None  # a purge took the link out with what it led to
         return differing_columns(row, must)
 
-    def is_tombstoned(one: FoldedItem) -> bool:
-        return bool(conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (one.uid,)).fetchone())
+    def is_tombstoned(item: FoldedItem) -> bool:
+        return bool(conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (item.uid,)).fetchone())
 
     return RowSource("fact", rows(), fold_facts(conn, timeline, actors), columns, is_tombstoned)
 
@@ -225,20 +225,20 @@ def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
             digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
             yield uid, row | {"chars": len(text), "digest": digest, "session": session_uids.get(row.pop("session_id"))}
 
-    gone: dict[int, list[Difference]] = {}
+    missing_turns: dict[int, list[Difference]] = {}
     missing: Counter[int] = Counter()
-    source = RowSource("turn", rows(), fold_turns(conn), differing_columns, lambda one: one.uid in named)
-    for found in compare_rows(source):
-        if found.stored is not None:
-            yield found
-        elif found.journaled is not None and found.first > replayed:
-            theme_id = found.journaled["theme_id"]
+    source = RowSource("turn", rows(), fold_turns(conn), differing_columns, lambda item: item.uid in named)
+    for difference in compare_rows(source):
+        if difference.stored is not None:
+            yield difference
+        elif difference.journaled is not None and difference.first > replayed:
+            theme_id = difference.journaled["theme_id"]
             missing[theme_id] += 1
             if missing[theme_id] <= counted.get(theme_id, 0) + MOST_GONE:
-                gone.setdefault(theme_id, []).append(found)
+                missing_turns.setdefault(theme_id, []).append(difference)
     # An erasure of an older version says only how many turns it took: as many may be gone, of whichever uid.
     yield from chain.from_iterable(
-        some for theme_id, some in gone.items() if missing[theme_id] > counted.get(theme_id, 0)
+        some for theme_id, some in missing_turns.items() if missing[theme_id] > counted.get(theme_id, 0)
     )
 
 
@@ -264,7 +264,7 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
     if must.get("client_version") is None and row["client_version"] == declared:
         must["client_version"] = declared  # a replay reads it in what older versions wrote
     plain: tuple[str, ...] = ("theme_id", "name", "client", "client_version", "project", "number", "started_at")
-    found = [name for name in plain if name in must and row[name] != must[name]]
+    differing = [name for name in plain if name in must and row[name] != must[name]]
     has_ended = row["ended_at"] is not None
     came_back = (
         must["status"] in ENDED and isinstance(row["heartbeat_at"], int) and row["heartbeat_at"] >= must["ended_at"]
@@ -273,9 +273,9 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
         if must["status"] not in ENDED:
             must["status"] = SessionStatus.STALE.value
         same = ("status", "ended_at", "turn") if must["status"] in ENDED else ("status", "ended_at")
-        found += [name for name in same if row[name] != must[name]]
+        differing += [name for name in same if row[name] != must[name]]
     elif not isinstance(row["turn"], int) or row["turn"] < 0:
-        found.append("turn")
+        differing.append("turn")
     must |= {name: row[name] for name in row if name not in must}
     for name, is_sound, otherwise in (
         ("heartbeat_at", isinstance(row["heartbeat_at"], int) and row["heartbeat_at"] >= 0, must.get("started_at", 0)),
@@ -287,8 +287,8 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
     ):
         if not is_sound:
             must[name] = otherwise
-            found.append(name)
-    return found
+            differing.append(name)
+    return differing
 
 
 def is_json_object(text: Any) -> bool:
@@ -299,22 +299,22 @@ def is_json_object(text: Any) -> bool:
         return False
 
 
-def format_item_name(entity: str, uid: bytes, known: dict[str, Any]) -> str:
+def format_item_name(entity: str, uid: bytes, columns: dict[str, Any]) -> str:
     """Return how a finding calls a row: its kind, the end of its uid, and its name where it has one."""
-    name = known.get("label") or known.get("name") or ""
-    if entity == "fact" and "target" in known:
-        name = f"{known.get('type')}[{known.get('target')}]"
+    name = columns.get("label") or columns.get("name") or ""
+    if entity == "fact" and "target" in columns:
+        name = f"{columns.get('type')}[{columns.get('target')}]"
     return f"{entity} {uids.short_uid(uids.format_uid(uid)) if uid else ''}".rstrip() + (
         f" {shorten(name)}" if name else ""
     )
 
 
-def format_item_text(known: dict[str, Any]) -> str:
+def format_item_text(columns: dict[str, Any]) -> str:
     """Return what a row says, for a finding."""
     for name in ("content", "label", "name"):
-        if known.get(name):
-            return repr(shorten(known[name]))
-    return "no text of it" if "digest" in known else "nothing"
+        if columns.get(name):
+            return repr(shorten(columns[name]))
+    return "no text of it" if "digest" in columns else "nothing"
 
 
 def format_value(column: str, value: Any) -> str:
@@ -334,8 +334,8 @@ def shorten(value: Any) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
-def describe_differences(found: Iterable[Difference], count: int, most: int = 5) -> str:
+def describe_differences(differences: Iterable[Difference], count: int, most: int = 5) -> str:
     """Return the sentence that names differences, the first few in full."""
-    named = [str(one) for one, _ in zip(found, range(most), strict=False)]
+    named = [str(difference) for difference, _ in zip(differences, range(most), strict=False)]
     rest = f"; and {count - len(named)} more" if count > len(named) else ""
     return "; ".join(named) + rest
