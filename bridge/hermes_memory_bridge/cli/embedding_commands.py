@@ -11,7 +11,7 @@ import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeCommand, store_option
 from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, build_embedder
-from hermes_memory_bridge.embedding.embedding_errors import EmbeddingError
+from hermes_memory_bridge.embedding.embedder_protocol import EmbeddingError
 from hermes_memory_bridge.embedding.local_model import find_installed_folder, is_numpy_installed
 from hermes_memory_bridge.embedding.model_catalogue import CATALOGUE, USE, find_catalogue_model
 from hermes_memory_bridge.embedding.model_install import install_model, remove_model

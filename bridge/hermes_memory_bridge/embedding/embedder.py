@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hermes_memory_bridge.embedding.embedder_protocol import Embedder
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import Embedder, EmbedderUnavailable
 from hermes_memory_themes import EmbeddingSettings
 
 if TYPE_CHECKING:

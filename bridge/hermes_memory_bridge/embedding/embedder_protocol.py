@@ -1,4 +1,4 @@
-"""The interface of every source of vectors."""
+"""The interface of every source of vectors, and why there may be none: messages a person can act on."""
 
 from __future__ import annotations
 
@@ -26,3 +26,26 @@ class Embedder(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class EmbeddingError(Exception):
+    """No vectors were returned.
+
+    EmbeddingError
+    ├── EmbeddingRejected    the endpoint rejects these texts, and would again
+    └── EmbedderUnavailable  there is no source, until a person changes a setting or installs something
+    """
+
+    def __init__(self, said: str, retry_after_s: float | None = None) -> None:
+        super().__init__(said)
+        self.said = said
+        self.retry_after_s = retry_after_s
+        """How long the endpoint asked to be left alone."""
+
+
+class EmbeddingRejected(EmbeddingError):
+    """These texts are the cause: the others of their batch may succeed without them."""
+
+
+class EmbedderUnavailable(EmbeddingError):
+    """Retrying changes nothing."""

@@ -16,8 +16,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
-from hermes_memory_bridge.embedding.embedder_protocol import Floats
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
+from hermes_memory_bridge.embedding.embedder_protocol import (
+    EmbedderUnavailable,
+    EmbeddingError,
+    EmbeddingRejected,
+    Floats,
+)
 from hermes_memory_themes import EmbeddingSettings
 
 MOST_BYTES = 200_000
@@ -31,6 +35,13 @@ LONGEST_RETRY_AFTER_S = 3_600.0
 
 TEXTS_AT_FAULT = frozenset({400, 413, 422})
 """Answers that mean the texts: too long, or not what it takes."""
+
+ADVICE = {
+    401: ": the key is missing or wrong",
+    403: ": the key is missing or wrong",
+    404: ": no such model or address",
+    429: ": too many requests",
+}
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -70,17 +81,17 @@ class EmbeddingEndpoint:
             raise EmbeddingRejected(f"{self.where} refuses a text (HTTP {status})")
         if status != 200:
             raise EmbeddingError(
-                f"{self.where} answers HTTP {status}{format_http_advice(status)}", parse_retry_after(headers)
+                f"{self.where} answers HTTP {status}{ADVICE.get(status, '')}", parse_retry_after(headers)
             )
         try:
             document = json.loads(body)
             rows = order_by_index(document["data"], len(texts)) if self._openai else document["embeddings"]
-            found = check_vectors(rows, len(texts))
+            vectors = check_vectors(rows, len(texts))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise EmbeddingError(f"{self.where} answers what is no list of vectors") from None
-        if found == [None]:
+        if vectors == [None]:
             raise EmbeddingRejected(f"{self.where} gives no vector for a text")
-        return found
+        return vectors
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -126,37 +137,33 @@ def order_by_index(data: Any, texts: int) -> list[Any]:
 
 
 def check_vectors(rows: Any, texts: int) -> list[Floats | None]:
-    """Return a vector for each text, None where none came.
+    """Return a vector for each text, None where none came or it is invalid: the model could not embed one text.
 
     :raises ValueError: too many, none at all, or differing lengths
     """
     if not isinstance(rows, list) or len(rows) > texts:
         raise ValueError("rows")
-    found: list[Floats | None] = [parse_optional_vector(row) for row in rows]
-    found += [None] * (texts - len(found))
-    lengths = {len(row) for row in found if row is not None}
+    vectors: list[Floats | None] = []
+    for row in [*rows, *[None] * (texts - len(rows))]:
+        try:
+            vectors.append(parse_vector(row))
+        except (ValueError, TypeError):
+            vectors.append(None)
+    lengths = {len(vector) for vector in vectors if vector is not None}
     if len(lengths) > 1 or (texts > 1 and not lengths):
         raise ValueError("lengths")
-    return found
-
-
-def parse_optional_vector(row: Any) -> Floats | None:
-    """Parse a vector; None for an invalid one: the model could not embed one text."""
-    try:
-        return parse_vector(row)
-    except (ValueError, TypeError):
-        return None
+    return vectors
 
 
 def parse_vector(row: Any) -> list[float]:
     if not isinstance(row, list) or not 2 <= len(row) <= MOST_NUMBERS:
         raise ValueError("vector")
-    if any(type(one) not in (int, float) for one in row):
+    if any(type(number) not in (int, float) for number in row):
         raise TypeError("number")
-    found = [float(one) for one in row]
-    if not all(map(math.isfinite, found)) or not any(found):
+    vector = [float(number) for number in row]
+    if not all(map(math.isfinite, vector)) or not any(vector):
         raise ValueError("number")
-    return found
+    return vector
 
 
 def parse_retry_after(headers: httpx.Headers) -> float | None:
@@ -169,15 +176,3 @@ def parse_retry_after(headers: httpx.Headers) -> float | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return min(max(rest, 0.0), LONGEST_RETRY_AFTER_S)
-
-
-def format_http_advice(status: int) -> str:
-    match status:
-        case 401 | 403:
-            return ": the key is missing or wrong"
-        case 404:
-            return ": no such model or address"
-        case 429:
-            return ": too many requests"
-        case _:
-            return ""

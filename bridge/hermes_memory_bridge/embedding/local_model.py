@@ -15,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
-from hermes_memory_bridge.embedding.embedder_protocol import Floats
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable, EmbeddingError, Floats
 from hermes_memory_bridge.embedding.model_catalogue import (
     CATALOGUE,
     MINILM,

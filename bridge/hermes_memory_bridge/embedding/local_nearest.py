@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from hermes_memory_bridge.embedding.embedder_protocol import Floats
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable, Floats
 from hermes_memory_bridge.embedding.local_model import LocalModel, is_model_installed
 from hermes_memory_bridge.embedding.query_vector import find_embeddable_words
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 
 
 @dataclass(frozen=True, slots=True)

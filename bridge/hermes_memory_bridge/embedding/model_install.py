@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import CatalogueModel, compute_file_digest, find_file_fault
 from hermes_memory_store.own_process import to_isolated_environment
 

@@ -17,8 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hermes_memory_bridge.embedding.embedder import build_embedder
-from hermes_memory_bridge.embedding.embedder_protocol import Embedder, Floats
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
+from hermes_memory_bridge.embedding.embedder_protocol import (
+    Embedder,
+    EmbedderUnavailable,
+    EmbeddingError,
+    EmbeddingRejected,
+    Floats,
+)
 from hermes_memory_bridge.embedding.local_model import find_installed_models
 from hermes_memory_bridge.embedding.query_vector import WORDS_ONLY, QueryVector, find_embeddable_words
 from hermes_memory_bridge.embedding.vector_index import VectorIndex, pack_unit_vector, to_unit_vector

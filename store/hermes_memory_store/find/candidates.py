@@ -174,14 +174,13 @@ class CandidateFinder:
                 found |= {key: RecallCandidate(key, turn=turn) for key, turn in by_meaning.items()}
                 for key in near.keys() & found.keys():
                     found[key].meaning = near[key]
-            is_foreign = theme == DEFAULT and theme != themes[0]
-            turns += [turn for turn in found.values() if not is_foreign or is_said_in(turn.turn, project)]
+            is_foreign = theme == DEFAULT and theme != themes[0]  # then only what was said here, or in no known place
+            turns += [
+                candidate
+                for candidate in found.values()
+                if not is_foreign or (candidate.turn and candidate.turn.origin.project in (None, project))
+            ]
         return turns
-
-
-def is_said_in(turn: Turn | None, project: str | None) -> bool:
-    """Check whether a turn was said in a project, or in no known place."""
-    return turn is not None and turn.origin.project in (None, project)
 
 
 def link_sources(facts: Iterable[RecallCandidate], turns: Iterable[RecallCandidate]) -> None:

@@ -183,7 +183,9 @@ def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Seque
     if question:
         texts = list(dict.fromkeys(map(without_particle, texts)))
     query_terms = terms_for_runs(texts)
-    plain = {fold_accents(text) for piece in words if is_plain_word(text := piece.strip(_AROUND))}
+    pieces = [piece.strip(_AROUND) for piece in words]
+    # A name from a program is no word: `userId`, `v2`, `db.host`.
+    plain = {fold_accents(text) for text in pieces if text.isalpha() and (text[1:].islower() or text.isupper())}
     for word in query_terms:
         word.is_plain = word.text in plain
     return QueryTerms(
@@ -224,11 +226,6 @@ def add_compound_parts(look: QueryTerms, vocabulary: Vocabulary) -> None:
             for member in [stem_word(part), *find_forms(part, ["de"], members_beginning_with)]:
                 for synonym in find_synonyms((member,)):
                     word.add(synonym, PART * PART)
-
-
-def is_plain_word(text: str) -> bool:
-    """Check whether a piece of a query is a word and no name from a program: `userId`, `v2`, `db.host` are none."""
-    return text.isalpha() and (text[1:].islower() or text.isupper())
 
 
 def add_synonyms(look: QueryTerms) -> None:

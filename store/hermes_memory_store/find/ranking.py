@@ -65,11 +65,7 @@ DATED = 1.0
 """What a fact of the month or year that a question names has above others."""
 
 HOLDS_ANSWER = {"time": 0.5, "amount": 0.3, "person": 0.2, "place": 0.5}
-"""How much more it is worth that a text holds what kind of thing the question asks for.
-
-These, `RARITY` and the shares above were chosen one after the other on the first five conversations of LoCoMo; the shares of
-evidence went from .611 to .621 for facts at 180 tokens and from .664 to .681 for turns among the first five, in four of the five
-conversations each."""
+"""How much more it is worth that a text holds what kind of thing the question asks for."""
 
 IN_QUESTION = 0.1
 """How much of a tier's weight is left where relevance decides."""

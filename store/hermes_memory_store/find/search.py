@@ -30,7 +30,6 @@ from hermes_memory_store.find.query_syntax import clean_query, parse_query
 from hermes_memory_store.find.query_terms import (
     BEGINNING,
     EXACT,
-    QueryTerm,
     QueryTerms,
     add_synonyms,
     add_word_forms,
@@ -155,7 +154,9 @@ class Search:
         :raises UnknownSession: for an author who never wrote here
         :raises ArgumentError: for another limit
         """
-        validate_search_limit(limit)
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+            text = errors.shorten_value(limit)
+            raise errors.ArgumentError(f"limit is a whole number from 1 to {MAX_LIMIT:,}, not {text!r}", limit)
         parsed = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
         fact_filter = confine_filter(parsed.filter, theme, scope, also)
         if fact_filter is None:
@@ -242,7 +243,11 @@ class Search:
         if look.question:
             add_synonyms(look)
         most = POSTINGS if look.question else LOOK_UP_POSTINGS
-        postings = [self._postings(look, word, within, most) for word in look.words] if len(look.words) > 1 else []
+        postings = (
+            [self._postings(look, word.expression(), within, most) for word in look.words]
+            if len(look.words) > 1
+            else []
+        )
         exact, whole = self._find_with_all_words(look, within, postings, limit)
         with_all = 0
         if look.question and look.words:
@@ -299,7 +304,7 @@ class Search:
             if may_be_open and allow_prefix_matches(word, self._prefixes(look, within), is_known=is_known):
                 gained = True
                 if postings:
-                    postings[at] = self._postings(look, word, within, LOOK_UP_POSTINGS)
+                    postings[at] = self._postings(look, word.expression(), within, LOOK_UP_POSTINGS)
         if gained:
             keys = {candidate.id for candidate in exact}
             opened, whole = self._find_with_all_words(look, within, postings, limit)
@@ -331,12 +336,12 @@ class Search:
         question: str,
     ) -> tuple[list[Candidate], bool]:
         """Find facts that share words with a question; also return whether these are all."""
-        postings = postings or [self._postings(look, look.words[0], within)]
+        postings = postings or [self._postings(look, look.words[0].expression(), within)]
         for at, word in enumerate(look.words):
             if (word.is_character or not postings[at].keys) and (
                 allow_particle_variants(word) or allow_prefix_matches(word, self._prefixes(look, within))
             ):
-                postings[at] = self._postings(look, word, within)
+                postings[at] = self._postings(look, word.expression(), within)
         self._add_near_hits(look, postings, within)
         whole = [*(candidate.id for candidate in exact), *self._find_phrases(look, within)]
         best = best_keys(spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings)))
@@ -375,12 +380,8 @@ class Search:
         facets = f" AND {within.narrow}" if within.narrow else ""
         return self._hits(look.without_excluded(required + facets), within, NEWEST)[0]
 
-    def _postings(self, look: QueryTerms, word: QueryTerm, within: Within, most: int = POSTINGS) -> TermPostings:
-        """Find the newest facts that contain one word, and how informative that word is."""
-        return self._find_postings(look, word.expression(), within, most)
-
-    def _find_postings(self, look: QueryTerms, expression: str, within: Within, most: int) -> TermPostings:
-        """Find the newest facts that match an expression and every phrase of the query."""
+    def _postings(self, look: QueryTerms, expression: str, within: Within, most: int = POSTINGS) -> TermPostings:
+        """Find the newest facts that match a word's expression and every phrase of the query, and what the word tells."""
         required = [to_fts_phrase(phrase) for phrase in look.phrases]
         expression = " AND ".join([*required, expression, *([within.narrow] if within.narrow else [])])
         keys, cut = self._hits(look.without_excluded(expression), within, most)
@@ -398,7 +399,7 @@ class Search:
             expression = word.near_expression()
             if expression is None or (own.cut and own.share > COMMON):
                 continue  # of a common word there is enough without
-            near = self._find_postings(look, expression, within, NEAR_POSTINGS)
+            near = self._postings(look, expression, within, NEAR_POSTINGS)
             if near.keys and not own.keys:
                 look.meant[word.text] = word.near_terms
             if own.keys and own.rarity > 0:
@@ -509,14 +510,6 @@ def best_keys(scores: Mapping[int, float], without: Collection[int] = ()) -> lis
 def any_facet(facets: Any) -> str:
     """Return an FTS5 expression for facts with one of these facets."""
     return "(" + " OR ".join(f'"{facet}"' for facet in facets) + ")"
-
-
-def validate_search_limit(limit: int) -> None:
-    """Validate a limit. :raises ArgumentError: unless it is a whole number from 1 to `MAX_LIMIT`"""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise errors.ArgumentError(
-            f"limit is a whole number from 1 to {MAX_LIMIT:,}, not {errors.shorten_value(limit)!r}", limit
-        )
 
 
 def confine_filter(

@@ -87,7 +87,10 @@ def scan_facts(db: Db, look: QueryTerms, within: Within, question: str) -> ScanR
     some: list[tuple[int, int, Candidate]] = []
     having = [0] * len(look.words)
     with_all = with_some = 0
-    for candidate in scan_candidates(db, look, within):
+    likely, args = likely_rows_sql(look, "(f.target || ' ' || f.content)")
+    sql = FACTS.format(within.where, likely)
+    rows = (row for low, high in within.ranges for row in rows_descending(db, sql, low, high, [*within.args, *args]))
+    for candidate in (Candidate(*row) for row in rows):
         terms = [to_index_text(candidate.target).split(), to_index_text(candidate.content).split()]
         if is_excluded(look, terms):
             continue
@@ -129,15 +132,6 @@ def scan_turns(db: Db, look: QueryTerms, low: int, high: int) -> list[list[int]]
         if look.phrases and all(has_phrase(terms, phrase) for phrase in look.phrases):
             hits[-1].append(key)
     return hits
-
-
-def scan_candidates(db: Db, look: QueryTerms, within: Within) -> Iterator[Candidate]:
-    """Yield every fact in the range of a query that may have one of the words, newest first in each theme."""
-    likely, args = likely_rows_sql(look, "(f.target || ' ' || f.content)")
-    sql = FACTS.format(within.where, likely)
-    for low, high in within.ranges:
-        for row in rows_descending(db, sql, low, high, [*within.args, *args]):
-            yield Candidate(*row)
 
 
 def likely_rows_sql(look: QueryTerms, text: str) -> tuple[str, list[str]]:

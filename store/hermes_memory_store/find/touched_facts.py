@@ -130,12 +130,8 @@ def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> 
     if len(anywhere) == POSTINGS:  # of so many ids this many hold it; the others are taken for alike
         often = max(often, often * total / max(1, high - anywhere[-1] + 1))
     targets = [row[0] for row in db.rows(HITS, (f"target : {expression}", low, high, TARGETS))] if anywhere else []
-    return WordHits(word, to_rarity(often, total), tuple(anywhere), tuple(targets))
-
-
-def to_rarity(often: float, total: int) -> float:
-    """Return how rare a word is that so many of all facts hold."""
-    return max(0.0, log((total + 1) / max(1.0, often)) / log(total + 1))
+    rarity = max(0.0, log((total + 1) / max(1.0, often)) / log(total + 1))
+    return WordHits(word, rarity, tuple(anywhere), tuple(targets))
 
 
 def measure_facts(db: Db, hits: Sequence[WordHits]) -> dict[int, float]:

@@ -11,10 +11,7 @@ from hermes_memory_store.language.tokenizer import is_unspaced
 from hermes_memory_store.model import Millis, Turn
 
 SHORT = 12
-"""Tokens below which a sentence says too little by itself (`Yes, last week!`): its neighbours are added up to that.
-
-Whole turns give .68 of the evidence at 180 tokens on the first five conversations of LoCoMo, sentences of up to 30 tokens .70,
-these .73."""
+"""Tokens below which a sentence says too little by itself (`Yes, last week!`): its neighbours are added up to that."""
 
 MOST_CHARS = 4_000
 """Of a turn that are looked at."""
@@ -57,16 +54,16 @@ def format_day(at: Millis, now: Millis) -> str:
 
 def find_best_sentence(text: str, question_terms: Collection[str], count: Callable[[str], int]) -> str:
     """Return the sentence with most of the question's words, the longest of several, with neighbours where it is short."""
-    sentences = [" ".join(one.split()) for one in SENTENCE_ENDS.split(text) if one.strip()]
+    sentences = [" ".join(sentence.split()) for sentence in SENTENCE_ENDS.split(text) if sentence.strip()]
     if not sentences:
         return ""
-    wanted = frozenset(question_terms)
+    terms = frozenset(question_terms)
     best = max(
-        range(len(sentences)), key=lambda at: (len(wanted.intersection(text_terms(sentences[at]))), len(sentences[at]))
+        range(len(sentences)), key=lambda at: (len(terms.intersection(text_terms(sentences[at]))), len(sentences[at]))
     )
     first = last = best
-    said = sentences[best]
-    while len(said) < 8 * SHORT:
+    line = sentences[best]
+    while len(line) < 8 * SHORT:
         if last + 1 < len(sentences):
             wider = (first, last + 1)
         elif first > 0:
@@ -76,22 +73,22 @@ def find_best_sentence(text: str, question_terms: Collection[str], count: Callab
         longer = join_sentences(sentences[wider[0] : wider[1] + 1])
         if count(longer) > SHORT:
             break
-        (first, last), said = wider, longer
-    return said if len(said) <= MOST_SENTENCE_CHARS else cut_around(said, wanted)
+        (first, last), line = wider, longer
+    return line if len(line) <= MOST_SENTENCE_CHARS else cut_around(line, terms)
 
 
 def join_sentences(sentences: list[str]) -> str:
     """Return sentences as one line; those of scripts without spaces need none between them."""
-    said = sentences[0]
-    for one in sentences[1:]:
-        said += one if is_unspaced(said[-2:-1] or "a") else f" {one}"
-    return said
+    line = sentences[0]
+    for sentence in sentences[1:]:
+        line += sentence if is_unspaced(line[-2:-1] or "a") else f" {sentence}"
+    return line
 
 
-def cut_around(text: str, wanted: Collection[str]) -> str:
-    """Return `MOST_SENTENCE_CHARS` of a text, around the first word that is wanted."""
+def cut_around(text: str, terms: Collection[str]) -> str:
+    """Return `MOST_SENTENCE_CHARS` of a text, around the first word with one of these terms."""
     words = text.split()
-    at = next((place for place, word in enumerate(words) if not frozenset(text_terms(word)).isdisjoint(wanted)), 0)
+    at = next((place for place, word in enumerate(words) if not frozenset(text_terms(word)).isdisjoint(terms)), 0)
     before = len(" ".join(words[:at]))
     start = max(0, min(before - MOST_SENTENCE_CHARS // 4, len(text) - MOST_SENTENCE_CHARS))
     part = text[start : start + MOST_SENTENCE_CHARS].strip()

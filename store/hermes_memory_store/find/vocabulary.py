@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from functools import cache
+from itertools import islice
 
 from hermes_memory_store.database.db import Db
 
@@ -37,17 +37,12 @@ class Vocabulary:
         """:param index: `facts_text` or `turns_text`"""
         self._db = db
         self._ranges = ranges
-        self._walk, self._has, self._have = statements_of(index)
+        names = {"index": index, "words": index.replace("_text", "_words")}
+        self._walk, self._has, self._have = (sql.format(**names) for sql in (WALK, HAS_TERM, HAVE_TERMS))
 
     def beginning_with(self, start: str, most: int) -> list[str]:
         """Return terms that begin with these characters, the first `most` in alphabetical order."""
-        found: list[str] = []
-        for term in self.walk(start):
-            if self.has(term):
-                found.append(term)
-                if len(found) == most:
-                    break
-        return found
+        return list(islice(filter(self.has, self.walk(start)), most))
 
     def walk(self, start: str) -> Iterator[str]:
         """Yield the terms that begin with these characters, of other themes too, in alphabetical order, bounded."""
@@ -71,12 +66,5 @@ class Vocabulary:
     def among(self, terms: Collection[str]) -> list[str]:
         """Return those of these terms that stand within the ranges, in their order."""
         listed = json.dumps(list(terms))
-        found = {term for low, high in self._ranges for (term,) in self._db.rows(self._have, (listed, low, high))}
-        return [term for term in terms if term in found]
-
-
-@cache
-def statements_of(index: str) -> tuple[str, ...]:
-    """Return `WALK`, `HAS_TERM` and `HAVE_TERMS` of an index."""
-    names = {"index": index, "words": index.replace("_text", "_words")}
-    return tuple(sql.format(**names) for sql in (WALK, HAS_TERM, HAVE_TERMS))
+        there = {term for low, high in self._ranges for (term,) in self._db.rows(self._have, (listed, low, high))}
+        return [term for term in terms if term in there]

@@ -52,7 +52,7 @@ def load_groups() -> dict[str, list[tuple[float, str]]]:
 def load_unspaced() -> dict[str, Terms]:
     """Return the members in scripts without spaces, by how they are written."""
     members = (tuple(member.split(" ")) for member in load_groups() if is_unspaced(member[0]))
-    return {join_pairs(terms): terms for terms in members}
+    return {terms[0] + "".join(pair[-1] for pair in terms[1:]): terms for terms in members}
 
 
 @lru_cache(maxsize=1024)
@@ -103,8 +103,3 @@ def find_unspaced(run: str) -> Iterator[tuple[str, Terms]]:
         if size:
             yield run[at : at + size], unspaced[run[at : at + size]]
         at += size or 1
-
-
-def join_pairs(terms: Terms) -> str:
-    """Return the text that overlapping pairs of characters were made of."""
-    return terms[0] + "".join(term[-1] for term in terms[1:])

@@ -69,7 +69,7 @@ def estimate_word_count(run: str) -> int:
 
 def without_particle(run: str) -> str:
     """Strip the particle from a Korean noun, where two characters are left; return other runs unchanged."""
-    if is_hangul(run):
+    if "\uac00" <= run[:1] <= "\ud7ff":
         for ending in load_unspaced_words().korean_particles:
             if run.endswith(ending) and len(run) - len(ending) >= 2:
                 return run[: -len(ending)]
@@ -92,11 +92,6 @@ def join_query_words(here: str, there: str) -> str:
     if not is_unspaced(here) or not is_unspaced(there):
         return f"{here} {there}"
     return here + there[1:] if here[-1] == there[0] else here + there
-
-
-def is_hangul(run: str) -> bool:
-    """Check whether a run is Korean."""
-    return "\uac00" <= run[:1] <= "\ud7ff"
 
 
 def is_ideograph(character: str) -> bool:

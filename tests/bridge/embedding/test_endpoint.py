@@ -9,8 +9,8 @@ from time import time
 import pytest
 
 from hermes_memory_bridge.embedding.embedder import KEY_NAME, KEY_THEME, build_embedder
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
 from hermes_memory_bridge.embedding.embedding_endpoint import EmbeddingEndpoint, to_endpoint_url
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable, EmbeddingError, EmbeddingRejected
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_themes import EmbeddingSettings
 from tests.bridge.embedding.standin import StandIn, said, vector

@@ -14,7 +14,7 @@ import pytest
 
 from hermes_memory_bridge.__main__ import main
 from hermes_memory_bridge.embedding import local_model, model_catalogue, vector_service
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import CatalogueModel, ModelFile, find_catalogue_model
 from hermes_memory_bridge.embedding.model_install import ModelRefused, install_model, remove_model
 from hermes_memory_bridge.embedding.vector_service import VectorService

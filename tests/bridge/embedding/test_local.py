@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.embedding import local_model
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import MINILM
 from hermes_memory_bridge.embedding.wordpiece import WordPieceTokenizer, split_wordpiece_words
 

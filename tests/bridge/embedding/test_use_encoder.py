@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.embedding import local_model
-from hermes_memory_bridge.embedding.embedding_errors import EmbedderUnavailable
+from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import USE
 from tests.bridge.embedding.test_local import tiny
 
