@@ -63,12 +63,10 @@ class Passage:
 
     @cached_property
     def words(self) -> SessionWords:
-        """What was said in its session."""
         return self._load_words()
 
     @cached_property
     def excerpt(self) -> str:
-        """The beginning and the end of a long content."""
         if len(self.content) <= 2 * LONGEST_READ:
             return self.content
         return f"{self.content[:LONGEST_READ]} {self.content[-LONGEST_READ:]}"

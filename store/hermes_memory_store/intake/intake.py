@@ -482,7 +482,6 @@ def repeat_text(text: str) -> AdmittedText:
 
 
 def find_turn_rule(content: str) -> str | None:
-    """Return the rule for which a captured turn is not given to agents, if there is one."""
     suspicion = find_suspicion(Passage(TextKind.TURN, content))
     return None if suspicion is None else suspicion.rule
 

@@ -33,7 +33,6 @@ class DataFile:
 
     @cached_property
     def sections(self) -> dict[str, Rows]:
-        """The rows of each section."""
         return read_sections(self.path, self.columns)
 
     def pairs(self, section: str) -> dict[str, str]:
@@ -72,7 +71,6 @@ class WordIndex:
         self._sizes = {len(head) for head in self._heads}
 
     def find(self, text: str) -> set[str]:
-        """Return the words that occur in a text."""
         rests = [text[at:] for at in range(HEAD)]
         return {
             word
@@ -115,7 +113,6 @@ def load_required_words() -> dict[str, Any]:
 
 
 def has_hint(text: str, hints: Iterable[str]) -> bool:
-    """Check whether a text has any of the hints."""
     for hint in hints:  # noqa: SIM110 - a generator takes twice as long, and every write comes here
         if hint in text:
             return True

@@ -66,7 +66,6 @@ class ScoreWeights:
 
 
 def find_features(target: str, text: str) -> TextFeatures:
-    """Return the features of a folded text under a target."""
     shown = replace_addresses(text[:LONGEST])
     signals, words = find_signals(shown)
     names = {signal.name for signal in signals}
@@ -91,12 +90,10 @@ def find_features(target: str, text: str) -> TextFeatures:
 
 @lru_cache(maxsize=8192)
 def to_signal_place(name: str) -> int:
-    """Return the place of a signal or pair."""
     return crc32(name.encode()) % SIGNAL_PLACES
 
 
 def to_word_places(target: str, words: list[str]) -> set[int]:
-    """Return the places of words, of pairs of words, and of the parts of the target."""
     words = ["0" if word.isdigit() else word for word in words]
     texts = [*words, *map(" ".join, pairwise(words)), *(f"[{part}" for part in TARGET_PART.findall(target.casefold()))]
     return {crc32(text.encode()) % WORD_PLACES for text in texts}
@@ -147,7 +144,6 @@ def compute_score(features: TextFeatures, weights: ScoreWeights) -> float:
 
 
 def sum_places(table: memoryview, places: Iterable[int]) -> int:
-    """Return the sum of a table's weights at these places."""
     return sum([table[place] for place in places])
 
 
@@ -163,5 +159,4 @@ def find_strongest_signals(features: TextFeatures, weights: ScoreWeights) -> lis
 
 
 def to_pair_places(name: str, others: Iterable[str]) -> set[int]:
-    """Return the places of the pairs that begin with a signal."""
     return {to_signal_place(f"{name}{mark}{other}") for other in others for mark in ">&"}

@@ -42,7 +42,6 @@ QUOTES = ('"', "'", "`")
 
 
 def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
-    """Find secrets that a sentence states."""
     searched_until = dict.fromkeys(SecretKind, 0)
     long_until = 0
     compound = has_hint(text.lower(), SECRET_PATTERNS.words("hints", "compound"))

@@ -80,7 +80,6 @@ def load_service_rules() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
 
 
 def index_hints(patterns: Iterable[SecretPattern]) -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
-    """Return the hints of all patterns, and the patterns of each."""
     by_hint: dict[str, list[SecretPattern]] = {}
     for pattern in patterns:
         for hint in pattern.hints:
@@ -89,7 +88,6 @@ def index_hints(patterns: Iterable[SecretPattern]) -> tuple[WordIndex, dict[str,
 
 
 def find_hinted_patterns(text: str) -> Iterator[SecretPattern]:
-    """Yield the formats and services whose hints a text has."""
     for (index, by_hint), hinted in ((load_formats(), text), (load_service_rules(), text.lower())):
         yield from {pattern for hint in index.find(hinted) for pattern in by_hint[hint]}
 

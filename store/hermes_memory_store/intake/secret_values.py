@@ -177,7 +177,6 @@ def is_passphrase(value: str) -> bool:
 
 
 def is_phrase_candidate(word: str) -> bool:
-    """Check whether a word of a phrase may be a password or a key."""
     return not VALUES.unlike_word.search(word) and (is_likely_password(word) or is_random_value(word))
 
 
@@ -187,12 +186,10 @@ def is_example_token(token: str) -> bool:
 
 
 def count_character_kinds(value: str) -> int:
-    """Count the kinds of characters in a value: lower case, upper case, digits, signs."""
     return sum(bool(kind.search(value)) for kind in (VALUES.lower, VALUES.upper, VALUES.digit, VALUES.other))
 
 
 def get_entropy(text: str) -> float:
-    """Return the bits per character of a text, by how often each character is in it."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 

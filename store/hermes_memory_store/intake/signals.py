@@ -46,20 +46,17 @@ def load_signal_words() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
 
 @cache
 def load_signal_patterns() -> tuple[list[str], SparedPatterns]:
-    """Return the names of the signals that patterns find, and these patterns."""
     patterns = SIGNALS.pairs("patterns")
     return [*patterns], SparedPatterns([*patterns.values()], "signals")
 
 
 @cache
 def load_unspaced_signals() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the patterns of scripts without spaces, compiled at first use."""
     return tuple((name, re.compile(pattern)) for name, pattern in SIGNALS.pairs("unspaced").items())
 
 
 @lru_cache(maxsize=4096)
 def find_word_signals(word: str) -> tuple[str, ...]:
-    """Return the signals that one word carries."""
     whole, begin, lengths = load_signal_words()
     names = list(whole.get(word, ()))
     for length in lengths:

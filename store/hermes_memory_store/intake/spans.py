@@ -56,5 +56,4 @@ def to_secret_placeholder(name: str = "") -> str:
 
 
 def find_mark_names(text: str) -> set[str]:
-    """Return the names in the marks of a text."""
     return {mark[1] for mark in re.finditer(MARK, text) if mark[1]}

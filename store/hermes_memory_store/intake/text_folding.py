@@ -79,7 +79,6 @@ def fold_text(text: str, *, lookalikes: bool = True) -> str:
 
 
 def to_spaced_words(name: str) -> str:
-    """Return a name with its word separators as spaces."""
     return SEPARATORS.sub(" ", name)
 
 

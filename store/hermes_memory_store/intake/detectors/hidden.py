@@ -22,7 +22,6 @@ class HiddenCharacterDetector(Detector):
     reads = frozenset({TextKind.TURN, TextKind.UPGRADE})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
-        """Yield one finding for the whole text."""
         is_hiding = (
             safe_text.has_hidden_characters if passage.kind is TextKind.TURN else safe_text.has_unsafe_characters
         )

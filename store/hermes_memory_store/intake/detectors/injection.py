@@ -57,7 +57,6 @@ class InjectionDetector(Detector):
             yield from find_in_text(passage, to_spaced_words(passage.target))
 
     def explain(self, rule: str) -> str | None:
-        """Return what a text does that matches a rule."""
         return INJECTION_RULES.pairs("rules").get(rule)
 
 
@@ -81,7 +80,6 @@ def load_injection_rules() -> tuple[InjectionRule, ...]:
 
 @cache
 def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
-    """Return the hints of all rules, and the places of the rules that have them."""
     rules = load_injection_rules()
     hints = {hint for rule in rules for hint in rule.hints}
     return WordIndex(hints), {

@@ -88,7 +88,6 @@ class OrderDetector(Detector):
             yield to_order_finding(passage, orders)
 
     def explain(self, rule: str) -> str | None:
-        """Return what the orders of a verdict give."""
         if not rule.startswith("order:"):
             return None
         return explain_names(rule, ORDER_PATTERNS.pairs("kinds"))
@@ -99,7 +98,6 @@ DETECTOR = OrderDetector()
 
 @cache
 def load_order_patterns() -> tuple[list[str], SparedPatterns]:
-    """Return the patterns of orders and claims, and the kind of each."""
     rows = ORDER_PATTERNS.sections["patterns"]
     return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], "orders")
 
@@ -112,7 +110,6 @@ def load_exceptions() -> dict[str, re.Pattern[str]]:
 
 @cache
 def load_exact_pattern() -> re.Pattern[str]:
-    """Return the pattern of what must be said exactly."""
     addresses = (ADDRESSES.url, ADDRESSES.mail, ADDRESSES.host)
     return re.compile("|".join([*(pattern.pattern for pattern in addresses), EXACT]))
 
@@ -152,12 +149,10 @@ def find_name_orders(name: str) -> tuple[Order, ...]:
 
 
 def find_given_orders(passage: Passage) -> tuple[Order, ...]:
-    """Return the orders and claims of a fact, whoever gave them."""
     return find_orders_and_claims(passage.excerpt) + find_name_orders(passage.target)
 
 
 def to_order_finding(passage: Passage, orders: Sequence[Order]) -> Finding:
-    """Return the finding that names these orders."""
     rule = f"order:{'+'.join(order.kind for order in orders)}"
     reason = Suspicion(rule, DETECTOR.explain(rule) or rule)
     return Finding(passage.locate(orders[0].reading, orders[0].span), reason)
@@ -182,7 +177,6 @@ def is_carried_by(turns: Sequence[str], order: Order) -> bool:
 
 
 def cut_turn(turn: str) -> str:
-    """Return the beginning and the end of a long turn."""
     return f"{turn[:LONGEST_TURN]}\n{turn[-LONGEST_TURN:]}"
 
 

@@ -27,7 +27,6 @@ class PieceDetector(Detector):
     reads = frozenset({TextKind.WRITE, TextKind.RULED})
 
     def find(self, passage: Passage) -> Iterator[Finding]:
-        """Yield what the pieces give together."""
         pieces = [
             content
             for target, content in passage.words.recent_facts[-RECENT_FACTS:]

@@ -53,7 +53,6 @@ class ScoreDetector(Detector):
                     yield Finding(whole, Suspicion(rule, explain_names(rule, meanings)), score)
 
     def explain(self, rule: str) -> str | None:
-        """Return what the signals of a verdict say."""
         return explain_names(rule, SIGNALS.pairs("meanings")) if rule.startswith("score:") else None
 
 

@@ -115,7 +115,6 @@ class SecretDetector(Detector):
     reads = frozenset(TextKind)
 
     def find(self, passage: Passage) -> Iterator[Finding]:
-        """Yield the spans of secrets, in order and without overlaps."""
         for span in find_secrets_behind(passage.target, passage.content):
             yield Finding(span, SECRET)
 
@@ -185,12 +184,10 @@ def may_hold_secret(text: str) -> bool:
 
 
 def find_address_passwords(text: str) -> Iterator[TextSpan]:
-    """Find passwords in addresses."""
     return find_gated_secrets(text, ADDRESS_GATES)
 
 
 def find_announced_secrets(text: str) -> Iterator[TextSpan]:
-    """Find secrets that a name or a sentence announces."""
     yield from find_gated_secrets(text, ANNOUNCED_GATES)
     yield from find_sentence_secrets(text)
 
@@ -218,7 +215,6 @@ def has_long_token(text: str) -> bool:
 
 
 def has_phrase_candidate(text: str) -> bool:
-    """Check whether any word may be a password or a key that a phrase states."""
     for word in VALUES.phrase_break.split(text):
         if (
             len(word) >= SHORTEST_PASSWORD
@@ -242,7 +238,6 @@ def judge_by_value(is_secret: Callable[[str], bool]) -> Callable[[re.Match[str]]
 
 
 def judge_phrase(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge the word that a phrase states."""
     span = trim_phrase_value(match.string, *match.span("secret"))
     if is_phrase_candidate(match.string[span.start : span.end]):
         yield span
@@ -269,7 +264,6 @@ def judge_service(match: re.Match[str], row: SecretPattern) -> Iterator[TextSpan
 
 
 def judge_assignment(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge the value that a name is given with a sign."""
     kind = find_secret_kind(match["name"])
     if kind is not None and (span := find_value_span(match)) is not None:
         value, name, sign = match.string[span.start : span.end], match["name"], match["op"]
@@ -279,7 +273,6 @@ def judge_assignment(match: re.Match[str]) -> Iterator[TextSpan]:
 
 
 def judge_option(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge the value of an option or an element."""
     kind = find_secret_kind(match["name"])
     if kind is not None:
         span = TextSpan(*match.span("secret")) if "secret" in match.re.groupindex else find_value_span(match)
@@ -288,13 +281,11 @@ def judge_option(match: re.Match[str]) -> Iterator[TextSpan]:
 
 
 def judge_setting(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge one setting of a connection."""
     if find_secret_kind(match["name"]) is SecretKind.PASSWORD and is_stated_secret(match["bare"].strip("\"'")):
         yield TextSpan(*match.span("bare"))
 
 
 def judge_cookie(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge the values of a cookie."""
     for pair in CONTEXT.cookie_pair.finditer(match.string, *match.span("pairs")):
         if is_random_or_uuid(pair["secret"]):
             yield TextSpan(*pair.span("secret"))
