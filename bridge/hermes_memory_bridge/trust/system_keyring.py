@@ -141,8 +141,8 @@ def find_keyring_backend() -> object | None:
         with contextlib.suppress(KeyError):  # of a search that was not made yet
             keyring.backend.get_all_keyring.reset()  # of `jaraco.functools.once`
         keyring.core.init_backend()
-    found = keyring.get_keyring()
-    backends = found.backends if isinstance(found, keyring.backends.chainer.ChainerBackend) else [found]
+    backend = keyring.get_keyring()
+    backends = backend.backends if isinstance(backend, keyring.backends.chainer.ChainerBackend) else [backend]
     useless = (keyring.backends.fail.Keyring, keyring.backends.null.Keyring)
     return next((backend for backend in backends if not isinstance(backend, useless)), None)
 

@@ -52,8 +52,8 @@ class VaultFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._held: dict[str, str] = {}
-        self._seen: tuple[int, int, int] | None = None
+        self._entries: dict[str, str] = {}
+        self._stamp: tuple[int, int, int] | None = None
         self._gathered: dict[str, str] | None = None
         """What is to be the content at the end of `gather`, as soon as that changes it."""
         self._gathers = False
@@ -66,16 +66,16 @@ class VaultFile:
         if self._gathered is not None:
             return self._gathered
         try:
-            found = os.stat(self.path)
-            seen = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if seen != self._seen:
-                held: Any = json.loads(self.path.read_text(encoding="utf-8"))
-                self._held, self._seen = dict(held), seen
+            status = os.stat(self.path)
+            stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
+            if stamp != self._stamp:
+                entries: Any = json.loads(self.path.read_text(encoding="utf-8"))
+                self._entries, self._stamp = dict(entries), stamp
         except FileNotFoundError:
-            self._held, self._seen = {}, None
+            self._entries, self._stamp = {}, None
         except (OSError, ValueError, TypeError) as error:
             raise VaultError(f"{self.path} cannot be read ({error}); mend it or move it away", self.path) from error
-        return self._held
+        return self._entries
 
     def put(self, key: str, value: str) -> None:
         """Add an entry; it is on disk when this returns, or when `gather` does."""
@@ -106,13 +106,13 @@ class VaultFile:
 
     def _change(self) -> dict[str, str]:
         if self._gathered is None:
-            self._gathered = dict(self._held)
+            self._gathered = dict(self._entries)
         return self._gathered
 
     def _write_unless_gathering(self) -> None:
         if self._gathered is not None and not self._gathers:
-            held, self._gathered = self._gathered, None
-            replace_private_file(self.path, json.dumps(held, indent=1))
+            entries, self._gathered = self._gathered, None
+            replace_private_file(self.path, json.dumps(entries, indent=1))
 
 
 class Vault:
@@ -274,8 +274,8 @@ class Vault:
         :raises VaultError: the keyring cannot be reached; what was moved stays moved
         """
         with self._locked():
-            held = dict(self._plain.read())
-            for key, secret in held.items():
+            entries = dict(self._plain.read())
+            for key, secret in entries.items():
                 self._index.put(key, "keyring")
                 self.keyring.set(key, secret)
                 if self.keyring.get(key) != secret:
@@ -284,27 +284,27 @@ class Vault:
                     )
                 self._plain.drop(key)
             self._allowed.unlink(missing_ok=True)
-        return len(held)
+        return len(entries)
 
     def _take(self, base: str, secret: str, besides: Collection[str]) -> tuple[str, bool]:
         digest = self._digest(secret)
-        known = self._names.get((base, digest))
-        if known is not None and known not in besides and self._is_listed(known):
-            return known, False
+        key = self._names.get((base, digest))
+        if key is not None and key not in besides and self._is_listed(key):
+            return key, False
         number = self._numbers.get(base, 1) if not besides else 1
         while True:
             key = base if number == 1 else f"{base}-{number}"
             number += 1
             if key in besides or key in self._forgotten.read():
                 continue
-            held = self._find_digest(key)
-            if held is None:
+            previous = self._find_digest(key)
+            if previous is None:
                 self._set_secret(key, secret)
-            self._names[base, held or digest] = key
-            if held is None or held == digest:
+            self._names[base, previous or digest] = key
+            if previous is None or previous == digest:
                 if not besides:
                     self._numbers[base] = max(self._numbers.get(base, 1), number - 1)
-                return key, held is None
+                return key, previous is None
 
     def _find_digest(self, key: str) -> bytes | None:
         """Return the digest of what a name stands for: None when it is free."""
@@ -393,8 +393,8 @@ class Vault:
             try:
                 make_private_folders(str(self.file))
                 lock = self.file.with_suffix(".lock")
-                held = stack.enter_context(open(lock, "w", encoding="ascii", opener=filesystem.open_private))
-                fcntl.flock(held, fcntl.LOCK_EX)
+                handle = stack.enter_context(open(lock, "w", encoding="ascii", opener=filesystem.open_private))
+                fcntl.flock(handle, fcntl.LOCK_EX)
             except OSError as error:
                 raise VaultError(f"{self.file} cannot be used: {error.strerror or error}", self.file) from error
             yield

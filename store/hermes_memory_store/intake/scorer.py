@@ -158,5 +158,5 @@ def find_strongest_signals(features: TextFeatures, weights: ScoreWeights) -> lis
     return [name for name in sorted(names, key=lambda name: -worth[name]) if worth[name] > 0]
 
 
-def to_pair_places(name: str, others: Iterable[str]) -> set[int]:
-    return {to_signal_place(f"{name}{mark}{other}") for other in others for mark in ">&"}
+def to_pair_places(name: str, names: Iterable[str]) -> set[int]:
+    return {to_signal_place(f"{name}{mark}{other}") for other in names for mark in ">&"}
