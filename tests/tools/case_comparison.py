@@ -6,16 +6,17 @@ python -m tests.tools.case_comparison memory.db memory-tests.toml 2d|2026-03-01|
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_store.journal.rewind import parse_past_moment
+from hermes_memory_store.journal.rewind import last_change_before, parse_past_moment
+from hermes_memory_store.memory_tests.break_search import open_memory_copy
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, MemoryCase
-from hermes_memory_store.memory_tests.memory_copy import open_past_memory
+from hermes_memory_store.model import Millis
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 
@@ -86,6 +87,20 @@ def print_case_changes(changes: Sequence[CaseChange], side: str) -> None:
         for mark, lines in (("+", one.came), ("-", one.went)):
             for line in lines:
                 print(f"    {mark} {to_printable(line)}")
+
+
+@contextmanager
+def open_past_memory(store: Store, moment: int) -> Iterator[Store]:
+    """Yield the store as it stood at the end of that millisecond, with the turns that had been captured by then.
+
+    :param moment: UTC milliseconds
+    """
+    with open_memory_copy(store) as copied:
+        last = last_change_before(store, moment)
+        if last < store.journal.last_seq():
+            copied.rewind(last)
+        copied.clock.now = Millis(moment)
+        yield copied.store
 
 
 def main() -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 from hermes_memory_store.context.given import MakeNearest
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.fact_types import OPEN_TYPES
+from hermes_memory_store.memory_tests.break_search import open_memory_copy
 from hermes_memory_store.memory_tests.case_file import read_case_file
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import Expectation, ExpectedBy, MemoryCase
-from hermes_memory_store.memory_tests.memory_copy import open_memory_copy
 from hermes_memory_store.model import Fact, FactType, Notation, Uid
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT

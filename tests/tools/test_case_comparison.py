@@ -8,10 +8,9 @@ import pytest
 
 from hermes_memory_store.memory_tests.case_file import parse_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner
-from hermes_memory_store.memory_tests.memory_copy import open_past_memory
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
-from tests.tools.case_comparison import compare_outcomes, print_case_changes
+from tests.tools.case_comparison import compare_outcomes, open_past_memory, print_case_changes
 
 
 def test_what_changed_since_a_moment_is_said_test_by_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

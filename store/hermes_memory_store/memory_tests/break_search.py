@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.context.given import MakeNearest
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.journal.rewind import last_change_before
+from hermes_memory_store.intake.intake import Writer
+from hermes_memory_store.journal import rewind
 from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, CaseStatus
 from hermes_memory_store.memory_tests.memory_case import ExpectedBy, MemoryCase
-from hermes_memory_store.memory_tests.memory_copy import CopiedMemory, open_memory_copy
 from hermes_memory_store.model import Change, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
@@ -44,6 +47,46 @@ TOUCHES = """
 
 
 TOUCHES_OF_ONE = "SELECT seq FROM journal WHERE entity = 'fact' AND uid = ? ORDER BY seq DESC LIMIT ?"
+
+
+class StandingClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self, now: Millis) -> None:
+        self.now = now
+
+    def __call__(self) -> Millis:
+        return self.now
+
+
+class CopiedMemory:
+    """A copy, and its clock."""
+
+    def __init__(self, store: Store, clock: StandingClock) -> None:
+        self.store = store
+        self.clock = clock
+
+    def rewind(self, last: int) -> None:
+        """Rewind to the state after row `last` of the journal; 0 is before the first. :raises JournalBroken: it was altered"""
+        store = self.store
+        moment = store.db.value("SELECT at FROM journal WHERE seq = ?", (last,)) or 0
+        rewind.rewind(store, moment, last)
+        store.names.forget()  # what it knows may have gone
+        self.clock.now = Millis(moment)
+
+
+@contextmanager
+def open_memory_copy(store: Store) -> Iterator[CopiedMemory]:
+    """Yield a copy of a store that is gone afterwards. :raises FileError: DiskFull without room for it"""
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-test-") as folder:
+        path = Path(folder) / "memory.db"
+        rewind.copy_unverified(store.path, path)
+        clock = StandingClock(store.clock())
+        with Store.open(path, force=True, clock=clock, policies=store.policies) as made:
+            made.db.conn.execute("PRAGMA synchronous = OFF")  # nobody needs this file after a crash
+            made.rules_files.disown()
+            made.intake.writer = Writer.PERSON
+            yield CopiedMemory(made, clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +222,7 @@ class BreakSearch:
     def _places(self, newest: int, good: Millis | None) -> list[int]:
         """Return the places to look at on the way back, newest first."""
         if good is not None:
-            last = last_change_before(self._copied.store, good)
+            last = rewind.last_change_before(self._copied.store, good)
             return [min(bisect_right(self._ends, last) - 1, newest - 1)]
         doubling = (newest - (1 << power) for power in range(newest.bit_length()))
         even = (newest * step // EVEN_LOOKS for step in range(EVEN_LOOKS))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import tomlkit
@@ -38,11 +37,6 @@ def format_case(case: MemoryCase, *, comment: str | None = None) -> str:
 def to_toml(value: object) -> str:
     """Return a text as a TOML value on one line."""
     return tomlkit.item(str(value)).as_string()
-
-
-def format_cases(cases: Iterable[tuple[MemoryCase, str]]) -> str:
-    """Return tests with the reasons why they are there as TOML."""
-    return "".join(format_case(case, comment=reason) for case, reason in cases)
 
 
 def append_case(path: Path, case: MemoryCase, *, comment: str | None = None) -> str:

@@ -12,11 +12,11 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_file import parse_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
-from hermes_memory_store.memory_tests.memory_copy import open_past_memory
 from hermes_memory_store.model import Actor
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from tests.store.conftest import HandClock
+from tests.tools.case_comparison import open_past_memory
 
 THEME = "default"
 

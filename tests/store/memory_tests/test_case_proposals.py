@@ -12,7 +12,7 @@ from hermes_memory_store.errors import CaseFileError
 from hermes_memory_store.memory_tests.case_file import parse_cases, read_case_file
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
-from hermes_memory_store.memory_tests.case_writing import append_case, format_case, format_cases
+from hermes_memory_store.memory_tests.case_writing import append_case, format_case
 from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, parse_expectation
 from hermes_memory_store.model import Session
 from hermes_memory_store.store import Store
@@ -91,7 +91,7 @@ def test_what_the_file_holds_is_not_proposed_again(store: Store, session: Sessio
     ask(store, session, clock, "auth method")
     store.facts.write(THEME, "D[auth.method]: SAML", scope="login", session=session)
     store.facts.pin(store.search.find(THEME, "5432", record=False).facts[0].uid)
-    text = format_cases(propose_cases(store, THEME))
+    text = "".join(format_case(case, comment=reason) for case, reason in propose_cases(store, THEME))
     known = parse_cases(text)
     assert len(known) == 2
     assert propose_cases(store, THEME, known) == []
