@@ -1,4 +1,5 @@
 """How often control passes between our files: for one write over MCP, one context block, and a pull of two rows applied.
+Then the SQL statements of such a write, and the share of it that holds the lock of the store, from `BEGIN` to `COMMIT`.
 
     python -m tests.benchmarks.file_moves [--trace]
 
@@ -11,19 +12,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
+import sqlite3
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import hermes_memory_bridge
 import hermes_memory_store
@@ -38,6 +41,8 @@ PACKAGES = {
 
 NO_VECTORS = '[embedding]\nprovider = "off"\n'
 """A model that is looked for in the background would be counted where it happens to run."""
+
+R = TypeVar("R")
 
 WARM_UP, ROUNDS = 5, 5
 
@@ -123,11 +128,48 @@ def calls_of_write(folder: Path) -> list[FileCall]:
     """The calls of one `memory_write` over the line socket, in the bridge's process."""
     counter = FileCallCounter()
     with counter.installed():
-        return asyncio.run(write_over_mcp(folder / "write.db", counter))
+        return min(asyncio.run(write_over_mcp(folder / "write.db", counter.start, counter.stop)), key=len)
 
 
-async def write_over_mcp(path: Path, counter: FileCallCounter) -> list[FileCall]:
-    """Run a bridge here, and call its tool as an agent does."""
+@dataclass(slots=True)
+class TracedWrite:
+    """The statements of one write on the connection that committed it, with when each began."""
+
+    seconds: float
+    statements: list[tuple[float, str]]
+
+    @property
+    def locked_share(self) -> float:
+        begun, committed = (
+            next(at for at, sql in self.statements if sql.startswith(word)) for word in ("BEGIN", "COMMIT")
+        )
+        return (committed - begun) / self.seconds
+
+
+def trace_writes(folder: Path) -> list[TracedWrite]:
+    """Trace the statements of warm writes over MCP; nothing else counts meanwhile."""
+    noted: dict[int, list[tuple[float, str]]] = {}
+    started = [0.0]
+
+    def start() -> None:
+        gc.unfreeze()  # a bridge hides what it imported, and its connections, from the collector
+        for found in gc.get_objects():
+            if isinstance(found, sqlite3.Connection):
+                noted[id(found)] = statements = []
+                with suppress(sqlite3.ProgrammingError):  # one that is closed
+                    found.set_trace_callback(lambda sql, to=statements: to.append((time.perf_counter(), sql)))
+        started[0] = time.perf_counter()
+
+    def stop() -> TracedWrite:
+        seconds = time.perf_counter() - started[0]
+        written = next(one for one in noted.values() if any(sql.startswith("COMMIT") for _, sql in one))
+        return TracedWrite(seconds, written)
+
+    return asyncio.run(write_over_mcp(folder / "traced.db", start, stop, 20))
+
+
+async def write_over_mcp(path: Path, start: Callable[[], None], stop: Callable[[], R], count: int = ROUNDS) -> list[R]:
+    """Run a bridge here, call its tool as an agent does, and return what was counted in each warm call."""
     from hermes_memory_bridge.daemon.daemon import Daemon, DaemonSettings, hold_daemon_lock
     from hermes_memory_bridge.launcher.paths import BridgePaths
     from tests.bridge.running import INITIALIZE, INITIALIZED
@@ -151,20 +193,20 @@ async def write_over_mcp(path: Path, counter: FileCallCounter) -> list[FileCall]
             await answer_to(INITIALIZE)
             writer.write(json.dumps(INITIALIZED).encode() + b"\n")
             rounds = []
-            for number in range(WARM_UP + ROUNDS):
+            for number in range(WARM_UP + count):
                 arguments = {"content": f"D[cache.{number}]: redis 7 with {number} replicas"}
                 params = {"name": "memory_write", "arguments": arguments}
                 call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-                counter.start()
+                start()
                 answer = await answer_to(call)
-                rounds.append(counter.stop())
+                rounds.append(stop())
                 assert answer["result"]["structuredContent"]["status"] == "created", answer
             writer.close()
             await writer.wait_closed()
         finally:
             daemon.stopping.set()
             await serving
-    return min(rounds[WARM_UP:], key=len)
+    return rounds[WARM_UP:]
 
 
 def calls_of(work: Callable[[int], object]) -> list[FileCall]:
@@ -187,13 +229,14 @@ def calls_of_context_block(folder: Path) -> list[FileCall]:
         for number in range(CONTEXT_FACTS):
             store.facts.write("moves", f"D[cache.{number}]: redis 7 with {number} replicas", scope="cache")
         session = store.sessions.open("moves", "agent")
-        return calls_of(lambda _: store.context.status("moves", session=session))
+        blocks = getattr(store, "context", None) or store.injection
+        return calls_of(lambda _: blocks.status("moves", session=session))
 
 
 def calls_of_pull(folder: Path) -> list[FileCall]:
     """The calls of applying two facts that another machine of the team wrote."""
     from hermes_memory_store.store import Store
-    from hermes_memory_store.sync.wire_format import PullCursor, SyncRow
+    from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
     from hermes_memory_themes import Policies
     from tests.store.conftest import HandClock
     from tests.store.team import THEME, Member, Server
@@ -214,7 +257,9 @@ def calls_of_pull(folder: Path) -> list[FileCall]:
     assert [len(page) for page in pages[WARM_UP:]] == [2] * ROUNDS
 
     def apply(number: int) -> None:
-        ours.store.sync.inbox.apply(THEME, pages[number], cursor=PullCursor(pages[number][-1][0]))
+        getattr(ours.store.sync, "inbox", ours.store.sync).apply(
+            THEME, pages[number], cursor=PullCursor(pages[number][-1][0])
+        )
 
     try:
         return calls_of(apply)
@@ -237,7 +282,7 @@ def time_works(folder: Path) -> None:
             return store.facts.write("timed", f"V[size.{number}]: {number} MB", scope="cache", session=session)
 
         def context_block(_: int) -> object:
-            return store.context.status("moves", session=session)
+            return (getattr(store, "context", None) or store.injection).status("moves", session=session)
 
         session = store.sessions.open("timed", "agent")
         for work in (write, context_block):
@@ -266,12 +311,18 @@ def main() -> None:
             files = {place.partition(":")[0] for call in calls for place in (call.caller, call.callee)}
             inside = sum(call.thread == WRITER for call in calls)
             part = f", {2 * inside} of them in the tool and its commit" if inside else ""
-            print(f"{work}: {2 * len(calls)} moves between {len(files)} files{part}")
+            print(f"{work}: {len(calls)} calls, {2 * len(calls)} moves between {len(files)} files{part}")
             if options.trace:
                 for call in calls:
                     print(f"  {call}")
                 for line, times in Counter(map(str, calls)).most_common(15):
                     print(f"  {times:4} x {line}")
+        traced = trace_writes(folder)
+        count, share = min(len(one.statements) for one in traced), sorted(one.locked_share for one in traced)
+        print(f"one memory_write over MCP: {count} statements, {share[len(share) // 2]:.0%} of its time under the lock")
+        if options.trace:
+            for _, sql in traced[-1].statements:
+                print(f"  {' '.join(sql.split())[:150]}")
         if options.time:
             time_works(folder)
 

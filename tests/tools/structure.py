@@ -1,18 +1,24 @@
-"""Measure the structure of the source tree: names that stand twice, import circles, and the size of folders.
+"""Measure the structure of the source tree: names that stand twice, import circles, sizes, and what variables are called.
 
 `python -m tests.structure` prints the figures; `tests/test_structure.py` holds them to the limits that CONTRIBUTING names.
+`--tree DIR` measures another tree, `--run` also what `tests.benchmarks.file_moves` counts while that tree works.
 Imports are read from the syntax tree, so an import inside a function or under `TYPE_CHECKING` counts like any other.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import os
+import re
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(os.environ.get("STRUCTURE_TREE") or Path(__file__).parents[2])
 ROOMS = ("themes", "store", "bridge", "tui")
 PACKAGES = tuple(f"hermes_memory_{room}" for room in ROOMS)
 
@@ -220,9 +226,137 @@ def report() -> str:
     return "\n".join(lines)
 
 
+VAGUE = frozenset(
+    """
+    said told kept asked known found wanted held given one others besides waiting stood stands concerned begun gone come came
+    going what why who whose elsewhere
+    """.split()  # noqa: SIM905 - a list of words reads better as words
+)
+"""Names of variables that do not say what they hold."""
+
+NOUNS = ("cooled_by", "superseded_by", "verdict")
+"""Attributes of a fact whose files are counted: so many know the noun."""
+
+
+def line_counts() -> Counter[str]:
+    """Lines of Python by room: the four of the product, those of the tests, and what stands beside the tests."""
+    counts: Counter[str] = Counter()
+    for top in (*ROOMS, "tests"):
+        for file in (ROOT / top).rglob("*.py"):
+            inner = file.relative_to(ROOT).parts[1]
+            room = top if top != "tests" else f"tests/{inner}" if not inner.endswith(".py") else "tests"
+            counts[room] += len(file.read_bytes().splitlines())
+    return counts
+
+
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """Names that assignments, loops and parameters bind."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id
+        elif isinstance(inner, ast.arg):
+            yield inner.arg
+
+
+def vague_names(room: str) -> tuple[int, int]:
+    """How many bound names of a room are of `VAGUE`, and how many there are."""
+    modules = [module for module in source_files() if module.split(".")[0] == f"hermes_memory_{room}"]
+    names = [name.strip("_") for module in modules for name in bound_names(syntax_tree(module))]
+    return sum(name in VAGUE for name in names), len(names)
+
+
+def functions_named_once() -> tuple[int, int]:
+    """How many functions and methods are named in one place besides their definition, and how many there are."""
+    defined: set[str] = set()
+    named: Counter[str] = Counter()
+    for module in source_files():
+        for node in ast.walk(syntax_tree(module)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                defined.add(node.name)
+            elif isinstance(node, ast.Name):
+                named[node.id] += 1
+            elif isinstance(node, ast.Attribute):
+                named[node.attr] += 1
+    return sum(named[name] == 1 for name in defined), len(defined)
+
+
+def imported_names() -> int:
+    """Names that modules import, from wherever."""
+    return sum(
+        len(node.names)
+        for module in source_files()
+        for node in ast.walk(syntax_tree(module))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    )
+
+
+def class_sizes() -> list[tuple[int, int, str]]:
+    """Methods and attributes of each class, the largest first."""
+    sizes = []
+    for module in source_files():
+        for node in ast.walk(syntax_tree(module)):
+            if isinstance(node, ast.ClassDef):
+                methods = [one for one in node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
+                attributes = {
+                    inner.attr
+                    for method in methods
+                    for inner in ast.walk(method)
+                    if isinstance(inner, ast.Attribute)
+                    and isinstance(inner.ctx, ast.Store)
+                    and isinstance(inner.value, ast.Name)
+                    and inner.value.id == "self"
+                }
+                sizes.append((len(methods), len(attributes), node.name))
+    return sorted(sizes, reverse=True)
+
+
+def files_naming(word: str) -> list[str]:
+    """The modules of the product that name a word anywhere in their text."""
+    pattern = re.compile(rf"\b{word}\b")
+    return [module for module, file in source_files().items() if pattern.search(file.read_text(encoding="utf-8"))]
+
+
+def weight_report() -> str:
+    """Sizes and names, with the counting rules of each in its function."""
+    counts = line_counts()
+    product = sum(counts[room] for room in ROOMS)
+    tests = {room: lines for room, lines in sorted(counts.items()) if room.startswith("tests")}
+    parts = [f"{room.removeprefix('tests/')} {count:,}" for room, count in tests.items()]
+    beside = ("tests/tools", "tests/benchmarks")
+    once, functions = functions_named_once()
+    lines = [
+        f"lines of the product: {product:,} ({', '.join(f'{room} {counts[room]:,}' for room in ROOMS)})",
+        f"lines of tests without tools and benchmarks: {sum(tests.values()) - sum(counts[room] for room in beside):,}"
+        f" ({', '.join(parts)})",
+        f"files of the product: {len(source_files())}",
+        f"functions that are named once: {once:,} of {functions:,} ({once / functions:.0%})",
+        f"names imported per 100 lines: {100 * imported_names() / product:.1f}",
+    ]
+    for room in ROOMS:
+        vague, names = vague_names(room)
+        lines.append(f"variables that do not say what they hold: {room} {vague:,} of {names:,} ({vague / names:.1%})")
+    largest = ", ".join(f"{name} {methods} / {attributes}" for methods, attributes, name in class_sizes()[:6])
+    lines.append(f"largest classes, methods / attributes: {largest}")
+    lines.append(f"files that name: {', '.join(f'{word} {len(files_naming(word))}' for word in NOUNS)}")
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Print the report."""
+    """Print the report of this tree or another."""
+    options = argparse.ArgumentParser(prog="python -m tests.structure", description=__doc__)
+    options.add_argument("--tree", type=Path, help="the tree to measure; this one unless given")
+    options.add_argument("--run", action="store_true", help="also count moves, statements and the lock while it works")
+    chosen = options.parse_args()
+    tree = (chosen.tree or ROOT).resolve()
+    if tree != ROOT:
+        again = [sys.executable, str(Path(__file__)), *(["--run"] if chosen.run else [])]
+        sys.exit(subprocess.run(again, env=os.environ | {"STRUCTURE_TREE": str(tree)}, check=False).returncode)
     print(report())
+    print(weight_report())
+    if chosen.run:
+        paths = os.pathsep.join([*(str(tree / room) for room in ROOMS), str(tree)])
+        moves = Path(__file__).parents[1] / "benchmarks" / "file_moves.py"
+        subprocess.run([sys.executable, str(moves)], env=os.environ | {"PYTHONPATH": paths}, check=True)
 
 
 if __name__ == "__main__":
