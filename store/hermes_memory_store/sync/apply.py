@@ -22,7 +22,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.intake.intake import repeat_fact, repeat_text
 from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.kinds import FACT, STANDS, FactRow
 from hermes_memory_store.items.mutation import find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.items.tier_columns import QUARANTINE_PREFIX
@@ -53,6 +53,7 @@ from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins
 from hermes_memory_store.sync.versions import (
     HIDDEN_TIERS,
     SELECT_VERSIONS,
+    SENT,
     UPSERT_VERSION,
     Version,
     ensure_node,
@@ -76,7 +77,6 @@ from hermes_memory_store.sync.wire_format import (
     ReceivedVersion,
     SyncRow,
     VersionPayload,
-    canonical_text_digest,
     comparable_content,
     hide_secrets,
     mask_row,
@@ -113,6 +113,13 @@ REPLACED_IN_SHADOW = """
 """
 
 DELETE_NOTED_CHANGE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
+
+OCCUPIED_PLACES = f"""
+    SELECT key FROM (SELECT key, value ->> 0 AS label, value ->> 1 AS type, value ->> 2 AS target FROM json_each(?2)) j
+    CROSS JOIN scopes s ON s.theme_id = ?1 AND s.label = j.label
+    CROSS JOIN facts f ON f.scope_id = s.id AND f.type = j.type AND f.target = j.target AND f.{STANDS}
+"""
+"""Which of these places are taken."""
 
 HeldRows = Mapping[bytes, Sequence[tuple[SyncRow, CheckedVersion]]]
 """Versions that are held back, masked, by uid, with the results of this machine's content checks."""
@@ -297,8 +304,7 @@ def to_stamp(row: SyncRow, checked: CheckedVersion | None = None) -> Stamp:
 def to_stored_version(received: ReceivedVersion, *, keep_shadow: bool) -> Version:
     """Return a received version as it replaces the previous one. :param keep_shadow: with what it says, to be shown yet"""
     seq, uid, row, checked = received
-    text = VersionPayload(row.kind, row.content, row.attrs, row.state).to_json()
-    digest, label = canonical_text_digest(text), None
+    digest, label = row.content_digest, None
     # A row that is no scope may claim any label.
     if row.kind == "scope" and isinstance(row.content, str) and row.uid == scope_sync_uid(row.theme, row.content):
         label = row.content if checked.hidden_because is None else hide_secrets(row.content)
@@ -409,6 +415,10 @@ class ShadowSettler:
         self._outplaced: set[bytes] = set()
         """Facts that stand nowhere, since another one that says something else stands in their place."""
         self._absent: set[bytes] = set()
+        self._vacant: set[bytes] = set()
+        """New facts in whose place nothing stood."""
+        self._taken: set[object] = set()
+        """Places in which facts stand since."""
 
     def settle(self, touched: set[bytes], arrived: Mapping[bytes, VersionPayload] | None = None) -> None:
         """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
@@ -417,6 +427,7 @@ class ShadowSettler:
         """
         self._arrived = arrived or {}
         self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
+        self._vacant = self._find_vacant()
         waiting = find_shadows(self._conn, self._theme_id, touched - self._absent)
         waiting.update((uid, Waiting(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while waiting:
@@ -438,6 +449,17 @@ class ShadowSettler:
         release(self._conn, self._theme_id, self._shown - self._outplaced, AsideReason.OUTPLACED)
         self._clear_shadows()
         self._discard_noted_changes()
+
+    def _find_vacant(self) -> set[bytes]:
+        """Find the new facts that are to stand where nothing stands."""
+        places = {
+            uid: (validate_row_text(attrs["scope"] or UNSCOPED), attrs["type"], validate_row_text(attrs["target"]))
+            for uid in self._absent
+            if (attrs := self._arrived[uid].attrs)["tier"] in STANDING_TIERS
+        }
+        names = list(places)
+        occupied = self._conn.execute(OCCUPIED_PLACES, (self._theme_id, json.dumps(list(places.values()))))
+        return places.keys() - {names[key] for (key,) in occupied}
 
     def _find_behind(self, moved: set[bytes]) -> dict[bytes, Waiting]:
         """Find what has arrived and was replaced by one of these facts."""
@@ -601,10 +623,8 @@ class ShadowSettler:
             link = None
         label = validate_row_text(attrs["scope"] or UNSCOPED)
         scope = self._scopes.get(label) or self._open_scope(label)
-        if self._change.has_pending(nocase_place(scope.id, kind, target)):
-            self._change.flush()
-        there = find_standing_fact(self._conn, scope.id, kind, target, ignored=uid)
-        if tier in STANDING_TIERS and there is not None:
+        there = self._find_standing(uid, scope.id, kind, target) if tier in STANDING_TIERS else None
+        if there is not None:
             if uid > there.uid:
                 self._demote(there, uid, content)
             else:
@@ -612,7 +632,19 @@ class ShadowSettler:
                 self._note(uid, there.uid, there.content, content)
                 tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
         columns: dict[str, Any] = {"content": content, "scope": scope, "tier": tier, "pinned": pinned}
-        return columns | times | {"superseded_by": link, "cooled_by": cooled_by}
+        optional = FACT.to_columns({name: attrs[name] for name in FACT.shown if name in attrs})
+        return columns | times | {"superseded_by": link, "cooled_by": cooled_by} | optional
+
+    def _find_standing(self, uid: bytes, scope_id: int, kind: str, target: str) -> FactRow | None:
+        """Find what stands in the place of a fact, besides itself."""
+        place = nocase_place(scope_id, kind, target)
+        is_vacant = uid in self._vacant and place not in self._taken
+        self._taken.add(place)
+        if is_vacant:
+            return None
+        if self._change.has_pending(place):
+            self._change.flush()
+        return find_standing_fact(self._conn, scope_id, kind, target, ignored=uid)
 
     def _open_scope(self, label: str) -> ScopeKey:
         """Return the scope of a fact. One deleted by its version is restored for the fact, and goes with it."""
@@ -700,24 +732,13 @@ def is_to_be_shown(payload: VersionPayload) -> bool:
 
 def is_shown_as_it_says(payload: VersionPayload, row: FactRow, label: str, by: Actor) -> bool:
     """Check whether a fact stands as its version says, to the type of each value: True is 1, and is written otherwise."""
-    shown = to_fact_payload(
-        row.content,
-        row.type,
-        row.target,
-        label,
-        row.tier,
-        row.pinned,
-        row.created_at,
-        row.updated_at,
-        row.superseded_by,
-        row.cooled_by,
-        by.kind,
-        by.name,
-    )
-    attrs = payload.attrs
-    is_same = payload.content == shown.content and attrs == shown.attrs
-    return is_same and all(
-        type(attrs[name]) is type(shown.attrs[name]) for name in ("pinned", "created_at", "updated_at")
+    values = (label if one.name == "scope" else getattr(row, one.name) for one in SENT)
+    shown = to_fact_payload(by, row.content, *values)
+    said = payload.attrs
+    return (
+        payload.content == shown.content
+        and said == shown.attrs
+        and all(type(said[name]) is type(value) for name, value in shown.attrs.items())
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
-from hermes_memory_store.items.name_keys import UNSCOPED
+from hermes_memory_store.items.kinds import FACT, SCOPE, Form, to_portable
 from hermes_memory_store.model import Actor, ScopeStatus, Tier
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks, next_own_tick
 from hermes_memory_store.sync.merge import Stamp, newest_ancestors
@@ -44,16 +44,19 @@ from hermes_memory_store.sync.wire_format import (
 HIDDEN_TIERS = frozenset({Tier.WITHDRAWN.value, Tier.QUARANTINED.value})
 """Tiers that others see as deleted: a creation that was undone, and what no person here has let in yet."""
 
-FACTS = """
-    SELECT f.uid, f.content, f.type, f.target, s.label, f.tier, f.pinned, f.created_at, f.updated_at, f.superseded_by,
-      f.cooled_by, a.kind, a.name
+SENT = sorted(
+    (one for one in FACT.attributes if one.name != "content" and not one.is_local), key=lambda one: not one.is_fixed
+)
+"""What a version says of a fact besides its content and its author."""
+
+FACTS = f"""
+    SELECT f.uid, a.kind, a.name, f.content, {", ".join("s.label" if one.name == "scope" else f"f.{one.name}" for one in SENT)}
     FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id
-    WHERE f.theme_id = ? AND f.uid IN ({marks})
+    WHERE f.theme_id = ? AND f.uid IN ({{marks}})
 """
 
-SCOPES = """
-    SELECT label, status, opened_at, closed_at, closed_by FROM scopes
-    WHERE theme_id = ? AND status <> 'withdrawn' AND label IN ({marks})
+SCOPES = f"""
+    SELECT {", ".join(SCOPE.names)} FROM scopes WHERE theme_id = ? AND status <> 'withdrawn' AND label IN ({{marks}})
 """
 
 SELECT_VERSIONS = (
@@ -365,9 +368,8 @@ def load_payloads(
     found: dict[bytes | str, VersionPayload] = {}
     for some in in_chunks([thing for thing in things if isinstance(thing, bytes)]):
         marks = ", ".join("?" * len(some))
-        found.update(
-            (row[0], to_fact_payload(*row[1:])) for row in conn.execute(FACTS.format(marks=marks), (theme_id, *some))
-        )
+        for uid, kind, name, *values in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
+            found[uid] = to_fact_payload(Actor(kind, name), *values)
         gone = [uid for uid in some if uid not in found]
         purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(gone))})"
         erased = {uid for (uid,) in conn.execute(purged, gone)}
@@ -379,43 +381,25 @@ def load_payloads(
     return found
 
 
-def to_fact_payload(
-    content: str,
-    kind: str,
-    target: str,
-    label: str,
-    tier: str,
-    pinned: int,
-    created_at: int,
-    updated_at: int,
-    link: bytes | None,
-    cooled_by: str | None,
-    *by: str,
-) -> VersionPayload:
-    """Convert the columns of a fact to a portable payload."""
-    if tier in HIDDEN_TIERS:
+def to_fact_payload(by: Actor, content: str, *values: Any) -> VersionPayload:
+    """Return what a version says of a fact. :param values: of `SENT`, the scope by its label"""
+    attrs: dict[str, Any] = {}
+    for attribute, value in zip(SENT, values, strict=True):
+        if not attribute.is_optional or value != attribute.default:
+            form = attribute.form
+            attrs[attribute.name] = (
+                bool(value) if form is Form.FLAG else value or None if form is Form.SCOPE else to_portable(value)
+            )
+    if attrs["tier"] in HIDDEN_TIERS:
         return VersionPayload("fact", None, {}, DELETED)
-    attrs = {
-        "type": kind,
-        "target": target,
-        "scope": None if label == UNSCOPED else label,
-        "tier": tier,
-        "pinned": bool(pinned),
-        "created_at": created_at,
-        "updated_at": updated_at,
-        "superseded_by": None if link is None else uids.format_uid(link),
-        "cooled_by": cooled_by,
-        "by": str(Actor(*by)),
-    }
-    return VersionPayload("fact", content, attrs, LIVE)
+    return VersionPayload("fact", content, attrs | {"by": str(by)}, LIVE)
 
 
-def to_scope_payload(
-    label: str, status: str, opened_at: int, closed_at: int | None, closed_by: str | None
-) -> VersionPayload:
-    """Convert a scope to a portable payload. Cooling depends on the listeners here, and is not sent."""
-    shared = ScopeStatus.OPEN.value if status == ScopeStatus.COOLING else status
-    attrs = {"status": shared, "opened_at": opened_at, "closed_at": closed_at, "closed_by": closed_by}
+def to_scope_payload(label: str, *values: Any) -> VersionPayload:
+    """Return what a version says of a scope. Cooling depends on the listeners here, and is not sent."""
+    attrs = dict(zip(SCOPE.names[1:], values, strict=True))
+    if attrs["status"] == ScopeStatus.COOLING:
+        attrs["status"] = ScopeStatus.OPEN.value
     return VersionPayload("scope", label, attrs, LIVE)
 
 

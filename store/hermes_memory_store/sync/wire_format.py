@@ -165,7 +165,7 @@ class CheckedVersion:
     """Digest of the content with its secrets, which the vault alone has; of one that is held and hidden, `content_digest`."""
 
     def __bool__(self) -> bool:
-        return self != UNCHANGED
+        return self is not UNCHANGED and self != UNCHANGED
 
 
 UNCHANGED = CheckedVersion()
@@ -190,7 +190,7 @@ class VersionPayload:
     content: str | None
     attrs: dict[str, Any] = field(default_factory=dict)
     state: int = LIVE
-    checked: CheckedVersion = CheckedVersion()
+    checked: CheckedVersion = UNCHANGED
 
     @property
     def content_digest(self) -> str:
@@ -198,14 +198,16 @@ class VersionPayload:
 
     def to_json(self) -> str:
         """Return what is stored of it: nothing that a content check masked, or refused."""
-        content, attrs, checked = self.content, self.attrs, astuple(self.checked)
-        if self.checked.masked_content is not None:
-            content = self.checked.masked_content
-        if self.checked.hidden_because is not None:
+        content, attrs, checked = self.content, self.attrs, self.checked
+        if not checked:
+            return to_canonical_json([self.kind, content, attrs, self.state])
+        if checked.masked_content is not None:
+            content = checked.masked_content
+        if checked.hidden_because is not None:
             target = attrs.get("target") if isinstance(attrs, dict) else None
             content, attrs = hide_secrets(content, str(target or "")), hide_secrets(attrs)
-        found = [checked if self.checked.clear_digest is not None else checked[:-1]] if self.checked else []
-        return to_canonical_json([self.kind, content, attrs, self.state, *found])
+        results = astuple(checked) if checked.clear_digest is not None else astuple(checked)[:-1]
+        return to_canonical_json([self.kind, content, attrs, self.state, results])
 
     @classmethod
     def from_json(cls, text: str) -> VersionPayload:
