@@ -73,6 +73,7 @@ from hermes_memory_store.sync.wire_format import (
     DELETED,
     LIVE,
     PURGED,
+    UNCHANGED,
     CheckedVersion,
     ReceivedVersion,
     SyncRow,
@@ -81,8 +82,7 @@ from hermes_memory_store.sync.wire_format import (
     hide_secrets,
     mask_row,
     scope_sync_uid,
-    validate_row_content,
-    validate_row_text,
+    validate_fact_fields,
     validate_row_time,
 )
 from hermes_memory_store.upkeep.erased_words import fold_phrase
@@ -175,7 +175,7 @@ class VersionApplier:
             seq, uid, row, checked = received
             here = self._here.get(uid)
             decision = merge(here and here.stamp, to_stamp(row, checked), self._clocks, is_history=self._is_history)
-            shown = mask_row(row, checked)
+            shown = row if checked.masked_content is None else mask_row(row, checked)
             if decision.outcome is Outcome.HOLD:
                 hold(self._conn, self._theme_id, received, self._clocks.own_ms, is_alone=not self._is_history)
                 self._held[uid] = [*(self._held.get(uid, ()) if self._is_history else ()), (shown, checked)]
@@ -253,7 +253,7 @@ class VersionApplier:
         is_live_fact = row.kind == "fact" and row.state == LIVE and checked.hidden_because is None
         if is_live_fact:
             self.arrived[uid] = VersionPayload("fact", shown.content, row.attrs, LIVE, checked)
-        return to_stored_version(received, keep_shadow=not is_live_fact or bool(checked))
+        return to_stored_version(received, keep_shadow=not is_live_fact or checked != UNCHANGED)
 
     @cached_property
     def _has_sent(self) -> bool:
@@ -370,7 +370,7 @@ def find_shadows(
     rows: list[tuple[Any, ...]] = []
     if scopes:
         rows += conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
-    for some in in_chunks(list(touched)):
+    for some in in_chunks(list(touched)) if touched else ():
         rows += conn.execute(SHADOWS_OF_FACTS.format(values=", ".join(["(?)"] * len(some))), (*some, theme_id))
     return {row[0]: Waiting(row[0], row[1], row[3], VersionPayload.from_json(row[11])) for row in rows}
 
@@ -426,20 +426,23 @@ class ShadowSettler:
         :param arrived: what live facts say that have just won
         """
         self._arrived = arrived or {}
-        self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
-        self._vacant = self._find_vacant()
+        if self._arrived:
+            self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
+            self._vacant = self._find_vacant()
         waiting = find_shadows(self._conn, self._theme_id, touched - self._absent)
         waiting.update((uid, Waiting(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while waiting:
             self._coming |= {uid for uid, one in waiting.items() if is_to_be_shown(one.payload)}
-            unlike = waiting.keys() - self._arrived.keys()
-            self._absent |= unlike - find_fact_uids(self._conn, unlike)
+            if unlike := waiting.keys() - self._arrived.keys():
+                self._absent |= unlike - find_fact_uids(self._conn, unlike)
             self._show(one for one in waiting.values() if not one.is_former_scope)
             # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
             moved, self._moved = self._moved, set()
             if moved:
                 self._change.flush()
-            waiting = self._find_behind(moved) | find_shadows(self._conn, self._theme_id, moved, scopes=False)
+                waiting = self._find_behind(moved) | find_shadows(self._conn, self._theme_id, moved, scopes=False)
+            else:
+                waiting = {}
         self._change.flush()
         # Only now it is known whether facts stand in them.
         self._show(one for one in find_shadows(self._conn, self._theme_id, ()).values() if one.is_former_scope)
@@ -453,9 +456,10 @@ class ShadowSettler:
     def _find_vacant(self) -> set[bytes]:
         """Find the new facts that are to stand where nothing stands."""
         places = {
-            uid: (validate_row_text(attrs["scope"] or UNSCOPED), attrs["type"], validate_row_text(attrs["target"]))
+            uid: (attrs["scope"] or UNSCOPED, attrs["type"], attrs["target"])
             for uid in self._absent
             if (attrs := self._arrived[uid].attrs)["tier"] in STANDING_TIERS
+            and f"{attrs['scope']}{attrs['target']}".isascii()  # others may be written otherwise here
         }
         names = list(places)
         occupied = self._conn.execute(OCCUPIED_PLACES, (self._theme_id, json.dumps(list(places.values()))))
@@ -475,7 +479,7 @@ class ShadowSettler:
         uid, payload = waiting.uid, waiting.payload
         self._shown.add(uid)
         self._outplaced.discard(uid)
-        if payload.checked:
+        if payload.checked != UNCHANGED:
             self._checked.add(uid)
         if payload.checked.hidden_because is not None:
             self._hide(waiting)
@@ -498,7 +502,7 @@ class ShadowSettler:
             self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
 
     def _hide_with_reason(self, uid: bytes, payload: VersionPayload, why: str) -> None:
-        payload.checked = replace(payload.checked, hidden_because=why)
+        payload.checked = payload.checked._replace(hidden_because=why)
         self._coming.discard(uid)
         self._moved.add(uid)
         self._checked.add(uid)
@@ -574,7 +578,7 @@ class ShadowSettler:
         attrs = payload.attrs
         by = Actor(*str(attrs["by"]).partition(":")[::2])
         scope = columns.pop("scope")
-        notation = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), columns.pop("content"))
+        notation = Notation(FactType(attrs["type"]), columns.pop("target"), columns.pop("content"))
         source = SOURCE if columns["tier"] == Tier.QUARANTINED else None
         origin = self._origins.find(uid)
         row = self._change.insert_fact(
@@ -583,7 +587,7 @@ class ShadowSettler:
         came = self._origins.find_row(uid)
         if came is not None and came.worded_by is not None:  # whose words it came with
             self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(came.worded_by))
-        if uid in self._arrived and not payload.checked and is_shown_as_it_says(payload, row, scope.label, by):
+        if uid in self._arrived and payload.checked == UNCHANGED and is_shown_as_it_says(payload, row, scope.label, by):
             self._as_they_say.add(uid)
 
     def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
@@ -601,11 +605,10 @@ class ShadowSettler:
     def _find_columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
         """Return the columns to show a fact, once whatever is in its place has made room."""
         attrs, checked = payload.attrs, payload.checked
-        kind, target = FactType(attrs["type"]).value, validate_row_text(attrs["target"])
+        kind = FactType(attrs["type"]).value
+        target, content, label, created_at, updated_at = validate_fact_fields(payload)
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        content = validate_row_content(payload.content)
-        times = {name: validate_row_time(attrs[name]) for name in ("created_at", "updated_at")}
         tier, pinned, cooled_by = Tier(attrs["tier"]).value, int(bool(attrs["pinned"])), attrs.get("cooled_by")
         if checked.quarantine_rule is not None:
             is_approved = row is not None and row.tier not in HIDDEN_TIERS and row.content == content
@@ -621,7 +624,6 @@ class ShadowSettler:
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
         if link == uid or tier in STANDING_TIERS or not self._is_here(link):
             link = None
-        label = validate_row_text(attrs["scope"] or UNSCOPED)
         scope = self._scopes.get(label) or self._open_scope(label)
         there = self._find_standing(uid, scope.id, kind, target) if tier in STANDING_TIERS else None
         if there is not None:
@@ -631,9 +633,18 @@ class ShadowSettler:
                 self._keep_shadow(uid)
                 self._note(uid, there.uid, there.content, content)
                 tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
-        columns: dict[str, Any] = {"content": content, "scope": scope, "tier": tier, "pinned": pinned}
-        optional = FACT.to_columns({name: attrs[name] for name in FACT.shown if name in attrs})
-        return columns | times | {"superseded_by": link, "cooled_by": cooled_by} | optional
+        columns: dict[str, Any] = {
+            "target": target,
+            "content": content,
+            "scope": scope,
+            "tier": tier,
+            "pinned": pinned,
+            "created_at": created_at,
+            "updated_at": updated_at,
+            "superseded_by": link,
+            "cooled_by": cooled_by,
+        }
+        return columns | {name: attrs[name] for name in FACT.shown if name in attrs}
 
     def _find_standing(self, uid: bytes, scope_id: int, kind: str, target: str) -> FactRow | None:
         """Find what stands in the place of a fact, besides itself."""
@@ -664,7 +675,7 @@ class ShadowSettler:
         payload = self._arrived.get(uid)
         if payload is None:
             shadow_versions(self._conn, self._theme_id, [uid])
-        elif not payload.checked:
+        elif payload.checked == UNCHANGED:
             self._conn.execute(UPDATE_SHADOW, (payload.to_json(), self._theme_id, uid))
         self._as_they_say.discard(uid)
 

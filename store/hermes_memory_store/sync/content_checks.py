@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from hermes_memory_store import errors, uids
@@ -129,7 +128,7 @@ def check_versions(
         return check_fact_version(check, row, refusal(row.attrs["scope"]), db, theme_id)
 
     return [
-        replace(check_one(row, fault), uncurated=is_uncurated(row))
+        check_one(row, fault)._replace(uncurated=not row.trusted and is_uncurated(row))
         for row, fault in zip(rows, find_row_faults(rows), strict=True)
     ]
 
@@ -147,7 +146,7 @@ def check_fact_version(
         return CheckedVersion(hidden_because=name_refusal)
     try:
         checked = check.content(row.theme, target, content := str(row.content))
-        return replace(checked, clear_digest=canonical_text_digest(content)) if checked.masked_content else checked
+        return checked._replace(clear_digest=canonical_text_digest(content)) if checked.masked_content else checked
     except errors.StoreError as error:
         return CheckedVersion(hidden_because=error.message)
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -182,7 +181,7 @@ def hold(conn: sqlite3.Connection, theme_id: int, received: ReceivedVersion, now
     if is_alone:
         release(conn, theme_id, [uid], AsideReason.AHEAD)
     digest = checked.clear_digest if checked.hidden_because is None else row.content_digest
-    checked = replace(checked, quarantine_rule=None, uncurated=not row.trusted, clear_digest=digest)
+    checked = checked._replace(quarantine_rule=None, uncurated=not row.trusted, clear_digest=digest)
     set_aside(conn, theme_id, row, AsideReason.AHEAD, now, other=seq.to_bytes(8, "big"), checked=checked)
 
 

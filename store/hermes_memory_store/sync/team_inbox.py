@@ -6,7 +6,6 @@ import itertools
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from hermes_memory_store import uids
 from hermes_memory_store.database.index_health import retry_without_index
@@ -179,7 +178,7 @@ class TeamInbox:
             anew = {}
             for version, row, result in zip(versions, rows, checked, strict=True):
                 if row.content_digest != version.content_digest:  # its secrets are kept nowhere: it is never sent
-                    result = replace(result, masked_content=result.masked_content or row.content, clear_digest="")
+                    result = result._replace(masked_content=result.masked_content or row.content, clear_digest="")
                 if result.hidden_because is None:
                     anew[version.uid] = row, result
             if not anew:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hermes_memory_store import uids
 from hermes_memory_store.model import Uid
@@ -88,7 +87,7 @@ class TeamOutbox:
         for version, row in zip(pending, masked, strict=True):
             checked, name = version.checked, (theme_id, version.uid, version.hlc)
             if checked.hidden_because is not None:
-                checked = replace(checked, clear_digest=version.content_digest)
+                checked = checked._replace(clear_digest=version.content_digest)
             clear = self._tracking.reveal(row, checked)
             if clear is None:
                 changes.append((REJECT, (UNKEPT, *name)))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
-from hermes_memory_store.items.kinds import FACT, SCOPE, Form, to_portable
+from hermes_memory_store.items.kinds import FACT, SCOPE, Form
 from hermes_memory_store.model import Actor, ScopeStatus, Tier
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks, next_own_tick
 from hermes_memory_store.sync.merge import Stamp, newest_ancestors
@@ -259,13 +259,13 @@ def stamp_versions(
             if old is not None and old.shadow is None and old.content_digest == payload.content_digest:
                 continue
             checked = None if old is None or old.shadow is None else VersionPayload.from_json(old.shadow)
-            if old is not None and checked is not None and checked.checked:
+            if old is not None and checked is not None and checked.checked != UNCHANGED:
                 beyond = to_outgoing_payload(conn, old, checked, payload)
                 if beyond is None and old.content_digest:
                     continue
                 payload = beyond or checked  # a decision is a version even where it changes nothing
             shown = payload.content
-            if not payload.checked and (mask := masks.get((uid, shown))) is not None:
+            if payload.checked == UNCHANGED and (mask := masks.get((uid, shown))) is not None:
                 payload = VersionPayload(payload.kind, mask.masked_content, payload.attrs, LIVE, mask)
             if old is not None:
                 remember_mask(conn, theme_id, uid, old.checked)
@@ -276,7 +276,7 @@ def stamp_versions(
                 ancestors = newest_ancestors(*settle_losing_versions(conn, theme_id, uid, ancestors, payload))
             hlc = descendant_tick(tick, node, ancestors)
             label = thing if isinstance(thing, str) else None
-            shadow = payload.to_json() if payload.checked else None
+            shadow = None if payload.checked == UNCHANGED else payload.to_json()
             version = Version(
                 uid, label, payload.state, hlc, node, json.dumps(ancestors), payload.content_digest, 0, 0, shadow=shadow
             )
@@ -366,7 +366,8 @@ def load_payloads(
 ) -> dict[bytes | str, VersionPayload]:
     """Load what things say as they stand in this store's tables."""
     found: dict[bytes | str, VersionPayload] = {}
-    for some in in_chunks([thing for thing in things if isinstance(thing, bytes)]):
+    facts = [thing for thing in things if isinstance(thing, bytes)]
+    for some in in_chunks(facts) if facts else ():
         marks = ", ".join("?" * len(some))
         for uid, kind, name, *values in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
             found[uid] = to_fact_payload(Actor(kind, name), *values)
@@ -374,7 +375,8 @@ def load_payloads(
         purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(gone))})"
         erased = {uid for (uid,) in conn.execute(purged, gone)}
         found.update((uid, VersionPayload("fact", None, {}, PURGED if uid in erased else DELETED)) for uid in gone)
-    for labels in in_chunks([thing for thing in things if isinstance(thing, str)]):
+    scopes = [thing for thing in things if isinstance(thing, str)]
+    for labels in in_chunks(scopes) if scopes else ():
         sql = SCOPES.format(marks=", ".join("?" * len(labels)))
         found.update((row[0], to_scope_payload(*row)) for row in conn.execute(sql, (theme_id, *labels)))
         found.update((label, VersionPayload("scope", label, {}, DELETED)) for label in labels if label not in found)
@@ -387,9 +389,11 @@ def to_fact_payload(by: Actor, content: str, *values: Any) -> VersionPayload:
     for attribute, value in zip(SENT, values, strict=True):
         if not attribute.is_optional or value != attribute.default:
             form = attribute.form
-            attrs[attribute.name] = (
-                bool(value) if form is Form.FLAG else value or None if form is Form.SCOPE else to_portable(value)
-            )
+            if form is Form.FLAG:
+                value = bool(value)
+            elif form is Form.LINK and value is not None:
+                value = uids.format_uid(value)
+            attrs[attribute.name] = value or None if form is Form.SCOPE else value
     if attrs["tier"] in HIDDEN_TIERS:
         return VersionPayload("fact", None, {}, DELETED)
     return VersionPayload("fact", content, attrs | {"by": str(by)}, LIVE)

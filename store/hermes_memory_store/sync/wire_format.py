@@ -10,11 +10,12 @@ import hashlib
 import json
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
+from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import FactType, Millis, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation.memory_spec import MAX_TARGET
 
@@ -149,8 +150,7 @@ class HiddenVersion(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedVersion:
+class CheckedVersion(NamedTuple):
     """What this machine's content checks made of another machine's version. Local only, never sent."""
 
     masked_content: str | None = None
@@ -163,9 +163,6 @@ class CheckedVersion:
     """Whether it is kept cold and not pinned, since no curator made it hot, until a person here agrees."""
     clear_digest: str | None = None
     """Digest of the content with its secrets, which the vault alone has; of one that is held and hidden, `content_digest`."""
-
-    def __bool__(self) -> bool:
-        return self is not UNCHANGED and self != UNCHANGED
 
 
 UNCHANGED = CheckedVersion()
@@ -199,14 +196,14 @@ class VersionPayload:
     def to_json(self) -> str:
         """Return what is stored of it: nothing that a content check masked, or refused."""
         content, attrs, checked = self.content, self.attrs, self.checked
-        if not checked:
+        if checked == UNCHANGED:
             return to_canonical_json([self.kind, content, attrs, self.state])
         if checked.masked_content is not None:
             content = checked.masked_content
         if checked.hidden_because is not None:
             target = attrs.get("target") if isinstance(attrs, dict) else None
             content, attrs = hide_secrets(content, str(target or "")), hide_secrets(attrs)
-        results = astuple(checked) if checked.clear_digest is not None else astuple(checked)[:-1]
+        results = checked if checked.clear_digest is not None else checked[:-1]
         return to_canonical_json([self.kind, content, attrs, self.state, results])
 
     @classmethod
@@ -214,7 +211,7 @@ class VersionPayload:
         kind, content, attrs, state, *found = json.loads(text)
         checked = CheckedVersion(*found[0]) if found else UNCHANGED
         if checked.masked_content is not None and checked.clear_digest is None:  # as earlier versions stored it
-            checked = replace(checked, clear_digest=canonical_text_digest(str(content)))
+            checked = checked._replace(clear_digest=canonical_text_digest(str(content)))
             content = checked.masked_content
         return cls(kind, content, attrs, state, checked)
 
@@ -343,6 +340,18 @@ def validate_row_time(value: Any) -> int:
     if not is_time(value):
         raise ValueError("not a time")
     return int(value)
+
+
+def validate_fact_fields(payload: VersionPayload) -> tuple[str, str, str, int, int]:
+    """Return the target, the content, the label of the scope and the times of a fact. :raises StoreError: KeyError, ValueError"""
+    attrs = payload.attrs
+    return (
+        validate_row_text(attrs["target"]),
+        validate_row_content(payload.content),
+        validate_row_text(attrs["scope"] or UNSCOPED),
+        validate_row_time(attrs["created_at"]),
+        validate_row_time(attrs["updated_at"]),
+    )
 
 
 def is_time(value: Any) -> bool:
