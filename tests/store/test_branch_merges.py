@@ -78,11 +78,6 @@ def state(
     return one.states[branch, at].state, one.states[branch, at].way
 
 
-def test_a_branch_that_goes_its_own_way_is_unmerged(shop: Path) -> None:
-    for at in ("pay", "pay~1"):
-        assert state(shop, "pay", git(shop, "rev-parse", at)) == ("unmerged", None)
-
-
 def test_what_was_written_before_the_first_commit_of_a_branch_goes_with_the_branch(shop: Path) -> None:
     fork = git(shop, "rev-parse", "main")
     assert state(shop, "pay", fork) == ("unmerged", None)
@@ -94,113 +89,86 @@ def test_what_was_written_before_the_first_commit_of_a_branch_goes_with_the_bran
     assert state(shop, "pay", fork) == ("merged", "squash")
 
 
-@pytest.mark.parametrize("deleted", [False, True])
-@pytest.mark.parametrize("how", [("--no-ff", "--no-edit"), ("--ff-only",)])
-def test_a_merge_and_a_fast_forward(shop: Path, how: tuple[str, ...], deleted: bool) -> None:
-    first, last = git(shop, "rev-parse", "pay~1"), git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    git(shop, "merge", "-q", *how, "pay")
-    if deleted:
-        git(shop, "branch", "-q", "-D", "pay")
-    assert state(shop, "pay", first) == state(shop, "pay", last) == ("merged", "merge")
+MERGE, SQUASH, REBASE = ("merged", "merge"), ("merged", "squash"), ("merged", "rebase")
+
+UNMERGED, UNDECIDED = ("unmerged", None), ("undecided", None)
+
+ON_MAIN, SQUASHED = "switch -q main", "merge -q --squash pay; commit -q -m squashed"
+
+MOVED = "switch -q main; write b.txt three"
+
+REBASED = f"{MOVED}; switch -q pay; rebase -q main"
+
+DELETED = "branch -q -D pay"
+
+WAYS: list[tuple[str, tuple[str, str | None] | None, tuple[str, str | None]]] = [
+    ("status", UNMERGED, UNMERGED),
+    (f"{ON_MAIN}; merge -q --no-ff --no-edit pay", MERGE, MERGE),
+    (f"{ON_MAIN}; merge -q --no-ff --no-edit pay; {DELETED}", MERGE, MERGE),
+    (f"{ON_MAIN}; merge -q --ff-only pay", MERGE, MERGE),
+    (f"{ON_MAIN}; merge -q --ff-only pay; {DELETED}", MERGE, MERGE),
+    (f"{ON_MAIN}; {SQUASHED}; write c.txt later", SQUASH, SQUASH),
+    (f"{MOVED}; {SQUASHED}; write c.txt later", SQUASH, SQUASH),
+    (f"{REBASED}; {ON_MAIN}; merge -q --ff-only pay; write c.txt later", REBASE, REBASE),
+    (f"{REBASED}; {ON_MAIN}; merge -q --ff-only pay; write c.txt later; {DELETED}", REBASE, REBASE),
+    (REBASED, None, UNMERGED),
+    (f"{MOVED}; cherry-pick FIRST", REBASE, UNMERGED),
+    (f"{MOVED}; cherry-pick FIRST; cherry-pick LAST", REBASE, REBASE),
+    (f"{ON_MAIN}; merge -q --no-ff --no-edit FIRST", MERGE, UNMERGED),
+    (f"{ON_MAIN}; merge -q --no-ff --no-edit pay; revert --no-edit -m 1 HEAD", None, MERGE),
+    (f"{ON_MAIN}; {DELETED}", None, UNDECIDED),
+]
+"""Commands after which the first and the last commit of `pay` are in these states; None: it is not asked."""
 
 
-@pytest.mark.parametrize("deleted", [False, True])
-@pytest.mark.parametrize("moved", [False, True])
-def test_an_unmodified_squash(shop: Path, moved: bool, deleted: bool) -> None:
+def run_script(folder: Path, script: str, names: dict[str, str]) -> None:
+    """Run commands of Git, and `write FILE TEXT`, which commits a file."""
+    for line in script.split("; "):
+        words = [names.get(word, word) for word in line.split()]
+        if words[0] == "write":
+            commit(folder, words[1], words[2] + "\n")
+        else:
+            git(folder, *words)
+
+
+@pytest.mark.parametrize(("script", "of_first", "of_last"), WAYS)
+def test_each_way_in_which_a_branch_comes_in_or_does_not(
+    shop: Path, script: str, of_first: tuple[str, str | None] | None, of_last: tuple[str, str | None]
+) -> None:
     first, last = git(shop, "rev-parse", "pay~1"), git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    if moved:
-        commit(shop, "b.txt", "two\nthree\n")
-    git(shop, "merge", "-q", "--squash", "pay")
-    git(shop, "commit", "-q", "-m", "squashed")
-    commit(shop, "c.txt", "later\n")
-    if deleted:
-        git(shop, "branch", "-q", "-D", "pay")
-    assert state(shop, "pay", last) == ("merged", "squash")
-    assert state(shop, "pay", first, last=last) == ("merged", "squash"), "where the branch was last seen is known"
+    run_script(shop, script, {"FIRST": first, "LAST": last})
+    assert state(shop, "pay", last) == of_last
+    assert of_first is None or state(shop, "pay", first) == of_first
+
+
+@pytest.mark.parametrize("way", [ON_MAIN, MOVED])
+def test_where_a_squashed_branch_that_is_gone_was_last_seen_is_known(shop: Path, way: str) -> None:
+    first, last = git(shop, "rev-parse", "pay~1"), git(shop, "rev-parse", "pay")
+    run_script(shop, f"{way}; {SQUASHED}; write c.txt later; {DELETED}", {})
+    assert state(shop, "pay", last) == state(shop, "pay", first, last=last) == SQUASH
 
 
 def test_a_squash_with_edits_is_unmerged_while_the_branch_is_there_and_undecided_after(shop: Path) -> None:
     last = git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    git(shop, "merge", "-q", "--squash", "pay")
+    run_script(shop, f"{ON_MAIN}; merge -q --squash pay", {})
     (shop / "pay.txt").write_text("pay 1, but better\n", encoding="utf-8")
     git(shop, "commit", "-q", "-a", "-m", "squashed, edited")
-    assert state(shop, "pay", last) == ("unmerged", None)
-    git(shop, "branch", "-q", "-D", "pay")
-    assert state(shop, "pay", last, last=last) == ("undecided", None)
-
-
-@pytest.mark.parametrize("deleted", [False, True])
-def test_a_rebase_that_was_merged(shop: Path, deleted: bool) -> None:
-    first, last = git(shop, "rev-parse", "pay~1"), git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    commit(shop, "b.txt", "two\nthree\n")
-    git(shop, "switch", "-q", "pay")
-    git(shop, "rebase", "-q", "main")
-    git(shop, "switch", "-q", "main")
-    git(shop, "merge", "-q", "--ff-only", "pay")
-    commit(shop, "c.txt", "later\n")
-    if deleted:
-        git(shop, "branch", "-q", "-D", "pay")
-    assert state(shop, "pay", first) == state(shop, "pay", last) == ("merged", "rebase")
-
-
-def test_a_rebase_that_was_not_merged_yet(shop: Path) -> None:
-    last = git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    commit(shop, "b.txt", "two\nthree\n")
-    git(shop, "switch", "-q", "pay")
-    git(shop, "rebase", "-q", "main")
-    assert state(shop, "pay", last) == ("unmerged", None)
-
-
-def test_cherry_picks_of_all_commits_and_of_some(shop: Path) -> None:
-    first, last = git(shop, "rev-parse", "pay~1"), git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    commit(shop, "b.txt", "two\nthree\n")
-    git(shop, "cherry-pick", first)
-    assert state(shop, "pay", first) == ("merged", "rebase")
-    assert state(shop, "pay", last) == ("unmerged", None)
-    git(shop, "cherry-pick", last)
-    assert state(shop, "pay", last) == ("merged", "rebase")
-
-
-def test_part_of_a_branch_that_was_merged(shop: Path) -> None:
-    first, last = git(shop, "rev-parse", "pay~1"), git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    git(shop, "merge", "-q", "--no-ff", "--no-edit", first)
-    assert state(shop, "pay", first) == ("merged", "merge")
-    assert state(shop, "pay", last) == ("unmerged", None)
-
-
-def test_a_merge_that_was_reverted_is_a_merge(shop: Path) -> None:
-    last = git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    git(shop, "merge", "-q", "--no-ff", "--no-edit", "pay")
-    git(shop, "revert", "--no-edit", "-m", "1", "HEAD")
-    assert state(shop, "pay", last) == ("merged", "merge")
+    assert state(shop, "pay", last) == UNMERGED
+    git(shop, *DELETED.split())
+    assert state(shop, "pay", last, last=last) == UNDECIDED
 
 
 def test_a_branch_that_brought_the_default_branch_in_before_its_squash(shop: Path) -> None:
-    git(shop, "switch", "-q", "main")
-    commit(shop, "b.txt", "two\nthree\n")
-    git(shop, "switch", "-q", "pay")
-    git(shop, "merge", "-q", "--no-edit", "main")
-    last = commit(shop, "pay.txt", "pay 1\npay 2\n")
-    assert state(shop, "pay", last) == ("unmerged", None)
-    git(shop, "switch", "-q", "main")
-    commit(shop, "c.txt", "between\n")
-    git(shop, "merge", "-q", "--squash", "pay")
-    git(shop, "commit", "-q", "-m", "squashed")
-    assert state(shop, "pay", last) == ("merged", "squash")
+    run_script(shop, f"{MOVED}; switch -q pay; merge -q --no-edit main; write pay.txt more", {})
+    last = git(shop, "rev-parse", "pay")
+    assert state(shop, "pay", last) == UNMERGED
+    run_script(shop, f"{ON_MAIN}; write c.txt between; {SQUASHED}", {})
+    assert state(shop, "pay", last) == SQUASH
 
 
 def test_a_branch_that_changed_nothing_in_the_end_was_not_squashed(shop: Path) -> None:
-    git(shop, "revert", "--no-edit", "HEAD")
-    git(shop, "revert", "--no-edit", "HEAD~2")
-    assert state(shop, "pay", git(shop, "rev-parse", "pay")) == ("unmerged", None)
+    run_script(shop, "revert --no-edit HEAD; revert --no-edit HEAD~2", {})
+    assert state(shop, "pay", git(shop, "rev-parse", "pay")) == UNMERGED
 
 
 def test_a_squash_of_binary_files_is_known_by_their_content(shop: Path) -> None:
@@ -215,13 +183,6 @@ def test_a_squash_of_binary_files_is_known_by_their_content(shop: Path) -> None:
     git(shop, "add", ".")
     git(shop, "commit", "-q", "-m", "another binary")
     assert state(shop, "pay", last) == ("unmerged", None)
-
-
-def test_a_deleted_branch_that_never_came_in_is_undecided(shop: Path) -> None:
-    last = git(shop, "rev-parse", "pay")
-    git(shop, "switch", "-q", "main")
-    git(shop, "branch", "-q", "-D", "pay")
-    assert state(shop, "pay", last) == ("undecided", None)
 
 
 def test_a_commit_that_is_not_here_is_undecided(shop: Path) -> None:
