@@ -117,33 +117,89 @@ def test_a_repository_moved_without_a_first_commit_to_find_keeps_its_theme(store
         assert all_themes(store, tmp_path / f"{folder.name}-moved") == {theme}
 
 
-def test_repositories_below_a_renamed_folder_are_not_taken_for_each_other(store: Store, tmp_path: Path) -> None:
-    template = make_repository(tmp_path / "work" / "template")
-    names = ["one", "two", "three"]
-    for name in names:
-        git(tmp_path / "work", "clone", "-q", str(template), name)
-        assert write_at(store, tmp_path / "work" / name, f"V[a]: {name}") == name
-    (tmp_path / "work").rename(tmp_path / "projects")
-    assert all_themes(store, tmp_path / "projects" / "template") == {"template"}, "nobody had seen it before"
-    for name in names:
-        assert all_themes(store, tmp_path / "projects" / name) == {name}
-    git(tmp_path / "projects", "clone", "-q", "template", "four")
-    assert all_themes(store, tmp_path / "projects" / "four") == {"four"}
+SCENARIOS = {
+    "repositories below a renamed folder are not taken for each other": """
+        make work/template; clone work/template work/one; clone work/template work/two; clone work/template work/three
+        write work/one one; write work/two two; write work/three three; move work projects; is projects/template template
+        is projects/one one; is projects/two two; is projects/three three; clone projects/template projects/four
+        is projects/four four
+    """,
+    "a copy is another project while the original is there": """
+        make shop; write shop shop; copy shop copy; is copy copy; write copy copy; delete shop; is copy copy
+    """,
+    "of a copy of one of two with one first commit neither is meant": """
+        make shop; write shop shop; copy shop copy; write copy copy; delete shop; copy copy third; delete copy; is third third
+    """,
+    "a new clone of a template is none that was deleted": """
+        make template; clone template old; write old old; delete old; clone template new; is new new
+    """,
+    "a new clone at the path of one that was moved is another project": """
+        make template; clone template shop; write shop shop; move shop old; clone template shop; is shop shop-2; is old shop
+    """,
+    "a repository that came back from a copy stays itself": """
+        make shop; write shop shop; carry shop backup; carry backup shop; is shop shop
+        carry-plainly shop backup; carry-plainly backup shop; is shop shop
+    """,
+    "another remote at the path of a repository is another project": """
+        make shop https://example.org/a/shop; write shop shop; delete shop; make shop https://example.org/b/bank; is shop bank
+    """,
+    "a symbolic link leads to the same project": """
+        make shop; write shop shop; link link shop; is link shop; move shop moved; link shop moved; is shop shop
+    """,
+    "a sibling that is seen first after a move is not taken for the one that was known": """
+        make work/template; clone work/template work/one; clone work/template work/two; write work/one one
+        move work projects; is projects/two two; is projects/one one
+    """,
+    "nor is one whose remote was removed": """
+        make work/template; clone work/template work/one; clone work/template work/two; git work/one remote remove origin
+        git work/two remote remove origin; write work/one one; move work projects; is projects/two two; is projects/one one
+    """,
+    "a clone whose remote was removed stays in its project when another clone is seen": """
+        make origin; clone origin one; clone origin two; clone origin three
+        git one remote set-url origin https://example.org/acme/shop; git two remote set-url origin https://example.org/acme/shop
+        git three remote set-url origin https://example.org/acme/shop; write one shop; write two shop
+        git two remote remove origin; is two shop; find three shop; is two shop; projects shop
+    """,
+    "a remote that is added joins the clone that has it": """
+        make shop; write shop shop; clone shop clone; find clone clone; git shop remote add origin git@example.org:acme/shop
+        git clone remote set-url origin https://example.org/acme/shop; is shop shop; find clone shop
+    """,
+}
+"""Steps: `write` and `is` name a folder and the theme that it has, the second by each way of finding it."""
 
 
-@pytest.mark.parametrize("keeps_remote", [True, False])
-def test_a_sibling_that_is_seen_first_after_a_move_is_not_taken_for_the_one_that_was_known(
-    store: Store, tmp_path: Path, keeps_remote: bool
-) -> None:
-    template = make_repository(tmp_path / "work" / "template")
-    for name in ("one", "two"):
-        git(tmp_path / "work", "clone", "-q", str(template), name)
-        if not keeps_remote:
-            git(tmp_path / "work" / name, "remote", "remove", "origin")
-    write_at(store, tmp_path / "work" / "one", "V[a]: b")
-    (tmp_path / "work").rename(tmp_path / "projects")
-    assert all_themes(store, tmp_path / "projects" / "two") == {"two"}
-    assert all_themes(store, tmp_path / "projects" / "one") == {"one"}
+@pytest.mark.parametrize("title", SCENARIOS)
+def test_whose_a_repository_is(store: Store, tmp_path: Path, title: str) -> None:
+    for number, step in enumerate(SCENARIOS[title].replace("\n", ";").split(";")):
+        if step.strip():
+            take_step(store, tmp_path, number, *step.split())
+
+
+def take_step(store: Store, home: Path, number: int, verb: str, name: str, *words: str) -> None:
+    folder, other = home / name, home / (words[0] if words else "")
+    match verb:
+        case "make":
+            make_repository(folder, *words)
+        case "write":
+            assert write_at(store, folder, f"V[a]: {number}") == words[0]
+        case "is":
+            assert all_themes(store, folder) == {words[0]}
+        case "find":
+            assert theme_at(store, folder) == words[0]
+        case "projects":
+            assert [one.project.name for one in store.projects.list()] == [name, *words]
+        case "clone":
+            git(home, "clone", "-q", str(folder), str(other))
+        case "git":
+            git(folder, *words)
+        case "delete":
+            shutil.rmtree(folder)
+        case "link":
+            folder.symlink_to(other)
+        case _:
+            {"move": os.rename, "copy": copy, "carry": copy_and_delete, "carry-plainly": copy_without_times_and_delete}[
+                verb
+            ](folder, other)
 
 
 @pytest.mark.parametrize("keeps_remote", [True, False])
@@ -176,28 +232,6 @@ def test_repositories_whose_names_are_no_text_are_told_apart_and_read(store: Sto
     assert find_reader(store.db.rows, str(odd)).branch == read_project(odd).branch
 
 
-def test_a_copy_is_another_project_while_the_original_is_there(store: Store, tmp_path: Path) -> None:
-    shop = make_repository(tmp_path / "shop")
-    write_at(store, shop, "V[a]: b")
-    copy(shop, tmp_path / "copy")
-    assert all_themes(store, tmp_path / "copy") == {"copy"}
-    write_at(store, tmp_path / "copy", "V[a]: c")
-    shutil.rmtree(shop)
-    assert all_themes(store, tmp_path / "copy") == {"copy"}
-    copy(tmp_path / "copy", tmp_path / "third")
-    shutil.rmtree(tmp_path / "copy")
-    assert all_themes(store, tmp_path / "third") == {"third"}, "two have that first commit, so neither is meant"
-
-
-def test_a_new_clone_of_a_template_is_none_that_was_deleted(store: Store, tmp_path: Path) -> None:
-    template = make_repository(tmp_path / "template")
-    git(tmp_path, "clone", "-q", str(template), "old")
-    write_at(store, tmp_path / "old", "V[a]: b")
-    shutil.rmtree(tmp_path / "old")
-    git(tmp_path, "clone", "-q", str(template), "new")
-    assert all_themes(store, tmp_path / "new") == {"new"}
-
-
 @pytest.mark.parametrize("commit", [True, False])
 def test_another_repository_at_the_path_of_one_that_was_moved_is_another_project(
     store: Store, tmp_path: Path, commit: bool
@@ -215,33 +249,6 @@ def test_another_repository_at_the_path_of_one_that_was_moved_is_another_project
     assert all_themes(store, shop) == {"shop-2"}
 
 
-def test_a_new_clone_at_the_path_of_one_that_was_moved_is_another_project(store: Store, tmp_path: Path) -> None:
-    template = make_repository(tmp_path / "template")
-    git(tmp_path, "clone", "-q", str(template), "shop")
-    write_at(store, tmp_path / "shop", "V[a]: b")
-    (tmp_path / "shop").rename(tmp_path / "old")
-    git(tmp_path, "clone", "-q", str(template), "shop")
-    assert all_themes(store, tmp_path / "shop") == {"shop-2"}
-    assert all_themes(store, tmp_path / "old") == {"shop"}
-
-
-def test_a_repository_that_came_back_from_a_copy_stays_itself(store: Store, tmp_path: Path) -> None:
-    shop = make_repository(tmp_path / "shop")
-    write_at(store, shop, "V[a]: b")
-    for way in (copy_and_delete, copy_without_times_and_delete):
-        way(shop, tmp_path / "backup")
-        way(tmp_path / "backup", shop)
-        assert all_themes(store, shop) == {"shop"}
-
-
-def test_another_remote_at_the_path_of_a_repository_is_another_project(store: Store, tmp_path: Path) -> None:
-    shop = make_repository(tmp_path / "shop", "https://example.org/a/shop")
-    write_at(store, shop, "V[a]: b")
-    shutil.rmtree(shop)
-    make_repository(shop, "https://example.org/b/bank")
-    assert all_themes(store, shop) == {"bank"}
-
-
 def test_worktrees_follow_a_repository_that_was_moved(store: Store, tmp_path: Path) -> None:
     git(make_repository(tmp_path / "seed").parent, "clone", "-q", "--bare", "seed", "bare")
     git(tmp_path / "bare", "remote", "remove", "origin")
@@ -255,17 +262,6 @@ def test_worktrees_follow_a_repository_that_was_moved(store: Store, tmp_path: Pa
         assert all_themes(store, tmp_path / name) == {"one"}
 
 
-def test_a_remote_that_is_added_joins_the_clone_that_has_it(store: Store, tmp_path: Path) -> None:
-    shop = make_repository(tmp_path / "shop")
-    write_at(store, shop, "V[a]: b")
-    git(tmp_path, "clone", "-q", str(shop), "clone")
-    assert theme_at(store, tmp_path / "clone") == "clone"
-    git(shop, "remote", "add", "origin", "git@example.org:acme/shop")
-    git(tmp_path / "clone", "remote", "set-url", "origin", "https://example.org/acme/shop")
-    assert all_themes(store, shop) == {"shop"}
-    assert theme_at(store, tmp_path / "clone") == "shop"
-
-
 def test_a_repository_of_sha256_is_followed_like_any_other(store: Store, tmp_path: Path) -> None:
     shop = tmp_path / "shop"
     shop.mkdir()
@@ -274,16 +270,6 @@ def test_a_repository_of_sha256_is_followed_like_any_other(store: Store, tmp_pat
     write_at(store, shop, "V[a]: b")
     copy_and_delete(shop, tmp_path / "moved")
     assert all_themes(store, tmp_path / "moved") == {"shop"}
-
-
-def test_a_symbolic_link_leads_to_the_same_project(store: Store, tmp_path: Path) -> None:
-    shop = make_repository(tmp_path / "shop")
-    write_at(store, shop, "V[a]: b")
-    (tmp_path / "link").symlink_to(shop)
-    assert all_themes(store, tmp_path / "link") == {"shop"}
-    shop.rename(tmp_path / "moved")
-    shop.symlink_to(tmp_path / "moved")
-    assert all_themes(store, shop) == {"shop"}
 
 
 def test_a_folder_in_no_repository_belongs_to_the_nearest_one_above_that_has_a_theme(
@@ -297,22 +283,6 @@ def test_a_folder_in_no_repository_belongs_to_the_nearest_one_above_that_has_a_t
     assert all_themes(store, repository) == {"code"}
     assert all_themes(store, tmp_path) == {tmp_path.name.replace("_", "-").lower()}
     assert all_themes(store, notes / "2026") == {"notes"}
-
-
-def test_a_clone_whose_remote_was_removed_stays_in_its_project_when_another_clone_is_seen(
-    store: Store, tmp_path: Path
-) -> None:
-    origin = make_repository(tmp_path / "origin")
-    for name in ("one", "two", "three"):
-        git(tmp_path, "clone", "-q", str(origin), name)
-        git(tmp_path / name, "remote", "set-url", "origin", "https://example.org/acme/shop")
-    write_at(store, tmp_path / "one", "V[a]: b")
-    write_at(store, tmp_path / "two", "V[b]: c")
-    git(tmp_path / "two", "remote", "remove", "origin")
-    assert all_themes(store, tmp_path / "two") == {"shop"}
-    assert theme_at(store, tmp_path / "three") == "shop"
-    assert all_themes(store, tmp_path / "two") == {"shop"}
-    assert [one.project.name for one in store.projects.list()] == ["shop"]
 
 
 def make_mixed(store: Store, tmp_path: Path) -> tuple[Path, Path]:
