@@ -6,6 +6,7 @@ load the command line framework, since an agent waits for the bridge that its sh
 
 from __future__ import annotations
 
+import gc
 import sys
 
 SHIM_OPTIONS = ("--db", "--theme", "--profile", "--token", "--tools", "--log-level")
@@ -19,6 +20,7 @@ def main(args: list[str] | None = None) -> None:
     given = sys.argv[1:] if args is None else args
     options = parse_shim_options(given[1:] if given[:1] and given[0] in ALIASES else given)
     if options is not None:
+        gc.disable()  # until the host has its first answers: a start makes much and drops little
         from hermes_memory_bridge.launcher.shim import run_shim as shim
 
         sys.exit(shim(options))

@@ -9,6 +9,7 @@ answered with an error, the handshake is repeated, and the host notices nothing 
 from __future__ import annotations
 
 import _thread
+import gc
 import json
 import os
 import select
@@ -201,8 +202,6 @@ class HostShim:
         number = message["id"]
         key = None
         if method == "tools/call" and isinstance(message.get("params"), dict):
-            import json
-
             params = message["params"]
             called = json.dumps([params.get("name"), params.get("arguments")], sort_keys=True)
             known, until = self.cut_off.pop(called, ("", 0.0))
@@ -304,6 +303,7 @@ class HostShim:
     def start_dial(self) -> None:
         """Look for a bridge in the background, and start one if there is none."""
         if self.dial is None and self.bridge is None:
+            gc.enable()
             hello = self.hello if self.early.opening is None else {**self.hello, "instructions": self.early.given}
             self.dial = BackgroundDial(self.paths, hello)
             self.dial_at = NEVER
