@@ -330,21 +330,6 @@ def test_a_scope_that_lost_as_open_is_open_again_where_a_person_decides_so(
         assert [fact.tier for fact in member.store.facts.page(FactFilter(theme=THEME)).facts] == ["hot"]
 
 
-def test_one_after_the_other_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
-    uid = write(ann, "D[cache]: redis")
-    for n in range(20):
-        for member in (ann, bob):
-            converge([ann, bob], server)
-            member.clock.forward(1000)
-            member.store.facts.edit(uid, f"redis {n} {member.path.name}")
-    for n in range(30):
-        ann.clock.forward(1000)
-        ann.store.facts.edit(uid, f"valkey {n}")
-        ann.push(server)
-    converge([ann, bob], server)
-    assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
-
-
 def test_the_same_fact_written_twice_is_no_conflict(ann: Member, bob: Member, server: Server) -> None:
     write(ann, "D[cache]: redis")
     write(bob, "D[cache]: redis")
@@ -881,61 +866,6 @@ def test_each_change_is_stamped_above_all_before_it_though_the_clock_stands_stil
     (later,) = [row for row in ann.store.sync.outbox.pending_rows(THEME) if row.kind == "fact"]
     assert len(earlier) >= 1_500, "no two changes of a machine have one stamp"
     assert later.hlc > max(earlier)
-
-
-CHANGES: dict[str, Callable[[Member, str], object]] = {
-    "edited": lambda member, uid: member.store.facts.edit(uid, "valkey"),
-    "moved": lambda member, uid: member.store.facts.move([uid], "later"),
-    "pinned": lambda member, uid: member.store.facts.pin([uid]),
-    "archived": lambda member, uid: member.store.facts.archive([uid]),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("other", CHANGES)
-def test_two_changes_at_a_time_are_a_conflict_unless_they_did_the_same(
-    ann: Member, bob: Member, server: Server, change: str, other: str
-) -> None:
-    uid = write(ann, "D[cache]: redis")
-    converge([ann, bob], server)
-    for member, name in ((ann, change), (bob, other)):
-        member.clock.forward(1000)
-        CHANGES[name](member, uid)
-
-    converge([ann, bob], server)
-
-    assert shown(ann.store) == shown(bob.store)
-    met = {one.uid for member in (ann, bob) for one in member.store.sync.standing.conflicts(THEME)}
-    assert met == (set() if change == other else {uid}), "where the version that lost is known"
-    assert sound(ann)
-    assert sound(bob)
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_who_changes_what_came_from_there_is_in_no_conflict(
-    ann: Member, bob: Member, server: Server, change: str
-) -> None:
-    uid = write(ann, "D[cache]: redis")
-    converge([ann, bob], server)
-    for member in (bob, ann, bob):
-        member.clock.forward(1000)
-        CHANGES[change](member, uid)
-        converge([ann, bob], server)
-    assert ann.store.sync.standing.conflicts(THEME) == bob.store.sync.standing.conflicts(THEME) == []
-    assert shown(ann.store) == shown(bob.store)
-
-
-def test_what_pressure_moves_here_and_somebody_uses_there_is_no_conflict(
-    ann: Member, bob: Member, server: Server
-) -> None:
-    uid = write(ann, "D[cache]: redis")
-    converge([ann, bob], server)
-    ann.clock.forward(1000)
-    ann.store.facts.cool([uid])
-    bob.clock.forward(2000)
-    bob.store.facts.write(THEME, "D[cache]: redis")
-    converge([ann, bob], server)
-    assert ann.store.sync.standing.conflicts(THEME) == bob.store.sync.standing.conflicts(THEME) == []
 
 
 def test_a_purge_of_one_fact_says_how_many_team_rows_go_and_takes_it_from_the_other_machine(
