@@ -166,18 +166,20 @@ class CandidateFinder:
         turns: list[RecallCandidate] = []
         for theme in themes if session is None else themes[:1]:
             ranking = self._turns.rank(theme, question, most=limit, session=session, for_agents=for_agents)
-            found = {key: RecallCandidate(key, turn=ranking.turns[key], words=score) for key, score in ranking.scored}
+            candidates = {
+                key: RecallCandidate(key, turn=ranking.turns[key], words=score) for key, score in ranking.scored
+            }
             if nearest is not None and theme is not None:
-                near = dict(nearest("turn", theme, MOST_BY_MEANING, list(found)))
-                others = [key for key in near if key not in found]
-                by_meaning = self._turns.by_keys(theme, others, session=session, for_agents=for_agents)
-                found |= {key: RecallCandidate(key, turn=turn) for key, turn in by_meaning.items()}
-                for key in near.keys() & found.keys():
-                    found[key].meaning = near[key]
+                near = dict(nearest("turn", theme, MOST_BY_MEANING, list(candidates)))
+                other_keys = [key for key in near if key not in candidates]
+                by_meaning = self._turns.by_keys(theme, other_keys, session=session, for_agents=for_agents)
+                candidates |= {key: RecallCandidate(key, turn=turn) for key, turn in by_meaning.items()}
+                for key in near.keys() & candidates.keys():
+                    candidates[key].meaning = near[key]
             is_foreign = theme == DEFAULT and theme != themes[0]  # then only what was said here, or in no known place
             turns += [
                 candidate
-                for candidate in found.values()
+                for candidate in candidates.values()
                 if not is_foreign or (candidate.turn and candidate.turn.origin.project in (None, project))
             ]
         return turns

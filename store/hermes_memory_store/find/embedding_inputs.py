@@ -79,35 +79,35 @@ class EmbeddingInputs:
 
     def by_uids(self, theme: str, kind: str, wanted: Collection[Uid]) -> list[NamedEmbeddingInput]:
         """Return the current inputs of these facts or turns of a theme, as far as an agent may see them."""
-        found = []
+        inputs = []
         for some in in_chunks(list(wanted)):
             sql = NAMED[kind].format(", ".join("?" * len(some)))
             for uid, target, content in self._db.rows(
                 sql, (self._names.theme_or_none(theme), *map(uids.parse_uid, some))
             ):
                 text = content[:MOST_CHARS] if target is None else fact_sentence(target, content)
-                said = EmbeddingInput(kind, 0, uid, text)
-                found.append(NamedEmbeddingInput(uids.format_uid(uid), content, said.digest))
-        return found
+                embedding_input = EmbeddingInput(kind, 0, uid, text)
+                inputs.append(NamedEmbeddingInput(uids.format_uid(uid), content, embedding_input.digest))
+        return inputs
 
     def find_ids(self, kind: str, wanted: Collection[Uid]) -> dict[Uid, int]:
         """Return the ids of these facts or turns, as far as they are here."""
-        found: dict[Uid, int] = {}
+        ids: dict[Uid, int] = {}
         for some in in_chunks(list(wanted)):
             sql = f"SELECT uid, id FROM {kind}s WHERE uid IN ({', '.join('?' * len(some))})"
-            found |= {uids.format_uid(uid): key for uid, key in self._db.rows(sql, list(map(uids.parse_uid, some)))}
-        return found
+            ids |= {uids.format_uid(uid): key for uid, key in self._db.rows(sql, list(map(uids.parse_uid, some)))}
+        return ids
 
     def changed_since(self, since: int, limit: int) -> tuple[list[EmbeddingInput], int]:
         """Return what was written or changed after a change of the journal, and the last change considered."""
         rows = self._db.rows("SELECT seq, entity, uid FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (since, limit))
         if not rows:
             return [], since
-        found: list[EmbeddingInput] = []
+        inputs: list[EmbeddingInput] = []
         for kind, where in (("fact", f"f.uid = ? AND {PUBLISHED_FACTS}"), ("turn", "t.uid = ?")):
             for uid in dict.fromkeys(row[2] for row in rows if row[1] == kind):
-                found += self._load_inputs(kind, where, (uid, 1))
-        return found, int(rows[-1][0])
+                inputs += self._load_inputs(kind, where, (uid, 1))
+        return inputs, int(rows[-1][0])
 
     def last_change(self) -> int:
         """Return the number of the newest change of the journal."""

@@ -232,21 +232,21 @@ def add_synonyms(look: QueryTerms) -> None:
     """Also look for what the words of a question may be called otherwise, each fitting less than the word itself."""
     for word in look.words:
         add_word_synonyms(word, look.languages)
-    known = {word.text for word in look.words}
+    texts = {word.text for word in look.words}
     for phrase in find_phrases([term for run in look.runs if not is_unspaced(run) for term in index_terms(run)]):
-        add_concept(look, known, " ".join(phrase), phrase)
+        add_concept(look, texts, " ".join(phrase), phrase)
     for run in filter(is_unspaced, look.runs):
         for text, pairs in find_unspaced(run):
-            if len(pairs) == 1 and text in known:
+            if len(pairs) == 1 and text in texts:
                 add_word_synonyms(next(word for word in look.words if word.text == text), look.languages)
             else:
-                add_concept(look, known, text, pairs)
+                add_concept(look, texts, text, pairs)
 
 
-def add_concept(look: QueryTerms, known: set[str], text: str, terms: tuple[str, ...]) -> None:
+def add_concept(look: QueryTerms, texts: set[str], text: str, terms: tuple[str, ...]) -> None:
     """Add several terms in a row that mean one thing as a word of their own, with its synonyms."""
-    if text not in known and len(look.words) < MAX_QUERY_TERMS + MAX_PAIRS:
-        known.add(text)
+    if text not in texts and len(look.words) < MAX_QUERY_TERMS + MAX_PAIRS:
+        texts.add(text)
         word = QueryTerm(text, {}, {})
         word.add(terms, EXACT)
         look.words.append(word)

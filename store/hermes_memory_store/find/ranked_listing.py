@@ -52,11 +52,11 @@ def list_ranked_facts(
     from hermes_memory_store.context.given import WORDS_ONLY
     from hermes_memory_store.find.candidates import MOST_OF_EACH
 
-    found = by_words
-    if found is None:
-        found = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
+    result = by_words
+    if result is None:
+        result = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
     if not search.has_words(line):
-        return RankedListing(found.facts, found.total, found.more, WORDS_ONLY)
+        return RankedListing(result.facts, result.total, result.more, WORDS_ONLY)
     ranked = recall.rank(
         [theme, *also],
         line,
@@ -68,9 +68,9 @@ def list_ranked_facts(
         for_agents=False,
     )
     facts = [item.fact for item in ranked.items if item.fact is not None]
-    known = {fact.uid for fact in facts}
-    exact = [fact for fact in found.facts[: found.exact] if fact.uid not in known]
-    rest = [fact for fact in found.facts[found.exact :] if fact.uid not in known]
+    uids = {fact.uid for fact in facts}
+    exact = [fact for fact in result.facts[: result.exact] if fact.uid not in uids]
+    rest = [fact for fact in result.facts[result.exact :] if fact.uid not in uids]
     facts = [*facts[: ranked.exact], *exact, *facts[ranked.exact :], *rest][:limit]
-    total = max(found.total, ranked.total, len(facts))
-    return RankedListing(facts, total, found.more, ranked.ranked_by, found.note or ranked.note)
+    total = max(result.total, ranked.total, len(facts))
+    return RankedListing(facts, total, result.more, ranked.ranked_by, result.note or ranked.note)

@@ -119,35 +119,37 @@ def text_terms(text: str) -> tuple[str, ...]:
     return tuple(index_terms(text))
 
 
-def rank_exact(candidates: Sequence[Candidate], asked: QueryTerms) -> list[Candidate]:
+def rank_exact(candidates: Sequence[Candidate], look: QueryTerms) -> list[Candidate]:
     """Rank facts that have every word, best first: by where the words stand, then tier, then recency.
 
     Only targets are tokenized: a word that is not in the target is in the content, as good as the candidate's `fit`.
     """
-    fits = TermMatches(asked.words)
-    in_a_row = [join_query_words(here.text, there.text) for here, there in pairwise(asked.words)]
-    newest = sorted(candidates, key=lambda one: (one.updated_at, one.id))
-    for place, one in enumerate(newest):
-        by_target = target_matches(one, fits)
-        one.score = sum(max(by_target.get(at, 0.0), one.fit) for at in range(len(asked.words)))
+    fits = TermMatches(look.words)
+    in_a_row = [join_query_words(here.text, there.text) for here, there in pairwise(look.words)]
+    newest = sorted(candidates, key=lambda candidate: (candidate.updated_at, candidate.id))
+    for place, candidate in enumerate(newest):
+        by_target = target_matches(candidate, fits)
+        candidate.score = sum(max(by_target.get(at, 0.0), candidate.fit) for at in range(len(look.words)))
         if in_a_row:
-            content = fold_accents(one.content)
-            one.score += IN_A_ROW * sum(pair in content for pair in in_a_row)
-        one.score += TIER.get(one.tier, OTHER_TIER) + RECENCY * place / len(newest)
-    return sorted(newest, key=lambda one: (-one.score, -one.updated_at, -one.id))
+            content = fold_accents(candidate.content)
+            candidate.score += IN_A_ROW * sum(pair in content for pair in in_a_row)
+        candidate.score += TIER.get(candidate.tier, OTHER_TIER) + RECENCY * place / len(newest)
+    return sorted(newest, key=lambda candidate: (-candidate.score, -candidate.updated_at, -candidate.id))
 
 
-def rank_some(candidates: Sequence[Candidate], asked: QueryTerms, scores: Mapping[int, float]) -> list[Candidate]:
+def rank_some(candidates: Sequence[Candidate], look: QueryTerms, scores: Mapping[int, float]) -> list[Candidate]:
     """Rank facts that have some words, by the weight of those (`scores`), position, tier and recency."""
-    fits = TermMatches(asked.words)
-    for one in candidates:
-        one.score = scores[one.id] + sum(target_matches(one, fits).values()) + TIER.get(one.tier, OTHER_TIER)
-    return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
+    fits = TermMatches(look.words)
+    for candidate in candidates:
+        candidate.score = (
+            scores[candidate.id] + sum(target_matches(candidate, fits).values()) + TIER.get(candidate.tier, OTHER_TIER)
+        )
+    return sorted(candidates, key=lambda candidate: (-candidate.score, -candidate.updated_at, -candidate.id))
 
 
-def target_matches(one: Candidate, fits: TermMatches) -> dict[int, float]:
+def target_matches(candidate: Candidate, fits: TermMatches) -> dict[int, float]:
     """Return how well the target matches each query word (by position)."""
-    terms = text_terms(one.target)
+    terms = text_terms(candidate.target)
     best: dict[int, float] = {}
     for at, fit in fits.of(terms):
         whole = WHOLE_TARGET if fit == EXACT and len(terms) == 1 else 0.0
@@ -156,7 +158,7 @@ def target_matches(one: Candidate, fits: TermMatches) -> dict[int, float]:
 
 
 def rank_question(
-    candidates: Sequence[Candidate], asked: QueryTerms, rarity: Sequence[float], question: str
+    candidates: Sequence[Candidate], look: QueryTerms, rarity: Sequence[float], question: str
 ) -> list[Candidate]:
     """Rank facts that share words with a question, best first.
 
@@ -165,29 +167,29 @@ def rank_question(
     """
     if not candidates:
         return []
-    for one in candidates:
-        one.tokenize()
-    rarity = [one**RARITY for one in rarity]
-    average = max(1.0, sum(len(one.in_content) for one in candidates) / len(candidates))
-    fits = TermMatches(asked.words)
-    scores = {one.id: bm25_score(one, fits, rarity, average) for one in candidates}
+    for candidate in candidates:
+        candidate.tokenize()
+    rarity = [weight**RARITY for weight in rarity]
+    average = max(1.0, sum(len(candidate.in_content) for candidate in candidates) / len(candidates))
+    fits = TermMatches(look.words)
+    scores = {candidate.id: bm25_score(candidate, fits, rarity, average) for candidate in candidates}
     if months := find_months(question):
-        for one in candidates:
-            scores[one.id] += DATED * is_written_in(one, months)
+        for candidate in candidates:
+            scores[candidate.id] += DATED * is_written_in(candidate, months)
     fed = feedback_scores(scores, candidates, fits, average)
-    for one in candidates:
-        scores[one.id] += fed.get(one.id, 0.0)
-        if one.speaker and fits.of(text_terms(one.speaker)):
-            scores[one.id] *= 1.0 + SPEAKER_BONUS
+    for candidate in candidates:
+        scores[candidate.id] += fed.get(candidate.id, 0.0)
+        if candidate.speaker and fits.of(text_terms(candidate.speaker)):
+            scores[candidate.id] *= 1.0 + SPEAKER_BONUS
     total = add_neighbour_scores(scores, candidates)
     for kind, has_answer in find_answer_tests(question):
-        for one in candidates:
-            total[one.id] *= 1.0 + HOLDS_ANSWER[kind] * has_answer(one.content)
-    newest = max(one.updated_at for one in candidates)
-    for one in candidates:
-        one.score = total[one.id] * (1.0 + IN_QUESTION * TIER.get(one.tier, OTHER_TIER))
-        one.score += 1e-6 * one.updated_at / newest
-    return sorted(candidates, key=lambda one: (-one.score, -one.updated_at, -one.id))
+        for candidate in candidates:
+            total[candidate.id] *= 1.0 + HOLDS_ANSWER[kind] * has_answer(candidate.content)
+    newest = max(candidate.updated_at for candidate in candidates)
+    for candidate in candidates:
+        candidate.score = total[candidate.id] * (1.0 + IN_QUESTION * TIER.get(candidate.tier, OTHER_TIER))
+        candidate.score += 1e-6 * candidate.updated_at / newest
+    return sorted(candidates, key=lambda candidate: (-candidate.score, -candidate.updated_at, -candidate.id))
 
 
 class TermMatches:
@@ -205,11 +207,11 @@ class TermMatches:
 
     def of(self, terms: Sequence[str]) -> list[tuple[int, float]]:
         """Return every match of a text's terms, in their order."""
-        known = self.known
-        found = [fit for term in terms if term in known for fit in known[term]]
+        by_term = self.known
+        matches = [fit for term in terms if term in by_term for fit in by_term[term]]
         if self.phrases and not self.phrases.keys().isdisjoint(terms):
-            found += self._of_phrases(tuple(terms))
-        return found
+            matches += self._of_phrases(tuple(terms))
+        return matches
 
     def _of_phrases(self, terms: tuple[str, ...]) -> list[tuple[int, float]]:
         return [
@@ -220,26 +222,26 @@ class TermMatches:
         ]
 
 
-def bm25_score(one: Candidate, fits: TermMatches, rarity: Sequence[float], average: float) -> float:
+def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float], average: float) -> float:
     """Return the BM25 score over the query words; target words are weighted, and more matched words score higher."""
     often: dict[int, float] = {}
-    for at, fit in fits.of(one.in_content):
+    for at, fit in fits.of(candidate.in_content):
         often[at] = often.get(at, 0.0) + fit
     in_target: dict[int, float] = {}
-    for at, fit in fits.of(one.in_target):
+    for at, fit in fits.of(candidate.in_target):
         in_target[at] = max(in_target.get(at, 0.0), fit)
     for at, fit in in_target.items():
         often[at] = often.get(at, 0.0) + TARGET * fit
     if not often:
         return 0.0
-    dampened = SATURATION * (1 - LENGTH + LENGTH * len(one.in_content) / average)
+    dampened = SATURATION * (1 - LENGTH + LENGTH * len(candidate.in_content) / average)
     total = sum(rarity[at] * count * (SATURATION + 1) / (count + dampened) for at, count in often.items())
     return total * (1 + COVERAGE * (len(often) - 1))
 
 
 def add_neighbour_scores(scores: Mapping[int, float], among: Sequence[Candidate]) -> dict[int, float]:
     """Add the scores lent by facts written just before and after in the same scope, more where those are questions."""
-    by_id = {one.id: one for one in among}
+    by_id = {candidate.id: candidate for candidate in among}
     total = {key: score * (1.0 - ASKING * by_id[key].asks) for key, score in scores.items()}
     for distance, share in NEIGHBOUR_SHARE.items():
         for key, score in scores.items():

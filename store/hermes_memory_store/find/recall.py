@@ -38,16 +38,16 @@ QUESTION_CHARS = 4_000
 class RankedCandidates:
     """What answers a question, before it is cut or packed."""
 
-    found: RecallCandidates
+    candidates: RecallCandidates
     ranked: list[RecallCandidate]
     """Of the kinds that were asked for, best first."""
-    held: MarkedFacts
+    marks: MarkedFacts
     """With the facts that are held back for their branch."""
 
     @property
     def total(self) -> int:
         """Facts that match and may be given."""
-        return self.found.total - len(self.held.held)
+        return self.candidates.total - len(self.marks.held)
 
 
 class Recall:
@@ -98,11 +98,11 @@ class Recall:
         return Given(
             tuple(map(self._make_items(question), ranked)),
             ranked_by=name_ranking(nearest, ranked_by),
-            note=answer.found.note,
+            note=answer.candidates.note,
             exact=sum(candidate.is_exact for candidate in ranked),
             total=answer.total,
-            more=answer.found.more,
-            held_note=answer.held.held_note,
+            more=answer.candidates.more,
+            held_note=answer.marks.held_note,
         )
 
     def give(
@@ -130,9 +130,9 @@ class Recall:
             tuple(left_out),
             fence + sum(item.tokens for item in chosen) if chosen else 0,
             name_ranking(nearest, ranked_by),
-            answer.found.note,
+            answer.candidates.note,
             total=answer.total,
-            held_note=answer.held.held_note,
+            held_note=answer.marks.held_note,
         )
 
     def _ask(
@@ -150,7 +150,7 @@ class Recall:
     ) -> RankedCandidates:
         """Find and score what answers a question, of the kinds that are asked for. :param limit: items"""
         question = question[:QUESTION_CHARS]
-        found = self._finder.find(
+        candidates = self._finder.find(
             themes,
             question,
             kinds=KINDS if session is None and is_plain_question(question) else kinds,
@@ -160,11 +160,11 @@ class Recall:
             limit=min(max(limit, MOST_OF_EACH), MAX_LIMIT),
             for_agents=for_agents,
         )
-        ranked, held = score_candidates([*found.facts, *found.turns]), MarkedFacts((), ())
+        ranked, marks = score_candidates([*candidates.facts, *candidates.turns]), MarkedFacts((), ())
         if mark is not None:
-            held = mark([candidate.fact for candidate in found.facts if candidate.fact is not None])
-            ranked = lower_by_branch(ranked, held)
-        return RankedCandidates(found, [candidate for candidate in ranked if candidate.kind in kinds], held)
+            marks = mark([candidate.fact for candidate in candidates.facts if candidate.fact is not None])
+            ranked = lower_by_branch(ranked, marks)
+        return RankedCandidates(candidates, [candidate for candidate in ranked if candidate.kind in kinds], marks)
 
     def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""

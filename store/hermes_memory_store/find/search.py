@@ -267,12 +267,12 @@ class Search:
         # Of one word the newest, those in the target and the hot ones are looked for each, so few of the newest suffice.
         most = max(NEWEST, limit) if len(look.words) + len(look.phrases) > 1 else limit
         pairs = list(zip(look.words, postings, strict=False))
-        common = [word for word, found in pairs if found.share > COMMON]
-        rarer = [(word, found) for word, found in pairs if found.share <= COMMON]
+        common = [word for word, hits in pairs if hits.share > COMMON]
+        rarer = [(word, hits) for word, hits in pairs if hits.share <= COMMON]
         if not rarer or any(word.has_long_form for word in common):
             return self._newest(look, within, most)
-        if not any(found.cut for _, found in rarer):
-            keys, cut = sorted(set.intersection(*(set(found.keys) for _, found in rarer)), reverse=True), False
+        if not any(hits.cut for _, hits in rarer):
+            keys, cut = sorted(set.intersection(*(set(hits.keys) for _, hits in rarer)), reverse=True), False
         elif common and len(rarer) > 1:
             facets = f" AND {within.narrow}" if within.narrow else ""
             required = look.match_expression([word for word, _ in rarer])
@@ -346,8 +346,8 @@ class Search:
         whole = [*(candidate.id for candidate in exact), *self._find_phrases(look, within)]
         best = best_keys(spread_scores(dict.fromkeys(whole, 0.0) | sum_scores(postings)))
         candidates = self._candidates(best[:most], within)
-        ranked = rank_question(candidates, look, [found.rarity for found in postings], question)
-        return ranked, len(best) <= most and not any(found.cut for found in postings)
+        ranked = rank_question(candidates, look, [hits.rarity for hits in postings], question)
+        return ranked, len(best) <= most and not any(hits.cut for hits in postings)
 
     def _newest(self, look: QueryTerms, within: Within, most: int) -> tuple[list[Candidate], bool]:
         required = look.match_expression(look.words)
@@ -393,7 +393,7 @@ class Search:
 
     def _add_near_hits(self, look: QueryTerms, postings: list[TermPostings], within: Within) -> None:
         """Add the newest facts that have a synonym of a word, or what was meant by one that nothing has."""
-        unknown = [word for word, found in zip(look.words, postings, strict=True) if not found.keys]
+        unknown = [word for word, hits in zip(look.words, postings, strict=True) if not hits.keys]
         settle_near_terms(look, unknown, Vocabulary(self._db, FACTS, within.ranges))
         for at, (word, own) in enumerate(zip(look.words, postings, strict=True)):
             expression = word.near_expression()
@@ -493,10 +493,10 @@ class Search:
 def sum_scores(postings: Sequence[TermPostings]) -> dict[int, float]:
     """Sum the scores of the words of each fact."""
     scores: dict[int, float] = {}
-    for found in postings:
-        for key in found.keys:
-            scores[key] = scores.get(key, 0.0) + found.rarity
-        for key, weight in found.near.items():
+    for hits in postings:
+        for key in hits.keys:
+            scores[key] = scores.get(key, 0.0) + hits.rarity
+        for key, weight in hits.near.items():
             scores[key] = scores.get(key, 0.0) + weight
     return scores
 

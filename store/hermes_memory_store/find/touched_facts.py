@@ -90,8 +90,8 @@ def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: i
     hits = [find_word_hits(db, word, low, low + total, total) for word in look.words] if total else []
     fits = measure_facts(db, hits)
     best = sorted((key for key, fit in fits.items() if fit >= LEAST_FIT), key=lambda key: (-fits[key], -key))
-    found = {fact.id: fact for fact in fact_pages.load_facts(db, names, best[:limit])}
-    return [TouchedFact(found[key], fits[key]) for key in best[:limit] if key in found]
+    facts = {fact.id: fact for fact in fact_pages.load_facts(db, names, best[:limit])}
+    return [TouchedFact(facts[key], fits[key]) for key in best[:limit] if key in facts]
 
 
 class FactUses:
@@ -108,18 +108,20 @@ class FactUses:
 
     def note_said(self, session: Session, text: str) -> None:
         """Note that somebody said this in a session, user or assistant."""
-        given = self._reads.given_keys(session)
-        words = text[:LONGEST].translate(SIGNS) if given else ""
+        given_keys = self._reads.given_keys(session)
+        words = text[:LONGEST].translate(SIGNS) if given_keys else ""
         if words.strip():
             touched = find_touched_facts(self._db, self._names, session.theme, words, limit=MOST_USED)
-            self._reads.note_used(session, [one.fact.id for one in touched if one.fact.id in given])
+            self._reads.note_used(
+                session, [touched_fact.fact.id for touched_fact in touched if touched_fact.fact.id in given_keys]
+            )
 
     def note_written(self, session: Session, fact: Fact) -> None:
         """Note that a session wrote this fact: it used the ones that it was given of the same target."""
-        given = [*self._reads.given_keys(session)]
-        if given:
-            sql = SAME_TARGET.format(marks=", ".join("?" * len(given)))
-            self._reads.note_used(session, [key for (key,) in self._db.rows(sql, (*given, fact.target))])
+        given_keys = [*self._reads.given_keys(session)]
+        if given_keys:
+            sql = SAME_TARGET.format(marks=", ".join("?" * len(given_keys)))
+            self._reads.note_used(session, [key for (key,) in self._db.rows(sql, (*given_keys, fact.target))])
 
 
 def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> WordHits:
@@ -137,10 +139,10 @@ def find_word_hits(db: Db, word: QueryTerm, low: int, high: int, total: int) -> 
 def measure_facts(db: Db, hits: Sequence[WordHits]) -> dict[int, float]:
     """Measure how well the facts with these words fit the message that has them."""
     sums: dict[int, float] = {}
-    for one in hits:
-        for key in one.anywhere:
-            sums[key] = sums.get(key, 0.0) + CONTENT_WEIGHT * one.rarity
-        for key in one.in_target:
+    for hit in hits:
+        for key in hit.anywhere:
+            sums[key] = sums.get(key, 0.0) + CONTENT_WEIGHT * hit.rarity
+        for key in hit.in_target:
             sums[key] = sums.get(key, 0.0) + 1.0
     best = sorted(sums, key=lambda key: (-sums[key], -key))[:MEASURED]
     rows = db.rows(ROWS, (json.dumps(best),))
@@ -155,12 +157,12 @@ def measure_fit(hits: Sequence[WordHits], target: str, content: str) -> float:
     weights = weigh_target(target)
     in_content = set(text_terms(content))
     fit = 0.0
-    for one in hits:
-        named = one.word.terms.keys() & weights.keys()
+    for hit in hits:
+        named = hit.word.terms.keys() & weights.keys()
         if named:
-            fit += (1 + one.rarity) / 2 * sum(weights[term] for term in named)
-        elif one.word.terms.keys() & in_content:
-            fit += CONTENT_WEIGHT * one.rarity
+            fit += (1 + hit.rarity) / 2 * sum(weights[term] for term in named)
+        elif hit.word.terms.keys() & in_content:
+            fit += CONTENT_WEIGHT * hit.rarity
     return fit
 
 

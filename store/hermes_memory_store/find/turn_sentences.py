@@ -41,8 +41,8 @@ def format_turn_line(turn: Turn, question_terms: Collection[str], now: Millis, c
 def split_speaker(turn: Turn) -> tuple[str, str]:
     """Return who speaks in a turn, else its role, and what is said on one line for each paragraph."""
     text = turn.content[:MOST_CHARS].strip()
-    found = SPEAKER.match(text)
-    return (found[1], text[found.end() :]) if found else (turn.role, text)
+    match = SPEAKER.match(text)
+    return (match[1], text[match.end() :]) if match else (turn.role, text)
 
 
 def format_day(at: Millis, now: Millis) -> str:

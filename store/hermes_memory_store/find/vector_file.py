@@ -114,28 +114,31 @@ class Vectors:
             seq = conn.execute("UPDATE counts SET value = value + 1 WHERE name = 'seq' RETURNING value").fetchone()[0]
             conn.executemany(
                 "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [(one.kind, one.id, one.uid, one.digest, one.model, one.scale, one.vector, seq) for one in vectors],
+                [
+                    (vector.kind, vector.id, vector.uid, vector.digest, vector.model, vector.scale, vector.vector, seq)
+                    for vector in vectors
+                ],
             )
 
     def find_sources(self, kind: str, ids: Sequence[int]) -> dict[int, VectorSource]:
         """Return the sources of the vectors of these facts or turns, by id."""
-        found: dict[int, VectorSource] = {}
+        sources: dict[int, VectorSource] = {}
         for some in in_chunks(ids):
             marks = ", ".join("?" * len(some))
             sql = f"SELECT id, uid, digest, model FROM vectors WHERE kind = ? AND id IN ({marks})"
-            found.update((row[0], VectorSource(*row)) for row in self._rows(sql, (kind, *some)))
-        return found
+            sources.update((row[0], VectorSource(*row)) for row in self._rows(sql, (kind, *some)))
+        return sources
 
     def by_uids(self, kind: str, model: str, wanted: Mapping[Uid, bytes]) -> dict[Uid, bytes]:
         """Return the vectors of these facts or turns, as whole numbers, if they are of this model and text digest."""
-        found: dict[Uid, bytes] = {}
+        vectors: dict[Uid, bytes] = {}
         names = {uids.parse_uid(uid): uid for uid in wanted}
         for some in in_chunks(list(names)):
             marks = ", ".join("?" * len(some))
             sql = f"SELECT uid, digest, vector FROM vectors WHERE kind = ? AND model = ? AND uid IN ({marks})"
             rows = self._rows(sql, (kind, model, *some))
-            found.update((names[uid], row) for uid, digest, row in rows if digest == wanted[names[uid]])
-        return found
+            vectors.update((names[uid], row) for uid, digest, row in rows if digest == wanted[names[uid]])
+        return vectors
 
     def page(self, kind: str, after: int, limit: int) -> list[VectorSource]:
         """Return the next vectors of a kind by id."""
@@ -158,8 +161,8 @@ class Vectors:
 
     def change_counts(self) -> tuple[int, int]:
         """Return the counts of saves and erasures so far, by which a holder of a copy detects that it is outdated."""
-        found = dict(self._rows("SELECT name, value FROM counts", ()))
-        return found["seq"], found["erased"]
+        counts = dict(self._rows("SELECT name, value FROM counts", ()))
+        return counts["seq"], counts["erased"]
 
     def total(self, model: str) -> int:
         """Count the vectors of a model."""
