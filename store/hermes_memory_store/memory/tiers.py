@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hermes_memory_store import errors
+from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.items.journal import Journal
@@ -46,6 +47,12 @@ LEVELS = list(PressureLevel)
 GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
 
 GAUGE_AND_LAST = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars, last_fact FROM themes WHERE id = ?"
+
+
+HOT_BY_USE = """
+    SELECT max(f.updated_at, coalesce(r.last_at, 0)), f.type, f.id, f.uid, f.chars
+    FROM facts f LEFT JOIN reads r ON r.fact_id = f.id WHERE f.theme_id = ? AND f.tier = 'hot' AND f.pinned = 0
+"""
 
 
 class ResolvedTheme(NamedTuple):
@@ -162,7 +169,8 @@ def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) 
     """
     newest: dict[tuple[int, str, str, str], FactRow] = {}
     merged = 0
-    for row in find_hot_facts(change.conn, theme_id):
+    sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND tier = 'hot' ORDER BY updated_at DESC, id DESC"
+    for row in map(FactRow._make, change.conn.execute(sql, (theme_id,)).fetchall()):
         place = (
             row.scope_id,
             row.type,
@@ -205,25 +213,18 @@ def archive_unread(change: Mutation, theme_id: int) -> int:
 
 def consolidate_hot_tier(change: Mutation, theme_id: int, gauge: Gauge, spared: frozenset[bytes]) -> int:
     """Cool the least recently used facts, least binding type first, until the gauge is down to 85 %."""
-    reads = dict(
-        change.conn.execute(
-            "SELECT fact_id, last_at FROM reads WHERE fact_id IN (SELECT id FROM facts WHERE theme_id = ? AND tier = 'hot')",
-            (theme_id,),
-        ).fetchall()
-    )
-    movable = [row for row in find_hot_facts(change.conn, theme_id) if not row.pinned and row.uid not in spared]
-    movable.sort(key=lambda row: (-BINDING[row.type], max(row.updated_at, reads.get(row.id, 0)), row.id))
-    used, cooled = gauge.used, 0
-    for row in movable:
+    rows = change.conn.execute(HOT_BY_USE, (theme_id,)).fetchall()
+    movable = sorted((-BINDING[kind], used_at, *row) for used_at, kind, *row in rows if row[1] not in spared)
+    used, moving = gauge.used, []
+    for _, _, key, _, chars in movable:
         if 100.0 * used / gauge.budget <= CALM_AGAIN_PCT:
             break
-        change.update_fact(row, "cool", by=RELIEF, keep_time=True, **cold_columns(COOLED_BY_PRESSURE))
-        used -= row.chars
-        cooled += 1
-    return cooled
-
-
-def find_hot_facts(conn: sqlite3.Connection, theme_id: int) -> list[FactRow]:
-    """Return the hot facts of a theme, newest first."""
-    sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND tier = 'hot' ORDER BY updated_at DESC, id DESC"
-    return [FactRow(*row) for row in conn.execute(sql, (theme_id,))]
+        moving.append(key)
+        used -= chars
+    facts: dict[int, FactRow] = {}
+    for chunk in in_chunks(moving):
+        sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE id IN ({', '.join('?' * len(chunk))})"
+        facts |= {row[0]: FactRow(*row) for row in change.conn.execute(sql, list(chunk))}
+    for key in moving:
+        change.update_fact(facts[key], "cool", by=RELIEF, keep_time=True, **cold_columns(COOLED_BY_PRESSURE))
+    return len(moving)
