@@ -22,7 +22,7 @@ from tests.store.team import THEME, Server, converge, joining_members, load_team
 NOTATION = "H[cache.theory]: evictions follow deploys"
 
 
-def flag_fact(store: Store, uid: str, note: str) -> None:
+def flag_fact(store: Store, uid: str, note: str | None) -> None:
     """Set the new attribute by the new operation."""
     with store.db.write_transaction() as conn:
         change = Mutation(conn, store.names, store.journal, PERSON)
@@ -81,6 +81,9 @@ def main(folder: Path) -> None:
         flag_fact(bob.store, shared, "seen thrice")
         converge([bob, ann], server)
         assert note_of(ann.store, shared) == "seen thrice"
+        flag_fact(ann.store, shared, None)
+        converge([ann, bob], server)
+        assert note_of(bob.store, shared) is None
 
 
 if __name__ == "__main__":

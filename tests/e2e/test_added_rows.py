@@ -96,7 +96,7 @@ def test_an_attribute_a_type_and_an_operation_are_rows_of_tables(tmp_path: Path)
     cli = ("-m", "hermes_memory_tui", "--db", str(tmp_path / "memory.db"), "--theme", "ops")
     (fact,) = json.loads(run(tmp_path, *cli, "facts", "type:hypothesis", "--json"))["facts"]
     assert (fact["type"], fact["note"]) == ("hypothesis", "seen twice")
-    assert "flag" in run(tmp_path, *cli, "log", "op:flag")
+    assert "flag" in run(tmp_path, *cli, "log")
     assert call_tool(tmp_path, "memory_search", {"query": "evictions"})["facts"][0]["note"] == "seen twice"
 
 

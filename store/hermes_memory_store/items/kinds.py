@@ -104,7 +104,7 @@ class ItemKind:
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
-    def _defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, Any]:
         return {
             attribute.name: attribute.default
             for attribute in self.attributes
@@ -141,7 +141,7 @@ class ItemKind:
 
     def optional_words(self, values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         """Return optional attributes in portable words, without those that have their default."""
-        return {name: to_portable(values[name]) for name in names if values[name] != self._defaults.get(name)}
+        return {name: to_portable(values[name]) for name in names if values[name] != self.defaults.get(name)}
 
     @cached_property
     def index_terms(self) -> str:
@@ -168,7 +168,7 @@ class ItemKind:
 
     def initial(self, at: int) -> dict[str, Any]:
         """Return the attributes of an item that begins, as far as they have a default. :param at: UTC milliseconds"""
-        return self._defaults | dict.fromkeys(self._times, at)
+        return self.defaults | dict.fromkeys(self._times, at)
 
     def new_words(self, values: Mapping[str, Any], at: int) -> dict[str, Any]:
         """Return what the journal says of a new item: its attributes, without those that have their default.

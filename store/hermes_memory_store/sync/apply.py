@@ -644,7 +644,7 @@ class ShadowSettler:
             "superseded_by": link,
             "cooled_by": cooled_by,
         }
-        return columns | {name: attrs[name] for name in FACT.shown if name in attrs}
+        return columns | {name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown}
 
     def _find_standing(self, uid: bytes, scope_id: int, kind: str, target: str) -> FactRow | None:
         """Find what stands in the place of a fact, besides itself."""
