@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import codecs
 import re
@@ -122,8 +121,8 @@ def find_decodings(text: str) -> list[str]:
     for match in ENCODED.finditer(text):
         run = match[0].rstrip("=").replace("-", "+").replace("_", "/")
         try:
-            decoded.append(base64.b64decode(run + "=" * (-len(run) % 4), validate=True).decode())
-        except (binascii.Error, ValueError):
+            decoded.append(binascii.a2b_base64(run + "=" * (-len(run) % 4), strict_mode=True).decode())
+        except ValueError:
             continue
     for match in HEXADECIMAL.finditer(text):
         try:
