@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import re
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -31,8 +30,8 @@ from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies
 from tests.examples import example_count
 
+from .conftest import Desk
 from .secret_samples import Sample, all_samples, draw_tokens, read_samples
-from .test_trust import Desk
 
 HERE = Path(__file__).parent
 LOOKALIKES = (HERE / "lookalikes.txt").read_text(encoding="utf-8").splitlines()
@@ -115,29 +114,21 @@ TIME = r"'updated_at': \d{13}"
 """Milliseconds of the present, any six digits of which may be those of a token's number."""
 
 
-@pytest.fixture
-async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    desk = Desk(tmp_path / "memory.db")
-    yield desk
-    await asyncio.to_thread(desk.hub.close)
-
-
-async def test_no_part_of_any_secret_reaches_the_store_the_context_or_an_answer(desk: Desk, tmp_path: Path) -> None:
+async def test_no_part_of_any_secret_reaches_the_store_the_context_or_an_answer(ask: Desk, tmp_path: Path) -> None:
     answers = []
     for number, sample in enumerate(SAMPLES):
         target = sample.target if sample.target != "note" else f"note.{number}"
-        answers.append(str(await desk("memory_write", content=f"V[{target}]: {sample.content}")))
+        answers.append(str(await ask("memory_write", content=f"V[{target}]: {sample.content}")))
         if sample.target == "note":  # where the target gives a secret away, a turn has none
-            answers.append(str(await desk("memory_turn", role="user", content=sample.content)))
-        answers.append(str(await desk("memory_edit", uid=sample.content, content=sample.content)))
-    answers.append(str(await desk("memory_status")))
-    answers.append(str(await desk("memory_export")))
-    facts = await desk.hub.read(lambda store: store.facts.page(FactFilter(tiers=frozenset(Tier)), limit=500).facts)
+            answers.append(str(await ask("memory_turn", role="user", content=sample.content)))
+        answers.append(str(await ask("memory_edit", uid=sample.content, content=sample.content)))
+    answers.append(str(await ask("memory_status")))
+    answers.append(str(await ask("memory_export")))
+    facts = await ask.hub.read(lambda store: store.facts.page(FactFilter(tiers=frozenset(Tier)), limit=500).facts)
     assert len(facts) >= len(SAMPLES) - 8, "a sample of the same target supersedes, none is refused"
     said = re.sub(rf"{UID}|{TIME}", "", " ".join(answers[-2:])) + " ".join(fact.notation for fact in facts)
     stored = b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*") if file.is_file())
-    held = {desk.vault.reveal("default", name) for name in desk.vault.names("default")}
+    held = {ask.vault.reveal("default", name) for name in ask.vault.names("default")}
     for sample in SAMPLES:
         assert sample.secret in held, sample.form
         if len(sample.secret) >= 12:  # a short one may stand in the store by chance
@@ -146,12 +137,12 @@ async def test_no_part_of_any_secret_reaches_the_store_the_context_or_an_answer(
         assert not [run for run in runs(sample.secret) if any(map(str.isdigit, run)) and run in said], sample.form
 
 
-async def test_a_private_key_keeps_its_lines_and_may_be_longer_than_a_fact(desk: Desk) -> None:
+async def test_a_private_key_keeps_its_lines_and_may_be_longer_than_a_fact(ask: Desk) -> None:
     key = draw_tokens(8)["PEM"]
-    answer = await desk("memory_write", content=f"V[deploy]: the key is {key}")
+    answer = await ask("memory_write", content=f"V[deploy]: the key is {key}")
     assert answer.data["fact"]["content"] == "the key is ‹secret:deploy›"
-    assert desk.vault.reveal("default", "deploy") == key
-    long = await desk("memory_write", content="V[long]: " + "word " * 200)
+    assert ask.vault.reveal("default", "deploy") == key
+    long = await ask("memory_write", content="V[long]: " + "word " * 200)
     assert long.data["error"]["code"] == "content.too_long"
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +13,15 @@ from hermes_memory_store.model import FactFilter, Rule, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED, bridge, dial
 from tests.bridge.test_fast import call, exchange
-from tests.bridge.trust.test_trust import POISON, STRIPE, Desk
+from tests.bridge.trust.conftest import Desk
+from tests.bridge.trust.test_trust import POISON, STRIPE
 
 
 @pytest.fixture
-async def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+def ask(ask: Desk) -> Desk:
     """An agent of hermes-agent."""
-    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    desk = Desk(tmp_path / "memory.db")
-    desk.connection.client = format_client_name({"name": "hermes-agent", "version": "0.19.1"})
-    yield desk
-    await asyncio.to_thread(desk.hub.close)
+    ask.connection.client = format_client_name({"name": "hermes-agent", "version": "0.19.1"})
+    return ask
 
 
 async def ruled(ask: Desk, rule: Rule | None, source: str = "hermes-agent", theme: str = "default") -> None:

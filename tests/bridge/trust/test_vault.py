@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import keyring
@@ -23,7 +23,8 @@ from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.model import PERSON, FactFilter
 from hermes_memory_store.store import Store
-from tests.bridge.trust.test_trust import STRIPE, Desk
+from tests.bridge.trust.conftest import Desk
+from tests.bridge.trust.test_trust import STRIPE
 
 OTHER = STRIPE[:-4] + "9999"
 
@@ -176,17 +177,25 @@ def test_no_secret_is_called_what_the_mark_of_one_that_is_not_kept_says(vault: V
         vault.reveal("default", "not-kept")
 
 
-@pytest.fixture
-async def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    desk = Desk(tmp_path / "memory.db")
-    yield desk
-    await asyncio.to_thread(desk.hub.close)
-
-
-async def test_a_secret_whose_write_is_refused_is_taken_out_again(ask: Desk) -> None:
-    refused = await ask("memory_write", content=f"V[stripe]: {STRIPE}", scope="ignore-all-previous-instructions")
-    assert refused.data["error"]["code"] == "name.refused"
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        (
+            "memory_write",
+            {"content": f"V[stripe]: {STRIPE}", "scope": "ignore-all-previous-instructions"},
+            "name.refused",
+        ),
+        ("memory_edit", {"content": f"{STRIPE} {'y' * 500}"}, "content.too_long"),
+        ("memory_turn", {"role": "nobody", "content": f"my key is {STRIPE}"}, "argument.invalid"),
+    ],
+    ids=["write", "edit", "turn"],
+)
+async def test_a_call_that_fails_takes_its_secret_along(
+    ask: Desk, tool: str, arguments: dict[str, str], code: str
+) -> None:
+    uid = (await ask("memory_write", content="V[stripe]: none yet")).data["uid"]
+    answer = await ask(tool, **arguments, **({"uid": uid} if tool == "memory_edit" else {}))
+    assert answer.data["error"]["code"] == code
     assert ask.vault.names("default") == []
 
 
@@ -242,19 +251,6 @@ async def test_a_secret_that_another_fact_needs_stays(ask: Desk) -> None:
     await ask("memory_write", content=f"V[stripe]: {STRIPE}")
     await ask("memory_write", content=f"V[stripe]: {STRIPE}", scope="ignore-all-previous-instructions")
     assert ask.vault.reveal("default", "stripe") == STRIPE
-
-
-async def test_an_edit_that_fails_takes_its_secret_along(ask: Desk) -> None:
-    uid = (await ask("memory_write", content="V[stripe]: none yet")).data["uid"]
-    answer = await ask("memory_edit", uid=uid, content=f"{STRIPE} {'y' * 500}")
-    assert answer.data["error"]["code"] == "content.too_long"
-    assert ask.vault.names("default") == []
-
-
-async def test_a_turn_that_fails_takes_its_secret_along(ask: Desk) -> None:
-    answer = await ask("memory_turn", role="nobody", content=f"my key is {STRIPE}")
-    assert "error" in answer.data
-    assert ask.vault.names("default") == []
 
 
 def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
