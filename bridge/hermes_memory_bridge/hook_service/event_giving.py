@@ -39,71 +39,77 @@ def choose_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> 
 
 def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMoment) -> list[Giving]:
     event = moment.event
-    known = store.host_sessions.find(event.host, moment.name) if moment.name else None
+    host_session = store.host_sessions.find(event.host, moment.name) if moment.name else None
     if event.event == "start":
-        return [] if is_unheard_start(moment, known) else [choose_start(store, sessions, moment, known)]
+        return [] if is_unheard_start(moment, host_session) else [choose_start(store, sessions, moment, host_session)]
     if event.event == "compacting" and event.host in SUMMARISER_HOSTS:
-        return [compaction_giving(store, sessions, moment, known)]
+        return [compaction_giving(store, sessions, moment, host_session)]
     # Qwen Code asks again after each tool result, without a text.
-    return choose_prompt(store, sessions, moment, known) if event.event == "prompt" and event.text.strip() else []
+    return (
+        choose_prompt(store, sessions, moment, host_session) if event.event == "prompt" and event.text.strip() else []
+    )
 
 
-def is_unheard_start(moment: HookMoment, known: HostSession | None) -> bool:
+def is_unheard_start(moment: HookMoment, host_session: HostSession | None) -> bool:
     """Check whether what this start would give reaches no model, or was given by the first prompt already."""
     event = moment.event
     if event.host in LATE_STARTS or (event.source == "compact" and event.host in DEAF_COMPACT_STARTS):
         return True
-    return is_beside_prompt(moment, known)
+    return is_beside_prompt(moment, host_session)
 
 
-def choose_start(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
+def choose_start(store: Store, sessions: HookSessions, moment: HookMoment, host_session: HostSession | None) -> Giving:
     if moment.event.source == "compact":
-        return compaction_giving(store, sessions, moment, known)
-    if known is not None and not begins_window(moment, known):
-        return make_resume_giving(store, moment.theme, moment.find_situation(store, known), known)
-    return make_start_giving(store, moment.theme, moment.find_situation(store, known))
+        return compaction_giving(store, sessions, moment, host_session)
+    if host_session is not None and not begins_window(moment, host_session):
+        return make_resume_giving(store, moment.theme, moment.find_situation(store, host_session), host_session)
+    return make_start_giving(store, moment.theme, moment.find_situation(store, host_session))
 
 
-def choose_prompt(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> list[Giving]:
+def choose_prompt(
+    store: Store, sessions: HookSessions, moment: HookMoment, host_session: HostSession | None
+) -> list[Giving]:
     """Return what a prompt is answered with: what its window lacks, then the facts that the message touches."""
-    opening = choose_opening(store, sessions, moment, known)
-    is_new_window = known is None or (opening is not None and opening.kind == "compaction")
-    before = {} if known is None or is_new_window else store.host_sessions.given_facts(known)
+    opening = choose_opening(store, sessions, moment, host_session)
+    is_new_window = host_session is None or (opening is not None and opening.kind == "compaction")
+    before = {} if host_session is None or is_new_window else store.host_sessions.given_facts(host_session)
     for giving in (*moment.pending, *([] if opening is None else [opening])):
         before |= {fact.uid: fact.updated_at for fact in giving.facts}
-    prompts, spent = (0, 0) if known is None else (known.prompts, known.prompt_tokens)
+    prompts, spent = (0, 0) if host_session is None else (host_session.prompts, host_session.prompt_tokens)
     left = AVERAGE_TOKENS * (prompts + 1) - spent
     touched = make_prompt_giving(store, moment.theme, moment.event.text, before, left)
     return [giving for giving in (opening, touched) if giving is not None and giving.all_lines]
 
 
 def choose_opening(
-    store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None
+    store: Store, sessions: HookSessions, moment: HookMoment, host_session: HostSession | None
 ) -> Giving | None:
     """Return what a prompt's window should have begun with, if nobody has told it: a missed start, a silent compaction."""
     if any(giving.kind != "prompt" for giving in moment.pending):
         return None
-    if known is None or not is_window_open(known):
-        if known is not None and is_compaction_unanswered(known):
-            return compaction_giving(store, sessions, moment, known)
-        return make_start_giving(store, moment.theme, moment.find_situation(store, known))
-    if is_compaction_unanswered(known) or has_shrunk(moment, known):
-        return compaction_giving(store, sessions, moment, known)
-    if moment.event.host in SILENT_COMPACTIONS and known.window_prompts >= REFRESH_PROMPTS:
-        return compaction_giving(store, sessions, moment, known)
+    if host_session is None or not is_window_open(host_session):
+        if host_session is not None and is_compaction_unanswered(host_session):
+            return compaction_giving(store, sessions, moment, host_session)
+        return make_start_giving(store, moment.theme, moment.find_situation(store, host_session))
+    if is_compaction_unanswered(host_session) or has_shrunk(moment, host_session):
+        return compaction_giving(store, sessions, moment, host_session)
+    if moment.event.host in SILENT_COMPACTIONS and host_session.window_prompts >= REFRESH_PROMPTS:
+        return compaction_giving(store, sessions, moment, host_session)
     return None
 
 
-def compaction_giving(store: Store, sessions: HookSessions, moment: HookMoment, known: HostSession | None) -> Giving:
-    since = moment.at if known is None else known.started_at
-    names, situation = sessions.find_names(store, moment, known), moment.find_situation(store, known)
+def compaction_giving(
+    store: Store, sessions: HookSessions, moment: HookMoment, host_session: HostSession | None
+) -> Giving:
+    since = moment.at if host_session is None else host_session.started_at
+    names, situation = sessions.find_names(store, moment, host_session), moment.find_situation(store, host_session)
     return make_compaction_giving(store, moment.theme, situation, names, since)
 
 
-def has_shrunk(moment: HookMoment, known: HostSession) -> bool:
+def has_shrunk(moment: HookMoment, host_session: HostSession) -> bool:
     """Check whether the transcript of a host that tells of no compaction became shorter, or is another file."""
-    if moment.event.host not in SILENT_COMPACTIONS or not moment.event.transcript or known.transcript is None:
+    if moment.event.host not in SILENT_COMPACTIONS or not moment.event.transcript or host_session.transcript is None:
         return False
-    if moment.event.transcript != known.transcript:
+    if moment.event.transcript != host_session.transcript:
         return True
-    return moment.transcript_size < known.transcript_size
+    return moment.transcript_size < host_session.transcript_size

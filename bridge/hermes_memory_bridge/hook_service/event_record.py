@@ -41,15 +41,17 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
     event = moment.event
     origin = moment.find_origin(store)
     with store.attribute(origin):
-        known = store.host_sessions.find(event.host, moment.name)
-        late = known is not None and moment.at < known.heard_at - (0 if known.heard_event == "end" else LATE_MS)
-        if late and known is not None and known.session is not None and known.theme is not None:
-            session = store.sessions.get(known.theme, known.session)
+        host_session = store.host_sessions.find(event.host, moment.name)
+        late = host_session is not None and moment.at < host_session.heard_at - (
+            0 if host_session.heard_event == "end" else LATE_MS
+        )
+        if late and host_session is not None and host_session.session is not None and host_session.theme is not None:
+            session = store.sessions.get(host_session.theme, host_session.session)
         else:
-            session = sessions.take(store, moment, known, origin.project)
-        known = note_event(store, moment, session, known, late=late)
-        record_givings(store, moment, session, known, givings, late=late)
-        is_new = record_message(store, moment, session, known, origin)
+            session = sessions.take(store, moment, host_session, origin.project)
+        host_session = note_event(store, moment, session, host_session, late=late)
+        record_givings(store, moment, session, host_session, givings, late=late)
+        is_new = record_message(store, moment, session, host_session, origin)
         if event.event == "prompt" and is_new and event.text.strip() and not late and not event.agent:
             store.sessions.tick(session, store.sessions.get(session.theme, session.name).turn + 1, event.text)
         if event.event == "end" and not late and not event.agent:
@@ -68,35 +70,39 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
 
 
 def note_event(
-    store: Store, moment: HookMoment, session: Session, known: HostSession | None, *, late: bool
+    store: Store, moment: HookMoment, session: Session, host_session: HostSession | None, *, late: bool
 ) -> HostSession:
     """Note an event of a host's session, and begin its window where the event begins one."""
     event = moment.event
-    heard = event.event if known is None or moment.at >= known.heard_at else known.heard_event
-    said: dict[str, Any] = {"heard_at": moment.at if known is None else max(moment.at, known.heard_at)}
-    said |= {"pid": moment.process} if moment.process is not None else {}
-    said |= {"folder": event.folder} if event.folder else {}
-    said |= {"host_version": event.version} if event.version else {}
-    if late and known is not None:
-        said = {"heard_at": known.heard_at}
+    heard = event.event if host_session is None or moment.at >= host_session.heard_at else host_session.heard_event
+    columns: dict[str, Any] = {"heard_at": moment.at if host_session is None else max(moment.at, host_session.heard_at)}
+    columns |= {"pid": moment.process} if moment.process is not None else {}
+    columns |= {"folder": event.folder} if event.folder else {}
+    columns |= {"host_version": event.version} if event.version else {}
+    if late and host_session is not None:
+        columns = {"heard_at": host_session.heard_at}
     elif event.event == "start":
-        said |= {"source": event.source or "startup"}
-    said |= note_compaction(moment, known) if not late else {}
-    said |= note_transcript(moment, known)
-    noted = store.host_sessions.note(event.host, moment.name, heard, theme=moment.theme, session=session.name, **said)
-    if not late and event.event == "start" and begins_window(moment, known):
-        store.host_sessions.begin_window(noted, at=moment.at)
-    return noted
+        columns |= {"source": event.source or "startup"}
+    columns |= note_compaction(moment, host_session) if not late else {}
+    columns |= note_transcript(moment, host_session)
+    updated = store.host_sessions.note(
+        event.host, moment.name, heard, theme=moment.theme, session=session.name, **columns
+    )
+    if not late and event.event == "start" and begins_window(moment, host_session):
+        store.host_sessions.begin_window(updated, at=moment.at)
+    return updated
 
 
-def note_compaction(moment: HookMoment, known: HostSession | None) -> dict[str, Any]:
+def note_compaction(moment: HookMoment, host_session: HostSession | None) -> dict[str, Any]:
     """Return what an event says of a compaction that no start has told of yet."""
     event = moment.event
     if event.host in SILENT_COMPACTIONS:
         return {}
     if event.event == "compacting":
         return {"compacting_at": moment.at}
-    is_told = known is not None and known.compacting_at is None and moment.at - known.window_at < TOLD_MS
+    is_told = (
+        host_session is not None and host_session.compacting_at is None and moment.at - host_session.window_at < TOLD_MS
+    )
     return {"compacted_at": moment.at} if event.event == "compacted" and not is_told else {}
 
 
@@ -104,7 +110,7 @@ def record_givings(
     store: Store,
     moment: HookMoment,
     session: Session,
-    known: HostSession,
+    host_session: HostSession,
     givings: Sequence[Giving],
     *,
     late: bool,
@@ -112,33 +118,36 @@ def record_givings(
     """Record what a session was given: for its window, and as context records."""
     event = moment.event
     if any(giving.kind == "compaction" for giving in givings) and event.event == "prompt":
-        store.host_sessions.begin_window(known, at=moment.at)
+        store.host_sessions.begin_window(host_session, at=moment.at)
     for giving in givings:
         store.reads.note(
             giving.kind, session.theme, giving.facts, session=session, tokens=giving.tokens, reasons=giving.reasons
         )
         if event.event != "compacting" and not late:
-            store.host_sessions.forget_given(known, giving.gone)
-            store.host_sessions.note_given(known, giving.facts)
+            store.host_sessions.forget_given(host_session, giving.gone)
+            store.host_sessions.note_given(host_session, giving.facts)
     store.reads.flush()
     if late:
         return
-    said: dict[str, Any] = {}
-    given = [giving for giving in givings if giving.all_lines]
+    columns: dict[str, Any] = {}
+    nonempty = [giving for giving in givings if giving.all_lines]
     if event.event == "prompt" and event.text.strip():
-        spent = sum(giving.tokens for giving in given if giving.kind == "prompt" or event.host in SILENT_COMPACTIONS)
-        begun = any(giving.kind == "compaction" for giving in given)
-        said |= {"prompts": known.prompts + 1, "prompt_tokens": known.prompt_tokens + spent}
-        said |= {"window_prompts": 0 if begun else known.window_prompts + 1}
+        spent = sum(giving.tokens for giving in nonempty if giving.kind == "prompt" or event.host in SILENT_COMPACTIONS)
+        is_new_window = any(giving.kind == "compaction" for giving in nonempty)
+        columns |= {"prompts": host_session.prompts + 1, "prompt_tokens": host_session.prompt_tokens + spent}
+        columns |= {"window_prompts": 0 if is_new_window else host_session.window_prompts + 1}
     if givings and event.event != "compacting":
-        said |= {"given_at": moment.at, "given_seq": store.journal.last_seq()}
-    if given:
-        said |= {"given_tokens": sum(one.tokens for one in given), "given_facts": sum(len(one.facts) for one in given)}
-    if said:
-        store.host_sessions.note(event.host, moment.name, event.event, heard_at=known.heard_at, **said)
+        columns |= {"given_at": moment.at, "given_seq": store.journal.last_seq()}
+    if nonempty:
+        columns |= {"given_tokens": sum(giving.tokens for giving in nonempty)}
+        columns |= {"given_facts": sum(len(giving.facts) for giving in nonempty)}
+    if columns:
+        store.host_sessions.note(event.host, moment.name, event.event, heard_at=host_session.heard_at, **columns)
 
 
-def record_message(store: Store, moment: HookMoment, session: Session, known: HostSession, origin: Origin) -> bool:
+def record_message(
+    store: Store, moment: HookMoment, session: Session, host_session: HostSession, origin: Origin
+) -> bool:
     """Capture what an event brings, where that is allowed; return whether the event was new."""
     event = moment.event
     role = ROLES.get(event.event)
@@ -147,17 +156,17 @@ def record_message(store: Store, moment: HookMoment, session: Session, known: Ho
     if not moment.may_capture or (event.agent and not captures_subagents(store, session)):
         if event.event != "prompt":
             return True
-        return HostTurns(store.db).note_heard(known, role, None, at=moment.at, turn=event.turn) is not None
+        return HostTurns(store.db).note_heard(host_session, role, None, at=moment.at, turn=event.turn) is not None
     text = event.text
     if event.event == "compacted":
-        origin, text = to_summary_origin(origin), remove_given_lines(store, known, text)
+        origin, text = to_summary_origin(origin), remove_given_lines(store, host_session, text)
     if not to_spoken_text(text):
         return True
-    return capture_message(store, known, session, role, text, at=moment.at, turn=event.turn, origin=origin)
+    return capture_message(store, host_session, session, role, text, at=moment.at, turn=event.turn, origin=origin)
 
 
-def remove_given_lines(store: Store, known: HostSession, summary: str) -> str:
+def remove_given_lines(store: Store, host_session: HostSession, summary: str) -> str:
     """Return a summary without the lines of facts that the host was told to keep word for word."""
-    told = {fact.notation for fact in store.facts.by_uids(store.host_sessions.given_facts(known)).values()}
-    told |= {fact.notation for fact in store.context.ranked_facts(known.theme or "default")}
-    return "\n".join(line for line in summary.split("\n") if line.strip().lstrip("-*•> ").strip("`") not in told)
+    texts = {fact.notation for fact in store.facts.by_uids(store.host_sessions.given_facts(host_session)).values()}
+    texts |= {fact.notation for fact in store.context.ranked_facts(host_session.theme or "default")}
+    return "\n".join(line for line in summary.split("\n") if line.strip().lstrip("-*•> ").strip("`") not in texts)

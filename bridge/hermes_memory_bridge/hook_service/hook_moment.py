@@ -51,10 +51,10 @@ class HookMoment:
         origin = Origin(way=Way.HOOK, client=to_client_name(self.event.host), client_version=self.event.version or None)
         return origin if self.seen is None else store.projects.place(origin, self.seen)
 
-    def find_situation(self, store: Store, known: HostSession | None) -> Situation:
+    def find_situation(self, store: Store, host_session: HostSession | None) -> Situation:
         """Return where the event's session is, by which is decided what it is given."""
         said = self.event.text if self.event.event == "prompt" else ""
-        session = None if known is None or known.theme != self.theme else known.session
+        session = None if host_session is None or host_session.theme != self.theme else host_session.session
         branch = None if self.seen is None else self.seen.branch
         return Situation(store.clock(), folder=self.event.folder, branch=branch, session=session, message=said)
 
@@ -78,28 +78,43 @@ def to_event_time(event: HookEvent, now: int) -> int:
     return event.at if now - OLDEST_MS <= event.at <= now + AHEAD_MS else now
 
 
-def is_window_open(known: HostSession | None) -> bool:
+def is_window_open(host_session: HostSession | None) -> bool:
     """Check whether a session was given anything at the beginning of its present window, be it nothing for lack of facts."""
-    return known is not None and known.given_at is not None and known.given_at >= known.window_at
+    return (
+        host_session is not None
+        and host_session.given_at is not None
+        and host_session.given_at >= host_session.window_at
+    )
 
 
-def is_compaction_unanswered(known: HostSession | None) -> bool:
-    return known is not None and (known.compacted_at is not None or known.compacting_at is not None)
+def is_compaction_unanswered(host_session: HostSession | None) -> bool:
+    return host_session is not None and (
+        host_session.compacted_at is not None or host_session.compacting_at is not None
+    )
 
 
-def begins_window(moment: HookMoment, known: HostSession | None) -> bool:
+def begins_window(moment: HookMoment, host_session: HostSession | None) -> bool:
     """Check whether a start begins a window: the model has nothing of ours before it."""
     event = moment.event
     if event.source == "compact":
         return event.host not in DEAF_COMPACT_STARTS
     if event.source == "resume" and event.host not in FORGETFUL_RESUMES:
-        return known is None or not is_window_open(known)
-    return not is_beside_prompt(moment, known)
+        return host_session is None or not is_window_open(host_session)
+    return not is_beside_prompt(moment, host_session)
 
 
-def is_beside_prompt(moment: HookMoment, known: HostSession | None) -> bool:
+def is_beside_prompt(moment: HookMoment, host_session: HostSession | None) -> bool:
     """Check whether the first prompt of this start was heard before it, and has given what it would give."""
     event = moment.event
-    if event.host not in SIMULTANEOUS_STARTS or known is None or known.source or event.source not in ("", "startup"):
+    if (
+        event.host not in SIMULTANEOUS_STARTS
+        or host_session is None
+        or host_session.source
+        or event.source not in ("", "startup")
+    ):
         return False
-    return is_window_open(known) and known.prompts <= 1 and moment.at - known.started_at < SIMULTANEOUS_MS
+    return (
+        is_window_open(host_session)
+        and host_session.prompts <= 1
+        and moment.at - host_session.started_at < SIMULTANEOUS_MS
+    )

@@ -217,8 +217,10 @@ class HookService:
         if moment.may_capture:
             is_wanted = moment.event.event == "prompt"
         else:
-            known = await self.worker.read(lambda store: store.host_sessions.find(moment.event.host, moment.name))
-            is_wanted = turn.is_recording or (known is not None and known.capture_from is not None)
+            host_session = await self.worker.read(
+                lambda store: store.host_sessions.find(moment.event.host, moment.name)
+            )
+            is_wanted = turn.is_recording or (host_session is not None and host_session.capture_from is not None)
         if not is_wanted:
             return None
         name = uuid.uuid4().hex

@@ -32,10 +32,10 @@ class HookSessions:
         """:param connections: returns the MCP connections of the bridge"""
         self._connections = connections
 
-    def take(self, store: Store, moment: HookMoment, known: HostSession | None, project: str | None) -> Session:
+    def take(self, store: Store, moment: HookMoment, host_session: HostSession | None, project: str | None) -> Session:
         """Return the session of ours that an event belongs to, renewed; open it when there is none. Within a write."""
         connection = self.find_connection(store, moment)
-        name = None if known is None or known.theme != moment.theme else known.session
+        name = None if host_session is None or host_session.theme != moment.theme else host_session.session
         if name is None and connection is not None and connection.has_session(connection.name):
             name = connection.name  # the model spoke first: what hooks bring belongs to the same session
         running = None if name is None else store.sessions.find_running(moment.theme, name)
@@ -56,18 +56,18 @@ class HookSessions:
         if moment.process is None:
             return None
         host = moment.event.host
-        found = [
-            one
-            for one in self._connections()
-            if one.pid is not None
-            and one.theme == moment.theme
-            and find_client_host(one.client_name or "") == host
-            and find_host_process(find_ancestors(one.pid)) == moment.process
+        connections = [
+            connection
+            for connection in self._connections()
+            if connection.pid is not None
+            and connection.theme == moment.theme
+            and find_client_host(connection.client_name or "") == host
+            and find_host_process(find_ancestors(connection.pid)) == moment.process
         ]
-        if len(found) != 1:
+        if len(connections) != 1:
             return None
-        others = {one.name.split(" ")[0] for one in store.host_sessions.of_process(host, moment.process)}
-        return found[0] if others <= {moment.name.split(" ")[0]} else None
+        names = {session.name.split(" ")[0] for session in store.host_sessions.of_process(host, moment.process)}
+        return connections[0] if names <= {moment.name.split(" ")[0]} else None
 
     def find_host_session(self, store: Store, connection: Connection) -> Session | None:
         """Return the running session that hooks opened for the host process of a connection, where that is certain."""
@@ -75,32 +75,35 @@ class HookSessions:
         if host is None or connection.pid is None or connection.credential is not None:
             return None
         process = find_host_process(find_ancestors(connection.pid))
-        found = [] if process is None else store.host_sessions.of_process(host, process)
-        names = {one.session for one in found if one.theme == connection.theme and one.session is not None}
-        if len(names) != 1 or len({one.name.split(" ")[0] for one in found}) != 1:
+        sessions = [] if process is None else store.host_sessions.of_process(host, process)
+        names = {
+            session.session for session in sessions if session.theme == connection.theme and session.session is not None
+        }
+        if len(names) != 1 or len({session.name.split(" ")[0] for session in sessions}) != 1:
             return None
-        others = [
-            one
-            for one in self._connections()
-            if one is not connection and one.pid is not None and find_client_host(one.client_name or "") == host
-        ]
-        if any(find_host_process(find_ancestors(other.pid)) == process for other in others if other.pid is not None):
+        if any(
+            find_host_process(find_ancestors(other.pid)) == process
+            for other in self._connections()
+            if other is not connection and other.pid is not None and find_client_host(other.client_name or "") == host
+        ):
             return None
         return store.sessions.find_running(connection.theme, next(iter(names)))
 
-    def find_names(self, store: Store, moment: HookMoment, known: HostSession | None) -> set[str]:
+    def find_names(self, store: Store, moment: HookMoment, host_session: HostSession | None) -> set[str]:
         """Return the names of the sessions that wrote what this session's model decided.
 
         Where its MCP connection is not certain: all of the same client, in the same project, since it began.
         """
-        names = set() if known is None or known.session is None else {known.session}
+        names = set() if host_session is None or host_session.session is None else {host_session.session}
         connection = self.find_connection(store, moment)
         if connection is not None:
             return names | {connection.name} | {session.name for session in connection.sessions()}
         mine = (
-            None if known is None or known.session is None else store.sessions.find_running(moment.theme, known.session)
+            None
+            if host_session is None or host_session.session is None
+            else store.sessions.find_running(moment.theme, host_session.session)
         )
-        since = moment.at if known is None else known.started_at
+        since = moment.at if host_session is None else host_session.started_at
         for session in store.sessions.list(moment.theme):
             client = split_client_version(session.client or "")[0]
             is_active = session.heartbeat_at >= since and find_client_host(client) == moment.event.host

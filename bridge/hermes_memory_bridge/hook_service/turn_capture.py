@@ -31,7 +31,7 @@ SUMMARY_TITLE = "host summary"
 
 def capture_message(
     store: Store,
-    known: HostSession,
+    host_session: HostSession,
     session: Session,
     role: str,
     text: str,
@@ -50,8 +50,8 @@ def capture_message(
     if not said:
         return False
     turns = HostTurns(store.db)
-    heard = None if is_read else turns.note_heard(known, role, said, at=at, turn=turn)
-    key = turns.note_read(known, role, said, at=at) if is_read else heard
+    heard = None if is_read else turns.note_heard(host_session, role, said, at=at, turn=turn)
+    key = turns.note_read(host_session, role, said, at=at) if is_read else heard
     if key is None:
         return False
     if explain_skipped_message(said, store.policies.for_theme(session.theme)) is not None:
@@ -60,7 +60,7 @@ def capture_message(
         try:
             captured = store.turns.add(session.theme, role, part, session=session, at=at, origin=origin)
         except InputError as error:  # the theme keeps no secrets, for one
-            log.info("a message of %s was not captured: %s", known.host, error.code)
+            log.info("a message of %s was not captured: %s", host_session.host, error.code)
             continue
         turns.note_captured(key, captured.uid)
         store.fact_uses.note_said(session, part)

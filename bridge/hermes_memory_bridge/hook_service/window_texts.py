@@ -92,16 +92,16 @@ def explain_compaction(choice: StartChoice, decided: list[MarkedFact]) -> GivenR
     return GivenReasons((*written, *given), tuple(left_out))
 
 
-def make_resume_giving(store: Store, theme: str, situation: Situation, known: HostSession) -> Giving:
+def make_resume_giving(store: Store, theme: str, situation: Situation, host_session: HostSession) -> Giving:
     """Return what changed of what a session was given: new facts, changed ones, and those that do not hold any more."""
-    given = store.host_sessions.given_facts(known)
+    given = store.host_sessions.given_facts(host_session)
     budget = store.policies.for_theme(theme).injection_tokens
     started = make_start_giving(store, theme, situation)
     present = {fact.uid: fact for fact in store.facts.by_uids(given).values()}
     valid = {uid for uid, fact in present.items() if fact.tier in STANDING_TIERS and is_clean_verdict(fact.verdict)}
     hot = [present[uid] for uid in given if uid in valid and present[uid].tier is Tier.HOT]
     changed = [fact for fact in hot if fact.updated_at > given[fact.uid]]
-    since = known.given_at or known.window_at
+    since = host_session.given_at or host_session.window_at
     fresh = [fact for fact in started.facts if fact.uid not in given and fact.updated_at >= since]
     gone: list[Uid] = [uid for uid in given if uid not in valid]
     ranked = mark_facts(store, [*changed, *fresh])

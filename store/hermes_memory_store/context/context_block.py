@@ -163,14 +163,14 @@ class ContextBlocks:
         given, left_out = (
             tuple(
                 GivenItem(
-                    choice.to_line(one),
-                    one.cost,
-                    one.value,
-                    fact=facts[one.key],
-                    reasons=tuple([RankReason(name, value) for name, value in one.parts]),
+                    choice.to_line(candidate),
+                    candidate.cost,
+                    candidate.value,
+                    fact=facts[candidate.key],
+                    reasons=tuple([RankReason(name, value) for name, value in candidate.parts]),
                 )
-                for one in candidates
-                if one.key in facts
+                for candidate in candidates
+                if candidate.key in facts
             )
             for candidates in (choice.given, choice.left_out)
         )
@@ -258,7 +258,7 @@ class ContextBlocks:
         return self._load_facts(self._db.kept_rows(), candidates)
 
     def _load_facts(self, ask: Ask, candidates: list[StartCandidate]) -> list[Fact]:
-        keys = tuple([one.key for one in candidates])
+        keys = tuple([candidate.key for candidate in candidates])
         rows = ask(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(keys))})", keys)
         facts = self._reader.by_id(rows)
         return [facts[key] for key in keys if key in facts]

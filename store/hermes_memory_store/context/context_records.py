@@ -81,22 +81,25 @@ class ContextRecords:
     def left_out(self, told: ContextRecord) -> builtins.list[RecordedFact]:
         """Return the best facts that were left out of a record, in the wording of that moment."""
         reasons = told.reasons.left_out if told.reasons is not None else ()
-        return [self._facts_as_recorded(one.uid, told.at) for one in reasons]
+        return [self._facts_as_recorded(left_out.uid, told.at) for left_out in reasons]
 
     def _to_record(self, row: tuple[Any, ...]) -> ContextRecord:
-        key, at, theme_id, session, kind, why, tokens, facts, reasons = row
+        key, at, theme_id, session, kind, question, tokens, facts, reasons = row
         theme = self._names.theme_name(theme_id)
         title = None if session is None else self._names.session_title(theme_id, session)
-        given = tuple(json.loads(facts))
-        return ContextRecord(key, Millis(at), theme, session, kind, why, tokens, given, title, reasons)
+        uids = tuple(json.loads(facts))
+        return ContextRecord(key, Millis(at), theme, session, kind, question, tokens, uids, title, reasons)
 
     def _facts_as_recorded(self, uid: Uid, at: int) -> RecordedFact:
-        said: dict[str, Any] = {}
-        then: str | None = None
+        latest: dict[str, Any] = {}
+        content: str | None = None
         for change in self._journal.changes(uid=uid):
-            said |= {key: value for key, value in (change.after or {}).items() if key in ("type", "target", "content")}
-            if change.at <= at and "content" in said:
-                then = said["content"]
-        if then is None or "target" not in said:
+            latest |= {
+                key: value for key, value in (change.after or {}).items() if key in ("type", "target", "content")
+            }
+            if change.at <= at and "content" in latest:
+                content = latest["content"]
+        if content is None or "target" not in latest:
             return RecordedFact(uid, None, changed=True)
-        return RecordedFact(uid, format_notation(said["type"], said["target"], then), changed=then != said["content"])
+        notation = format_notation(latest["type"], latest["target"], content)
+        return RecordedFact(uid, notation, changed=content != latest["content"])

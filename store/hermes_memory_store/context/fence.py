@@ -131,7 +131,7 @@ def find_head(line: str) -> tuple[int, int] | None:
 
 def find_after(closing: re.Pattern[str], line: str) -> str | None:
     """Return what follows the last closing tag of a line; None without one."""
-    ends = [found.end() for found in closing.finditer(line)]
+    ends = [match.end() for match in closing.finditer(line)]
     return line[ends[-1] :].strip() if ends else None
 
 

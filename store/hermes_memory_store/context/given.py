@@ -150,9 +150,9 @@ class GivenReasons:
 
     def limited_to(self, facts: Sequence[Fact]) -> GivenReasons:
         """Return the reasons where only these facts are given in the end; the others are left out."""
-        given = {fact.uid for fact in facts}
-        left_out = [one for one in (*self.given, *self.left_out) if one.uid not in given]
-        by_uid = {one.uid: one for one in (*self.left_out, *self.given)}
+        remaining = {fact.uid for fact in facts}
+        left_out = [reasons for reasons in (*self.given, *self.left_out) if reasons.uid not in remaining]
+        by_uid = {reasons.uid: reasons for reasons in (*self.left_out, *self.given)}
         return GivenReasons(
             tuple(by_uid[fact.uid] for fact in facts if fact.uid in by_uid), tuple(left_out[:MOST_LEFT_OUT])
         )
@@ -161,7 +161,7 @@ class GivenReasons:
         """Return the reasons as they are stored."""
         return json.dumps(
             {
-                key: [[one.uid, one.value, one.tokens, one.parts] for one in facts]
+                key: [[reasons.uid, reasons.value, reasons.tokens, reasons.parts] for reasons in facts]
                 for key, facts in (("given", self.given), ("left_out", self.left_out))
             },
             separators=(",", ":"),
@@ -180,7 +180,7 @@ def parse_given_reasons(text: str | None) -> GivenReasons | None:
         document: Any = json.loads(text or "null")
         if document is None:
             return None
-        return GivenReasons(*(tuple(to_reasons(*one) for one in document[key]) for key in ("given", "left_out")))
+        return GivenReasons(*(tuple(to_reasons(*entry) for entry in document[key]) for key in ("given", "left_out")))
     except (ValueError, TypeError, KeyError, IndexError):
         return None
 
@@ -189,7 +189,12 @@ def to_given_reasons(choice: StartChoice) -> GivenReasons:
     """Return the reasons of a choice."""
     candidates = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
     reasons = [
-        FactReasons(uid, round(one.value, 2), one.cost, tuple([(name, round(part, 2)) for name, part in one.parts]))
-        for uid, one in zip(uids.to_texts([one.uid for one in candidates]), candidates, strict=True)
+        FactReasons(
+            uid,
+            round(candidate.value, 2),
+            candidate.cost,
+            tuple([(name, round(part, 2)) for name, part in candidate.parts]),
+        )
+        for uid, candidate in zip(uids.to_texts([candidate.uid for candidate in candidates]), candidates, strict=True)
     ]
     return GivenReasons(tuple(reasons[: len(choice.given)]), tuple(reasons[len(choice.given) :]))

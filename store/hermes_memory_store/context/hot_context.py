@@ -173,7 +173,10 @@ def read_theme_context(
         sealed=sealed or not has_project_themes,
         count_line=LEFT_OUT_TOKENS,
     )
-    uids, costs = [format_uuid(one.uid) for one in choice.given], [one.cost for one in choice.given]
+    uids, costs = (
+        [format_uuid(candidate.uid) for candidate in choice.given],
+        [candidate.cost for candidate in choice.given],
+    )
     return HotContext(theme, choice.lines, uids, costs, len(choice.left_out))
 
 
@@ -190,8 +193,8 @@ def place_hot_facts(
     if not origins or branches == "off":
         return {}
     written = ask(WRITTEN_AT.format(marks=", ".join("?" * len(origins))), origins)
-    known = place_reading.find_known_folder(ask, folder) if written and folder else place_reading.FolderPlace()
-    if all(at[1] == known.project and at[2] == known.branch and known.branch for at in written):
+    place = place_reading.find_known_folder(ask, folder) if written and folder else place_reading.FolderPlace()
+    if all(at[1] == place.project and at[2] == place.branch and place.branch for at in written):
         return {}
     # Here, not above: most facts are of this branch.
     from hermes_memory_store.notation.token_estimate import estimate_tokens

@@ -72,7 +72,7 @@ def pack_candidates(candidates: list[C], room: int, count_line: int = 0) -> tupl
     if count_line and len(chosen) < len(ranked):
         chosen, tokens = fill_budget(ranked, room - count_line)
     keys = {candidate.key for candidate in chosen}
-    return sorted(chosen, key=to_given_order), [one for one in ranked if one.key not in keys], tokens
+    return sorted(chosen, key=to_given_order), [candidate for candidate in ranked if candidate.key not in keys], tokens
 
 
 def to_packing_order(candidate: PricedCandidate) -> tuple[Any, ...]:
@@ -92,17 +92,21 @@ def fill_budget(ranked: list[C], room: int) -> tuple[list[C], int]:
     At last those worth more replace chosen ones where they are only as much longer as is left.
     """
     budget = Budget(room)
-    chosen = [one for one in ranked if budget.take(one.cost, is_of_person=one.is_of_person)]
+    chosen = [candidate for candidate in ranked if budget.take(candidate.cost, is_of_person=candidate.is_of_person)]
     keys = {candidate.key for candidate in chosen}
-    others = [one for one in ranked if one.key not in keys and not one.is_of_person and not one.is_lowered]
-    others.sort(key=lambda candidate: -candidate.value)
-    for other in others[:MOST_REPLACING]:
+    left_out = [
+        candidate
+        for candidate in ranked
+        if candidate.key not in keys and not candidate.is_of_person and not candidate.is_lowered
+    ]
+    left_out.sort(key=lambda candidate: -candidate.value)
+    for other in left_out[:MOST_REPLACING]:
         replaceable = [
-            (one.value, place)
-            for place, one in enumerate(chosen)
-            if other.cost - one.cost <= budget.left
-            and one.value < other.value
-            and not (one.is_first or one.is_of_person)
+            (candidate.value, place)
+            for place, candidate in enumerate(chosen)
+            if other.cost - candidate.cost <= budget.left
+            and candidate.value < other.value
+            and not (candidate.is_first or candidate.is_of_person)
         ]
         if replaceable:
             place = min(replaceable)[1]

@@ -148,11 +148,11 @@ class ReadLog:
         if self._db.read_only or not facts:
             return None
         ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
-        by = session.name if session else None
+        name = session.name if session else None
         if session is not None:
             self._note_use(session, kind, ids)
         note = ReadNote(
-            self._clock(), theme or facts[0].theme, by, kind, why and why[:400], tokens, ids, names, reasons
+            self._clock(), theme or facts[0].theme, name, kind, why and why[:400], tokens, ids, names, reasons
         )
         with self._lock:
             self._notes.append(note)
@@ -168,12 +168,12 @@ class ReadLog:
 
     def note_used(self, session: Session, keys: Iterable[int]) -> None:
         """Note that a session used these facts of those that it was given; each counts once in a session."""
-        known = self._facts_of(session)
-        fresh = (known.given & set(keys)) - known.used
+        facts = self._facts_of(session)
+        fresh = (facts.given & set(keys)) - facts.used
         if fresh and not self._db.read_only:
             now = self._clock()
             with self._lock:
-                known.used |= fresh
+                facts.used |= fresh
                 self._uses += [(key, now) for key in fresh]
                 del self._uses[:-MAX_PENDING_NOTES]
 
@@ -185,21 +185,22 @@ class ReadLog:
             self.note_used(session, keys[:TOUCHED_HITS])
 
     def _facts_of(self, session: Session) -> SessionFacts:
-        who = session.theme, session.name
-        known = self._given.get(who)
-        if known is not None:
-            return known
+        name = session.theme, session.name
+        facts = self._given.get(name)
+        if facts is not None:
+            return facts
         try:
-            rows = self._db.rows(GIVEN_BEFORE, (MAX_NOTES_SEARCHED, *who))
-            names = sorted({uids.parse_uid(uid) for (facts,) in rows for uid in json.loads(facts)})[:MOST_GIVEN]
-            keys = self._db.rows(KEYS_OF_UIDS.format(marks=", ".join("?" * len(names))), tuple(names)) if names else []
+            rows = self._db.rows(GIVEN_BEFORE, (MAX_NOTES_SEARCHED, *name))
+            given_uids = sorted({uids.parse_uid(uid) for (noted,) in rows for uid in json.loads(noted)})[:MOST_GIVEN]
+            marks = ", ".join("?" * len(given_uids))
+            keys = self._db.rows(KEYS_OF_UIDS.format(marks=marks), tuple(given_uids)) if given_uids else []
         except errors.FileError:
             keys = []  # what was given before is not known then; what is given from now on is
         with self._lock:
-            known = self._given.setdefault(who, SessionFacts(key for (key,) in keys))
+            facts = self._given.setdefault(name, SessionFacts(key for (key,) in keys))
             while len(self._given) > MOST_SESSIONS:
                 self._given.popitem(last=False)
-        return known
+        return facts
 
     def assign_session(self, session: Session, kind: str, times: Sequence[int]) -> None:
         """Assign to a session the notes of a kind that were made at these times, before it was open."""
@@ -243,35 +244,35 @@ class ReadLog:
         """
         return [
             FactReading(
-                at, session, kind, why, None if session is None else self._names.session_title(theme_id, session)
+                at, session, kind, question, None if session is None else self._names.session_title(theme_id, session)
             )
-            for theme_id, at, session, kind, why in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
+            for theme_id, at, session, kind, question in self._db.rows(sql, (MAX_NOTES_SEARCHED, uid, most))
         ]
 
     def _write(self, notes: list[ReadNote], uses: list[tuple[int, int]], wait_s: float | None) -> None:
         seen: dict[int, tuple[int, int]] = {}
-        given: Counter[int] = Counter()
+        giving_counts: Counter[int] = Counter()
         for note in notes:
             for key in note.fact_ids:
                 seen[key] = (seen.get(key, (0, 0))[0] + 1, note.at)
             if note.kind in GIVING_KINDS and (note.session is not None or note.kind == "instructions"):
-                given.update(note.fact_ids)
+                giving_counts.update(note.fact_ids)
         with self._db.write_transaction(wait_s=wait_s) as conn:
             conn.executemany(
                 "INSERT INTO reads SELECT id, ?2, ?3 FROM facts WHERE id = ?1"
                 " ON CONFLICT DO UPDATE SET times = times + excluded.times, last_at = max(last_at, excluded.last_at)",
                 [(key, times, at) for key, (times, at) in seen.items()],
             )
-            conn.executemany(COUNT_GIVEN, given.items())
+            conn.executemany(COUNT_GIVEN, giving_counts.items())
             conn.executemany(COUNT_USED, uses)
             for note in notes:
                 theme_id = self._names.theme_or_none(note.theme)
                 if theme_id is None:
                     continue
-                why = note.why and to_masked_name(note.why)
+                question = note.why and to_masked_name(note.why)
                 purged = f"SELECT 1 FROM tombstones WHERE uid IN ({', '.join('?' * len(note.fact_uids))})"
-                if why and conn.execute(purged, [uids.parse_uid(uid) for uid in note.fact_uids]).fetchone():
-                    why = None  # a fact that it found was purged since: the question goes with it
+                if question and conn.execute(purged, [uids.parse_uid(uid) for uid in note.fact_uids]).fetchone():
+                    question = None  # a fact that it found was purged since: the question goes with it
                 conn.execute(
                     "INSERT INTO injections (at, theme_id, session_id, kind, why, tokens, facts, reasons) VALUES (?1, ?2,"
                     " (SELECT id FROM sessions WHERE theme_id = ?2 AND name = ?3), ?4, ?5, ?6, ?7, ?8)",
@@ -280,7 +281,7 @@ class ReadLog:
                         theme_id,
                         note.session,
                         note.kind,
-                        why,
+                        question,
                         note.tokens,
                         json.dumps(note.fact_uids),
                         note.reasons and note.reasons.to_json(),

@@ -115,15 +115,19 @@ class StartChoice:
     @property
     def lines(self) -> list[str]:
         """The lines of the facts that are given."""
-        return [self.to_line(one) for one in self.given]
+        return [self.to_line(candidate) for candidate in self.given]
 
-    def to_line(self, one: StartCandidate) -> str:
+    def to_line(self, candidate: StartCandidate) -> str:
         """Return the line of a fact, with the label of its branch."""
-        return one.line if one.key not in self.places else f"{one.line} {self.places[one.key].mark.label}"
+        return (
+            candidate.line
+            if candidate.key not in self.places
+            else f"{candidate.line} {self.places[candidate.key].mark.label}"
+        )
 
     def cut(self, count: int) -> None:
         """Leave out all but the first of the facts that were to be given."""
-        self.tokens -= sum(one.cost for one in self.given[count:])
+        self.tokens -= sum(candidate.cost for candidate in self.given[count:])
         self.left_out = self.given[count:] + self.left_out
         self.given = self.given[:count]
 
@@ -171,8 +175,8 @@ def choose_start_facts(
         for row, (parts, value) in zip(rows, near.value_facts(rows, relations, situation.now), strict=True)
     ]
     if count is not None:
-        for one, cost in zip(candidates, count([one.line for one in candidates]), strict=True):
-            one.cost = cost + (places[one.key].tokens if one.key in places else 0)
+        for candidate, cost in zip(candidates, count([candidate.line for candidate in candidates]), strict=True):
+            candidate.cost = cost + (places[candidate.key].tokens if candidate.key in places else 0)
     return StartChoice(*pack_candidates(candidates, room, count_line), places)
 
 

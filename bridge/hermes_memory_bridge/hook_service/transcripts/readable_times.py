@@ -22,71 +22,73 @@ MOST_SPANS = 16
 """Times that have ended, of one session; the oldest are forgotten."""
 
 
-def note_transcript(moment: HookMoment, known: HostSession | None) -> dict[str, Any]:
+def note_transcript(moment: HookMoment, host_session: HostSession | None) -> dict[str, Any]:
     """Return where a session's transcript is, and from where and of which times it may be read.
 
     What was said while nothing might be kept is never read: not before the next prompt, or new session, that may be kept.
     An event that is older than the last one heard begins no time.
     """
-    if known is not None and moment.at < known.heard_at:
-        return {} if moment.may_capture else drop_times(known, moment.at)
+    if host_session is not None and moment.at < host_session.heard_at:
+        return {} if moment.may_capture else drop_times(host_session, moment.at)
     event = moment.event
-    path = event.transcript or (None if known is None else known.transcript)
+    path = event.transcript or (None if host_session is None else host_session.transcript)
     size = moment.transcript_size if event.transcript or path is None else measure_file(path)
-    said: dict[str, Any] = {} if path is None else {"transcript": path, "transcript_size": size}
-    since = None if known is None else known.capture_from
-    if known is not None and since is not None and (not moment.may_capture or is_break(moment, known)):
-        said |= {"capture_from": None, "capture_spans": add_span(known, since)}
+    columns: dict[str, Any] = {} if path is None else {"transcript": path, "transcript_size": size}
+    since = None if host_session is None else host_session.capture_from
+    if host_session is not None and since is not None and (not moment.may_capture or is_break(moment, host_session)):
+        columns |= {"capture_from": None, "capture_spans": add_span(host_session, since)}
         since = None
-    is_new = known is None or known.transcript != path or known.transcript_offset == UNREAD
+    is_new = host_session is None or host_session.transcript != path or host_session.transcript_offset == UNREAD
     if since is None and is_new:
-        said |= {"capture_spans": "[]"} if known is not None and known.transcript not in (None, path) else {}
+        columns |= (
+            {"capture_spans": "[]"} if host_session is not None and host_session.transcript not in (None, path) else {}
+        )
     begins = event.event == "prompt" or (event.event == "start" and event.source != "compact")
     if moment.may_capture and since is None and begins:
         # What stands unread of times that have ended is told from what must not be read by the time of each message.
-        return {**said, "capture_from": moment.at, **({"transcript_offset": size} if is_new else {})}
+        return {**columns, "capture_from": moment.at, **({"transcript_offset": size} if is_new else {})}
     if since is None:
-        return {**said, "transcript_offset": UNREAD} if is_new else said
+        return {**columns, "transcript_offset": UNREAD} if is_new else columns
     # A path that is told only now: what was said before `capture_from` is passed over by its time.
-    return {**said, "transcript_offset": 0} if is_new else said
+    return {**columns, "transcript_offset": 0} if is_new else columns
 
 
-def is_break(moment: HookMoment, known: HostSession) -> bool:
+def is_break(moment: HookMoment, host_session: HostSession) -> bool:
     """Check whether hooks may have been absent since a session was heard last: nobody knows then what might be kept."""
-    if known.heard_event == "end":
+    if host_session.heard_event == "end":
         return moment.event.event in ("start", "prompt")
-    return moment.event.event == "start" and moment.at - known.heard_at > BREAK_MS
+    return moment.event.event == "start" and moment.at - host_session.heard_at > BREAK_MS
 
 
-def find_horizon(known: HostSession) -> int:
+def find_horizon(host_session: HostSession) -> int:
     """Return until when it is known what may be kept, UTC milliseconds: events that are heard later tell it of what is newer."""
-    is_over = known.heard_event == "end" or known.capture_from is None
-    return known.heard_at + (0 if is_over else BREAK_MS)
+    is_over = host_session.heard_event == "end" or host_session.capture_from is None
+    return host_session.heard_at + (0 if is_over else BREAK_MS)
 
 
-def add_span(known: HostSession, since: int) -> str:
+def add_span(host_session: HostSession, since: int) -> str:
     """Return the times of a session that have ended, with its present one, which ended when it was heard last."""
-    return json.dumps([*list_spans(known), [since, known.heard_at]][-MOST_SPANS:])
+    return json.dumps([*list_spans(host_session), [since, host_session.heard_at]][-MOST_SPANS:])
 
 
-def drop_times(known: HostSession, at: int) -> dict[str, Any]:
+def drop_times(host_session: HostSession, at: int) -> dict[str, Any]:
     """Return the times of a session without the one in which an event that is heard only now says that nothing might be kept.
 
     :param at: UTC milliseconds
     """
-    spans = [[begin, end] for begin, end in list_spans(known) if not begin <= at <= end]
-    is_open = known.capture_from is not None and known.capture_from > at
-    return {"capture_spans": json.dumps(spans), "capture_from": known.capture_from if is_open else None}
+    spans = [[begin, end] for begin, end in list_spans(host_session) if not begin <= at <= end]
+    is_open = host_session.capture_from is not None and host_session.capture_from > at
+    return {"capture_spans": json.dumps(spans), "capture_from": host_session.capture_from if is_open else None}
 
 
-def list_spans(known: HostSession) -> list[list[int]]:
+def list_spans(host_session: HostSession) -> list[list[int]]:
     """Return the times of a session that have ended: when each began and ended, UTC milliseconds."""
-    spans: list[list[int]] = json.loads(known.capture_spans)
+    spans: list[list[int]] = json.loads(host_session.capture_spans)
     return spans
 
 
-def may_read(known: HostSession, at: int) -> bool:
+def may_read(host_session: HostSession, at: int) -> bool:
     """Check whether what was said at a moment may be kept. :param at: UTC milliseconds"""
-    if known.capture_from is not None and known.capture_from <= at <= find_horizon(known):
+    if host_session.capture_from is not None and host_session.capture_from <= at <= find_horizon(host_session):
         return True
-    return any(begin <= at <= end for begin, end in list_spans(known))
+    return any(begin <= at <= end for begin, end in list_spans(host_session))

@@ -104,16 +104,16 @@ class TranscriptFilling:
 
     async def _follow(self, host: str, name: str) -> None:
         """Look for some seconds whether a transcript grows."""
-        known = await self._worker.read(lambda store: store.host_sessions.find(host, name))
-        if known is None or known.transcript is None or (host, name) in self._followed:
+        host_session = await self._worker.read(lambda store: store.host_sessions.find(host, name))
+        if host_session is None or host_session.transcript is None or (host, name) in self._followed:
             return
         self._followed.add((host, name))
         try:
-            size = measure_file(known.transcript)
+            size = measure_file(host_session.transcript)
             for pause_s in SECOND_LOOKS_S:
                 await asyncio.sleep(pause_s)
-                if measure_file(known.transcript) != size:
-                    size = measure_file(known.transcript)
+                if measure_file(host_session.transcript) != size:
+                    size = measure_file(host_session.transcript)
                     await self.fill(host, name)
         finally:
             self._followed.discard((host, name))
@@ -122,12 +122,12 @@ class TranscriptFilling:
         """Bring in one piece; return whether there may be more."""
         if not await self._settle(host, name):
             return False
-        known = await self._worker.read(lambda store: store.host_sessions.find(host, name))
-        if known is None or known.transcript is None or known.transcript_offset == UNREAD:
+        host_session = await self._worker.read(lambda store: store.host_sessions.find(host, name))
+        if host_session is None or host_session.transcript is None or host_session.transcript_offset == UNREAD:
             return False
-        path, offset, folder = known.transcript, known.transcript_offset, known.folder or ""
+        path, offset, folder = host_session.transcript, host_session.transcript_offset, host_session.folder or ""
         try:
-            piece = await asyncio.to_thread(read_transcript, path, host, offset, find_horizon(known))
+            piece = await asyncio.to_thread(read_transcript, path, host, offset, find_horizon(host_session))
         except (OSError, ValueError) as error:
             log.info("the transcript of a session of %s is not read: %s", host, error)
             return False
@@ -138,7 +138,7 @@ class TranscriptFilling:
             is_recorded = await self._worker.write(
                 lambda store: (
                     not self._turns.is_busy(host, name)
-                    and record_piece(store, known, piece, seen, load_capture_switch(self._worker.path))
+                    and record_piece(store, host_session, piece, seen, load_capture_switch(self._worker.path))
                 )
             )
         except StoreError as error:
@@ -160,14 +160,19 @@ def tells_of_transcript(moment: HookMoment) -> bool:
     return event.event in FILLING_EVENTS or (event.event == "start" and event.source != "compact")
 
 
-def is_quiet(known: HostSession) -> bool:
+def is_quiet(host_session: HostSession) -> bool:
     """Check whether a session's model is not in the midst of a message: it has said so, or its host's process is gone."""
-    return known.heard_event in ("turn", "end") or (known.pid is not None and not is_process_alive(known.pid))
+    return host_session.heard_event in ("turn", "end") or (
+        host_session.pid is not None and not is_process_alive(host_session.pid)
+    )
 
 
-def is_grown(known: HostSession) -> bool:
+def is_grown(host_session: HostSession) -> bool:
     """Check whether a transcript has another size than what was read of it."""
-    return known.transcript is not None and measure_file(known.transcript) not in (0, known.transcript_offset)
+    return host_session.transcript is not None and measure_file(host_session.transcript) not in (
+        0,
+        host_session.transcript_offset,
+    )
 
 
 def record_piece(
@@ -181,26 +186,30 @@ def record_piece(
     :param seen: what its folder shows
     :param switch: tells when capture was stopped
     """
-    known = store.host_sessions.find(read.host, read.name)
-    if known is None or known.session is None or known.theme is None:
+    host_session = store.host_sessions.find(read.host, read.name)
+    if host_session is None or host_session.session is None or host_session.theme is None:
         return True
-    if (known.transcript, known.transcript_offset) != (read.transcript, read.transcript_offset):
+    if (host_session.transcript, host_session.transcript_offset) != (read.transcript, read.transcript_offset):
         return False
-    if find_horizon(known) < find_horizon(read):
+    if find_horizon(host_session) < find_horizon(read):
         return False  # the session has ended since
-    session = store.sessions.get(known.theme, known.session)
-    origin = Origin(way=Way.HOOK, client=to_client_name(known.host), client_version=known.host_version)
+    session = store.sessions.get(host_session.theme, host_session.session)
+    origin = Origin(way=Way.HOOK, client=to_client_name(host_session.host), client_version=host_session.host_version)
     origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
     with store.attribute(origin):
         for message in piece.messages:
-            if message.at is None or not may_read(known, message.at) or switch.was_stopped(message.at):
+            if message.at is None or not may_read(host_session, message.at) or switch.was_stopped(message.at):
                 continue
             if message.agent and not captures_subagents(store, session):
                 continue
             capture_message(
-                store, known, session, message.role, message.text, at=message.at, origin=origin, is_read=True
+                store, host_session, session, message.role, message.text, at=message.at, origin=origin, is_read=True
             )
         store.host_sessions.note(
-            known.host, known.name, known.heard_event, heard_at=known.heard_at, transcript_offset=piece.offset
+            host_session.host,
+            host_session.name,
+            host_session.heard_event,
+            heard_at=host_session.heard_at,
+            transcript_offset=piece.offset,
         )
     return True
