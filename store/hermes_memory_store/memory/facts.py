@@ -78,6 +78,7 @@ from hermes_memory_store.model import (
     format_notation,
 )
 from hermes_memory_store.notation import memory_spec
+from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.uids import Uids
 from hermes_memory_themes import Policies, ThemeName, ThemePolicy
 
@@ -186,6 +187,11 @@ class Facts:
     @retry_without_index
     def _write(self, write: ResolvedWrite, admission: Admission) -> WriteResult:
         """Write an admitted fact, or its parts."""
+        from hermes_memory_store.language.tokenizer import indexed_texts  # not above: what only reads needs none
+
+        for admitted in admission.facts:  # their words are stemmed and counted, and cached, while nobody waits
+            indexed_texts(admitted.said.target, admitted.said.content)
+            estimate_tokens(str(admitted.said))
         with self._db.write_transaction() as conn:
             change, theme, label, writer = self._begin(conn, write)
             before = self._tiers.gauge_with_room(change, theme, [admitted.said for admitted in admission.facts])
