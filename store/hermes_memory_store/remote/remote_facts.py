@@ -91,13 +91,13 @@ def build_remote_fact_store(
     with fill_memory_store(theme, policies, clock) as (store, conn, theme_id):
         keys = {label: insert_remote_scope(conn, theme_id, label) for label in {UNSCOPED, *scopes}}
         rows: list[FactRow] = []
-        for one, number in zip(facts, remote_row_numbers([one.between for one in facts], total), strict=True):
+        for fact, number in zip(facts, remote_row_numbers([fact.between for fact in facts], total), strict=True):
             try:
-                label = validate_row_text(one.attrs["scope"] or UNSCOPED)
+                label = validate_row_text(fact.attrs["scope"] or UNSCOPED)
                 if label not in keys:
                     keys[label] = insert_remote_scope(conn, theme_id, label)
-                row = to_remote_fact_row(one, (theme_id << THEME_SHIFT) + number, theme_id, keys[label])
-                by = store.names.actor(conn, parse_remote_author(one))
+                row = to_remote_fact_row(fact, (theme_id << THEME_SHIFT) + number, theme_id, keys[label])
+                by = store.names.actor(conn, parse_remote_author(fact))
             except (errors.StoreError, KeyError, ValueError, TypeError, AttributeError):
                 continue
             rows.append(row._replace(actor_id=by))
@@ -149,20 +149,20 @@ def insert_remote_scope(conn: driver.Connection, theme_id: int, label: str) -> i
     return key
 
 
-def parse_remote_author(one: RemoteFact) -> Actor:
+def parse_remote_author(fact: RemoteFact) -> Actor:
     """Parse the author that a remote fact names."""
-    kind, _, name = str(one.attrs["by"]).partition(":")
+    kind, _, name = str(fact.attrs["by"]).partition(":")
     return Actor(kind, name)
 
 
-def to_remote_fact_row(one: RemoteFact, key: int, theme_id: int, scope_id: int) -> FactRow:
+def to_remote_fact_row(fact: RemoteFact, key: int, theme_id: int, scope_id: int) -> FactRow:
     """Convert a remote fact to a row of its table. :raises StoreError: KeyError, ValueError, TypeError: malformed"""
-    attrs = one.attrs
-    notation = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), validate_row_content(one.content))
+    attrs = fact.attrs
+    notation = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), validate_row_content(fact.content))
     link = attrs.get("superseded_by")
     return FactRow(
         id=key,
-        uid=uids.parse_uid(one.uid),
+        uid=uids.parse_uid(fact.uid),
         theme_id=theme_id,
         scope_id=scope_id,
         type=notation.type.value,

@@ -37,16 +37,17 @@ def build_remote_turn_store(
     with fill_memory_store(theme, policies, clock) as (store, conn, theme_id):
         store.turns.stands_for = total
         unjournaled: list[JournalEntry] = []
-        for one, number in zip(turns, remote_row_numbers([one.between for one in turns], total), strict=True):
+        for turn, number in zip(turns, remote_row_numbers([turn.between for turn in turns], total), strict=True):
             try:
-                said = validate_turn(one.said)
-                at = validate_row_time(said.at)
+                portable = validate_turn(turn.said)
+                at = validate_row_time(portable.at)
             except (errors.StoreError, ValueError, TypeError, AttributeError):
                 continue
-            session = said.session and ensure_turn_session(conn, theme_id, said.session, at, 0, unjournaled)
+            session = portable.session and ensure_turn_session(conn, theme_id, portable.session, at, 0, unjournaled)
             key = (theme_id << THEME_SHIFT) + number
             conn.execute(
-                INSERT_TURN, (key, said.uid, theme_id, session or None, said.role, said.content, at, None, None)
+                INSERT_TURN,
+                (key, portable.uid, theme_id, session or None, portable.role, portable.content, at, None, None),
             )
-            fulltext.insert_index_terms(conn, TURN, [(key, said.content)])
+            fulltext.insert_index_terms(conn, TURN, [(key, portable.content)])
     return store

@@ -135,14 +135,14 @@ class VersionApplier:
         theme: str,
         clocks: PhysicalClocks,
         received: Sequence[ReceivedVersion],
-        held: HeldRows,
+        held_rows: HeldRows,
         *,
         is_history: bool = False,
     ) -> None:
         """Prepare to apply versions.
 
         :param received: those that come first are older
-        :param held: held versions of the same things
+        :param held_rows: held versions of the same things
         :param is_history: old versions may come again
         """
         self.changed = self.conflicts = self.ignored = self.hidden = 0
@@ -157,7 +157,7 @@ class VersionApplier:
         self._theme = theme
         self._clocks = clocks
         self._node = ensure_node(conn)
-        self._held = dict(held)
+        self._held = dict(held_rows)
         self._is_history = is_history
         self._received = [version for version in received if version.row.theme == theme]
         self.ignored += len(received) - len(self._received)
@@ -204,12 +204,12 @@ class VersionApplier:
     def _replace_held(self, uid: bytes, row: SyncRow) -> None:
         """Replace what is held back by what took its place; an old version that comes again takes no place."""
         left = []
-        for held in self._held.pop(uid):
+        for ahead in self._held.pop(uid):
             is_old = self._is_history and row.state != PURGED
-            if is_old and not is_made_from_held(to_stamp(row), to_stamp(held[0]), self._clocks):
-                left.append(held)
+            if is_old and not is_made_from_held(to_stamp(row), to_stamp(ahead[0]), self._clocks):
+                left.append(ahead)
             else:
-                self.conflicts += replace_held_version(self._conn, self._theme_id, row, held, self._clocks)
+                self.conflicts += replace_held_version(self._conn, self._theme_id, row, ahead, self._clocks)
         if left:
             self._held[uid] = left
 
@@ -321,13 +321,13 @@ def to_shadow(row: SyncRow, checked: CheckedVersion) -> str | None:
 
 
 def replace_held_version(
-    conn: sqlite3.Connection, theme_id: int, row: SyncRow, held: tuple[SyncRow, CheckedVersion], clocks: PhysicalClocks
+    conn: sqlite3.Connection, theme_id: int, row: SyncRow, ahead: tuple[SyncRow, CheckedVersion], clocks: PhysicalClocks
 ) -> int:
     """Replace a held version by the one that took its place in the team's database.
 
     Returns 1 where the held version is set aside for a person, since the author of the other did not know of it.
     """
-    lost, checked = held
+    lost, checked = ahead
     uid = uids.parse_uid(row.uid)
     release(conn, theme_id, [uid], AsideReason.AHEAD, hlc=lost.hlc)
     if is_made_from_held(to_stamp(row), to_stamp(lost), clocks) or comparable_content(lost) == comparable_content(row):
@@ -341,7 +341,7 @@ def replace_held_version(
     return set_aside(conn, theme_id, lost, AsideReason.CONCURRENT, clocks.own_ms)
 
 
-class Waiting(NamedTuple):
+class Shadow(NamedTuple):
     """What a version says that is to be shown."""
 
     uid: bytes
@@ -365,14 +365,14 @@ class Waiting(NamedTuple):
 
 def find_shadows(
     conn: sqlite3.Connection, theme_id: int, touched: Collection[bytes], *, scopes: bool = True
-) -> dict[bytes, Waiting]:
+) -> dict[bytes, Shadow]:
     """Find the shadows of these facts, and of those shown behind them; also scopes that no longer exist."""
     rows: list[tuple[Any, ...]] = []
     if scopes:
         rows += conn.execute(f"{SELECT_VERSIONS} WHERE theme_id = ? AND shadow IS NOT NULL AND label > ''", (theme_id,))
     for some in in_chunks(list(touched)) if touched else ():
         rows += conn.execute(SHADOWS_OF_FACTS.format(values=", ".join(["(?)"] * len(some))), (*some, theme_id))
-    return {row[0]: Waiting(row[0], row[1], row[3], VersionPayload.from_json(row[11])) for row in rows}
+    return {row[0]: Shadow(row[0], row[1], row[3], VersionPayload.from_json(row[11])) for row in rows}
 
 
 def find_waiting_replaced(conn: sqlite3.Connection, theme_id: int, arrived: Collection[bytes]) -> set[bytes]:
@@ -429,23 +429,23 @@ class ShadowSettler:
         if self._arrived:
             self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
             self._vacant = self._find_vacant()
-        waiting = find_shadows(self._conn, self._theme_id, touched - self._absent)
-        waiting.update((uid, Waiting(uid, None, 0, payload)) for uid, payload in self._arrived.items())
-        while waiting:
-            self._coming |= {uid for uid, one in waiting.items() if is_to_be_shown(one.payload)}
-            if unlike := waiting.keys() - self._arrived.keys():
+        shadows = find_shadows(self._conn, self._theme_id, touched - self._absent)
+        shadows.update((uid, Shadow(uid, None, 0, payload)) for uid, payload in self._arrived.items())
+        while shadows:
+            self._coming |= {uid for uid, shadow in shadows.items() if is_to_be_shown(shadow.payload)}
+            if unlike := shadows.keys() - self._arrived.keys():
                 self._absent |= unlike - find_fact_uids(self._conn, unlike)
-            self._show(one for one in waiting.values() if not one.is_former_scope)
+            self._show(shadow for shadow in shadows.values() if not shadow.is_former_scope)
             # What was shown behind a fact that gave way, or that cannot be shown after all, is shown behind another, or none.
             moved, self._moved = self._moved, set()
             if moved:
                 self._change.flush()
-                waiting = self._find_behind(moved) | find_shadows(self._conn, self._theme_id, moved, scopes=False)
+                shadows = self._find_behind(moved) | find_shadows(self._conn, self._theme_id, moved, scopes=False)
             else:
-                waiting = {}
+                shadows = {}
         self._change.flush()
         # Only now it is known whether facts stand in them.
-        self._show(one for one in find_shadows(self._conn, self._theme_id, ()).values() if one.is_former_scope)
+        self._show(shadow for shadow in find_shadows(self._conn, self._theme_id, ()).values() if shadow.is_former_scope)
         self._change.record()
         self._origins.keep()
         # Its place is free again, or what stands there says the same by now: who comes late has no conflict to list.
@@ -465,52 +465,52 @@ class ShadowSettler:
         occupied = self._conn.execute(OCCUPIED_PLACES, (self._theme_id, json.dumps(list(places.values()))))
         return places.keys() - {names[key] for (key,) in occupied}
 
-    def _find_behind(self, moved: set[bytes]) -> dict[bytes, Waiting]:
+    def _find_behind(self, moved: set[bytes]) -> dict[bytes, Shadow]:
         """Find what has arrived and was replaced by one of these facts."""
         names = {str(uids.format_uid(uid)) for uid in moved}
         links = ((uid, payload) for uid, payload in self._arrived.items() if payload.attrs["superseded_by"] in names)
-        return {uid: Waiting(uid, None, 0, payload) for uid, payload in links}
+        return {uid: Shadow(uid, None, 0, payload) for uid, payload in links}
 
-    def _show(self, waiting: Iterable[Waiting]) -> None:
-        for one in sorted(waiting, key=lambda one: one.order):
-            self._show_one(one)
+    def _show(self, shadows: Iterable[Shadow]) -> None:
+        for shadow in sorted(shadows, key=lambda shadow: shadow.order):
+            self._show_one(shadow)
 
-    def _show_one(self, waiting: Waiting) -> None:
-        uid, payload = waiting.uid, waiting.payload
+    def _show_one(self, shadow: Shadow) -> None:
+        uid, payload = shadow.uid, shadow.payload
         self._shown.add(uid)
         self._outplaced.discard(uid)
         if payload.checked != UNCHANGED:
             self._checked.add(uid)
         if payload.checked.hidden_because is not None:
-            self._hide(waiting)
+            self._hide(shadow)
             return
         try:
             if payload.kind == "scope":
-                self._show_scope(waiting)
+                self._show_scope(shadow)
             else:
                 self._show_fact(uid, payload)
         except (errors.StoreError, KeyError, ValueError, TypeError) as error:
             # What cannot be shown here stays in shadow, is reported, and must not hinder the rest.
-            why = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
-            self._hide_with_reason(uid, payload, why)
+            reason = error.message if isinstance(error, errors.StoreError) else "it cannot be shown on this machine"
+            self._hide_with_reason(uid, payload, reason)
 
-    def _hide(self, waiting: Waiting) -> None:
+    def _hide(self, shadow: Shadow) -> None:
         """Hide a version, also in its former wording, which the team no longer has."""
-        row = self._change.fact_row(waiting.uid) if waiting.label is None else None
+        row = self._change.fact_row(shadow.uid) if shadow.label is None else None
         if row is not None and row.theme_id == self._theme_id and row.tier != Tier.WITHDRAWN:
-            self._as_they_say.discard(waiting.uid)
+            self._as_they_say.discard(shadow.uid)
             self._change.update_fact(row, "sync", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
 
-    def _hide_with_reason(self, uid: bytes, payload: VersionPayload, why: str) -> None:
-        payload.checked = payload.checked._replace(hidden_because=why)
+    def _hide_with_reason(self, uid: bytes, payload: VersionPayload, reason: str) -> None:
+        payload.checked = payload.checked._replace(hidden_because=reason)
         self._coming.discard(uid)
         self._moved.add(uid)
         self._checked.add(uid)
         self._as_they_say.discard(uid)
         self._conn.execute(UPDATE_SHADOW, (payload.to_json(), self._theme_id, uid))
 
-    def _show_scope(self, waiting: Waiting) -> None:
-        payload, label = waiting.payload, waiting.label or ""
+    def _show_scope(self, shadow: Shadow) -> None:
+        payload, label = shadow.payload, shadow.label or ""
         key = self._names.scope_or_none(self._theme_id, label)
         if payload.state == LIVE:
             columns = {name: payload.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
@@ -518,7 +518,7 @@ class ShadowSettler:
             return
         elif self._is_used(key):
             # Somebody wrote to it without knowing that it was gone: it is open as long as that is there.
-            opened_at = waiting.hlc >> COUNTER_BITS
+            opened_at = shadow.hlc >> COUNTER_BITS
             columns = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
         else:
             self._change.update_scope(key.id, "sync", status=ScopeStatus.WITHDRAWN)
@@ -558,7 +558,7 @@ class ShadowSettler:
             self._hide_with_reason(
                 uid, payload, f"it was replaced, and would wait for a person ({payload.checked.quarantine_rule})"
             )
-            self._hide(Waiting(uid, None, 0, payload))
+            self._hide(Shadow(uid, None, 0, payload))
             return
         columns = self._find_columns(uid, payload, row)
         if row is None:
@@ -584,16 +584,16 @@ class ShadowSettler:
         row = self._change.insert_fact(
             self._theme_id, scope, repeat_fact(notation), uid=uid, by=by, source=source, origin=origin, **columns
         )
-        came = self._origins.find_row(uid)
-        if came is not None and came.worded_by is not None:  # whose words it came with
-            self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(came.worded_by))
+        arrival = self._origins.find_row(uid)
+        if arrival is not None and arrival.worded_by is not None:  # whose words it came with
+            self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(arrival.worded_by))
         if uid in self._arrived and payload.checked == UNCHANGED and is_shown_as_it_says(payload, row, scope.label, by):
             self._as_they_say.add(uid)
 
     def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
         """Change a fact, and note whose words it has now and who has moved it."""
-        came = self._origins.find_row(uid)
-        worded, moved = (to_teammate(came.worded_by), to_teammate(came.changed_by)) if came else (None, None)
+        arrival = self._origins.find_row(uid)
+        worded, moved = (to_teammate(arrival.worded_by), to_teammate(arrival.changed_by)) if arrival else (None, None)
         words = {"content": columns.pop("content")} if "content" in columns and worded != moved else {}
         if words or columns:
             self._as_they_say.discard(uid)
@@ -617,8 +617,8 @@ class ShadowSettler:
         if checked.uncurated and tier != Tier.QUARANTINED:
             is_agreed = row is not None and row.tier == Tier.HOT and row.content == content
             if not is_agreed:
-                kept = to_kept_cold(attrs)
-                tier, pinned, cooled_by = kept["tier"], 0, kept["cooled_by"]
+                cold = to_kept_cold(attrs)
+                tier, pinned, cooled_by = cold["tier"], 0, cold["cooled_by"]
             elif row is not None:
                 pinned &= row.pinned
         link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
@@ -688,10 +688,10 @@ class ShadowSettler:
         self._moved.add(there.uid)
         self._note(there.uid, by, content, there.content)
 
-    def _note(self, loser: bytes, winner: bytes, stands: str, lost: str) -> None:
+    def _note(self, loser: bytes, winner: bytes, winning: str, lost: str) -> None:
         """Record a conflict: two facts for one place with different contents are for a person to decide."""
         version = find_version(self._conn, self._theme_id, loser)
-        if version is None or version.shadow is None or fold_phrase(stands) == fold_phrase(lost):
+        if version is None or version.shadow is None or fold_phrase(winning) == fold_phrase(lost):
             return
         self._outplaced.add(loser)
         release(self._conn, self._theme_id, [loser], AsideReason.OUTPLACED, unless_by=winner)
@@ -705,11 +705,13 @@ class ShadowSettler:
         """
         doubtful = self._shown - self._checked - self._as_they_say
         versions = load_versions(self._conn, self._theme_id, doubtful) if doubtful else {}
-        waiting = [one for one in versions.values() if one.shadow is not None or one.uid in self._arrived]
-        differing = {version.uid for version in find_differing(self._conn, self._theme_id, waiting)}
-        lifted = [version for version in waiting if version.uid not in differing]
-        kept = [(self._arrived[uid].to_json(), self._theme_id, uid) for uid in differing & self._arrived.keys()]
-        self._conn.executemany(UPDATE_SHADOW, kept)
+        shadowed = [
+            version for version in versions.values() if version.shadow is not None or version.uid in self._arrived
+        ]
+        differing = {version.uid for version in find_differing(self._conn, self._theme_id, shadowed)}
+        lifted = [version for version in shadowed if version.uid not in differing]
+        shadows = [(self._arrived[uid].to_json(), self._theme_id, uid) for uid in differing & self._arrived.keys()]
+        self._conn.executemany(UPDATE_SHADOW, shadows)
         cleared = [(None, self._theme_id, version.uid) for version in lifted if version.shadow is not None]
         self._conn.executemany(UPDATE_SHADOW, cleared)
         things = itertools.chain((version.local_name for version in lifted), self._as_they_say)
@@ -743,13 +745,13 @@ def is_to_be_shown(payload: VersionPayload) -> bool:
 
 def is_shown_as_it_says(payload: VersionPayload, row: FactRow, label: str, by: Actor) -> bool:
     """Check whether a fact stands as its version says, to the type of each value: True is 1, and is written otherwise."""
-    values = (label if one.name == "scope" else getattr(row, one.name) for one in SENT)
+    values = (label if attribute.name == "scope" else getattr(row, attribute.name) for attribute in SENT)
     shown = to_fact_payload(by, row.content, *values)
-    said = payload.attrs
+    attrs = payload.attrs
     return (
         payload.content == shown.content
-        and said == shown.attrs
-        and all(type(said[name]) is type(value) for name, value in shown.attrs.items())
+        and attrs == shown.attrs
+        and all(type(attrs[name]) is type(value) for name, value in shown.attrs.items())
     )
 
 

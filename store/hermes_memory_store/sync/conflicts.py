@@ -103,7 +103,7 @@ class Standing:
         """Return the versions whose clock is ahead of what the server's time allows."""
         with self._db.snapshot() as conn:
             server_ms = self._tracking.clocks(conn).server_ms
-            return [to_held_report(one, server_ms) for one in find_held(conn, theme)]
+            return [to_held_report(version, server_ms) for version in find_held(conn, theme)]
 
     def quarantined_count(self) -> int:
         """Count the team's facts that are quarantined here."""
@@ -142,8 +142,8 @@ class Standing:
     def conflicts(self, theme: str | None = None) -> list[SyncConflict]:
         """Return the undecided conflicts between machines, newest first."""
         with self._db.snapshot() as conn:
-            found = [find_conflicts(conn, *named) for named in self._tracking.find_tracked(conn, theme)]
-        return sorted(itertools.chain(*found), key=lambda conflict: (-conflict.at, conflict.uid))
+            by_theme = [find_conflicts(conn, *named) for named in self._tracking.find_tracked(conn, theme)]
+        return sorted(itertools.chain(*by_theme), key=lambda conflict: (-conflict.at, conflict.uid))
 
     @retry_without_index
     def resolve(
@@ -177,12 +177,12 @@ class Standing:
             undo.take_back(theme_id)
             seqs = mutation.record()
             if not seqs:
-                why = "; ".join(undo.left[:LEFT_SHOWN])
+                reasons = "; ".join(undo.left[:LEFT_SHOWN])
                 nothing = (
                     f"nothing that is here was written by {errors.shorten_value(role)!r}, a role of the team database or"
                     " a machine of the shared folder"
                 )
-                raise errors.NothingToUndo(why or nothing, role)
+                raise errors.NothingToUndo(reasons or nothing, role)
         touched = tuple(uids.format_uid(uid) for uid in undo.touched)
         return UndoResult(tuple(sorted(undo.undone, reverse=True)), seqs, touched, tuple(undo.left))
 
@@ -203,7 +203,7 @@ def to_lost_row(conn: sqlite3.Connection, lost: SetAside) -> SyncRow:
 
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
     """Find the undecided conflicts of one theme, oldest first."""
-    found = []
+    conflicts = []
     for lost in find_undecided(conn, theme_id):
         winner = find_version(conn, theme_id, lost.other or uids.parse_uid(lost.row.uid))
         if winner is None:
@@ -212,9 +212,9 @@ def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[
         (mine,) = load_sync_rows(conn, theme_id, theme, [winner])
         if winner.checked.hidden_because is not None:
             mine = replace(mine, content=HIDDEN_TEXT, attrs=theirs.attrs)
-        why: Literal["concurrent", "two heads"] = lost.why.value  # type: ignore[assignment]
-        found.append(SyncConflict(theirs.uid, theme, mine, theirs, Millis(lost.at), why))
-    return found
+        reason: Literal["concurrent", "two heads"] = lost.why.value  # type: ignore[assignment]
+        conflicts.append(SyncConflict(theirs.uid, theme, mine, theirs, Millis(lost.at), reason))
+    return conflicts
 
 
 class ConflictResolver:
@@ -227,10 +227,14 @@ class ConflictResolver:
 
     def resolve(self, conflicts: Sequence[SyncConflict], keep: Literal["mine", "theirs", "both"]) -> None:
         """Resolve all conflicts of one thing; of several losers the newest is restored, unless both sides are kept."""
-        lost = max((one.theirs for one in conflicts), key=lambda row: row.rank)
-        heads = [one for one in conflicts if one.why == "two heads"]
+        lost = max((conflict.theirs for conflict in conflicts), key=lambda row: row.rank)
+        heads = [conflict for conflict in conflicts if conflict.why == "two heads"]
         if keep == "both":
-            rows = [one.theirs for one in conflicts if one.theirs.kind == "fact" and one.theirs.state == LIVE]
+            rows = [
+                conflict.theirs
+                for conflict in conflicts
+                if conflict.theirs.kind == "fact" and conflict.theirs.state == LIVE
+            ]
             made = [self._keep_both(row) for row in rows]
             if heads and made:
                 self._replace(heads[0].uid, made[-1])

@@ -112,8 +112,8 @@ def check_versions(
             return None
         if label not in refusals:
             key = names.scope_or_none(theme_id, label)
-            known = key is not None and key.status != ScopeStatus.WITHDRAWN
-            refusals[label] = None if known else find_name_refusal(check, theme, "the scope", label)
+            is_here = key is not None and key.status != ScopeStatus.WITHDRAWN
+            refusals[label] = None if is_here else find_name_refusal(check, theme, "the scope", label)
         return refusals[label]
 
     def check_one(row: SyncRow, fault: str | None) -> CheckedVersion:
@@ -121,10 +121,10 @@ def check_versions(
             return CheckedVersion(hidden_because=fault) if fault else UNCHANGED
         if row.kind == "scope":
             closed_by = row.attrs.get("closed_by")
-            why = refusal(str(row.content)) or (
+            reason = refusal(str(row.content)) or (
                 find_name_refusal(check, row.theme, "what closed the scope", str(closed_by)) if closed_by else None
             )
-            return CheckedVersion(hidden_because=why)
+            return CheckedVersion(hidden_because=reason)
         return check_fact_version(check, row, refusal(row.attrs["scope"]), db, theme_id)
 
     return [

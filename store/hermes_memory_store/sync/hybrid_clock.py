@@ -83,9 +83,9 @@ def lowered_clocks(lineage: Iterable[int], plausible: int) -> dict[int, int]:
     Each comes right after the one before it, by a step that depends on the clock alone. So machines that do this
     independently make the same version, and a version made from it still names it as its ancestor.
     """
-    found: dict[int, int] = {}
+    lowered: dict[int, int] = {}
     before = 0
     for clock in sorted(set(lineage)):
         before = clock if clock <= plausible else before + 1 + node_step(b"", clock)
-        found[clock] = before
-    return found
+        lowered[clock] = before
+    return lowered

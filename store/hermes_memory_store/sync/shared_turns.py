@@ -121,9 +121,9 @@ class SharedTurnRow:
         """Return a turn of the team database; it is validated where it is taken in."""
         if item.state == PURGED:
             return cls(item.uid, item.node, True)
-        said = to_portable_turn(item.uid, item.content, item.attrs)
+        turn = to_portable_turn(item.uid, item.content, item.attrs)
         return cls(
-            item.uid, item.node, False, said.role, said.content, said.session, said.at, item.origin, item.teammate
+            item.uid, item.node, False, turn.role, turn.content, turn.session, turn.at, item.origin, item.teammate
         )
 
 
@@ -173,14 +173,14 @@ class SharedTurns:
     def themes(self, synced: Sequence[str]) -> list[ThemeSharing]:
         """Return those of the synced themes that share turns, or once did. Tracks turns from the first call on."""
         tracked = dict(self._db.rows("SELECT name, turns FROM sync_themes JOIN themes ON themes.id = theme_id"))
-        found = []
+        sharings = []
         for theme in synced:
             on, was = self.is_sharing(theme), tracked.get(theme, 0)
             if on != (was == ON) and (on or was) and not self._db.read_only:
                 self._enrol(theme, anew=bool(was)) if on else self._stop(theme)
             if on or was:
-                found.append(ThemeSharing(theme, on))
-        return found
+                sharings.append(ThemeSharing(theme, on))
+        return sharings
 
     def is_sharing(self, theme: str) -> bool:
         """Check whether a theme's policy lets its turns be shared.
@@ -193,8 +193,8 @@ class SharedTurns:
     def is_known_to_team(self, theme: str) -> bool:
         """Check whether the team knows turns of a theme, so that erasing them erases them for everybody."""
         sql = "SELECT 1 FROM sync_themes WHERE theme_id = ? AND turns > 0"
-        known = self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
-        return known and self._policies.for_theme(theme).carrier is not None
+        is_tracked = self._db.value(sql, (self._names.theme_or_none(theme),)) is not None
+        return is_tracked and self._policies.for_theme(theme).carrier is not None
 
     def is_whole(self, theme: str) -> bool:
         """Check whether everything the team has of a theme was here at some time, so that only new turns come."""
@@ -204,20 +204,20 @@ class SharedTurns:
     def pending_turns(self, theme: str, *, limit: int = 500) -> list[SharedTurnRow]:
         """Return unacknowledged turns and erasures, oldest first: of `MOST_CHARS` characters in all, or one."""
         theme_id = self._names.theme(theme)
-        wanted: list[bytes] = []
+        names: list[bytes] = []
         chars = 0
         for uid, length in self._db.rows(NEXT, (theme_id, self.is_sharing(theme), limit)):
             chars += length or 0
-            if wanted and chars > MOST_CHARS:
+            if names and chars > MOST_CHARS:
                 break
-            wanted.append(uid)
-        if not wanted:
+            names.append(uid)
+        if not names:
             return []
-        sql, mine = PENDING.format(marks=", ".join("?" * len(wanted))), self._sync().node
+        sql, mine = PENDING.format(marks=", ".join("?" * len(names))), self._sync().node
         to_words = origin_formatter(self._names)
         return [
             to_shared_turn_row(row, mine, to_words(key, None, verdict))
-            for *row, key, verdict in self._db.rows(sql, (theme_id, *wanted))
+            for *row, key, verdict in self._db.rows(sql, (theme_id, *names))
         ]
 
     def pending_turn_count(self, theme: str) -> int:
@@ -240,7 +240,7 @@ class SharedTurns:
         """
         theme_id = self._names.theme(theme)
         with self._db.write_transaction() as conn:
-            conn.executemany(ACKNOWLEDGE, [(theme_id, uids.parse_uid(one.uid), one.erased) for one in sent])
+            conn.executemany(ACKNOWLEDGE, [(theme_id, uids.parse_uid(row.uid), row.erased) for row in sent])
             conn.execute(ADVANCE_TURN_CURSOR, (end, theme_id, base))
 
     def mark_rejected(self, theme: str, uid: Uid, why: str) -> None:
@@ -284,16 +284,16 @@ class SharedTurns:
         rows = rows if self.is_sharing(theme) else [row for row in rows if row.erased]
         live = [uids.parse_uid(row.uid) for row in rows if not row.erased]
         with self._db.snapshot() as conn:
-            known = find_known_turns(conn, theme_id, live, again=again)
-        checked_turns = {row.uid: self._check_turn(theme, row, known) for row in rows if not row.erased}
+            known_turns = find_known_turns(conn, theme_id, live, again=again)
+        checked_turns = {row.uid: self._check_turn(theme, row, known_turns) for row in rows if not row.erased}
         erased = [uids.parse_uid(row.uid) for row in rows if row.erased]
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            known = find_known_turns(conn, theme_id, live, again=again)
+            known_turns = find_known_turns(conn, theme_id, live, again=again)
             new = [
-                (one.said.uid, one.said, one.admitted)
-                for one in checked_turns.values()
-                if one.said is not None and one.admitted is not None and one.said.uid not in known
+                (checked.said.uid, checked.said, checked.admitted)
+                for checked in checked_turns.values()
+                if checked.said is not None and checked.admitted is not None and checked.said.uid not in known_turns
             ]
             if again:
                 conn.executemany(CLEAR_REJECTION, [(theme_id, uid) for uid in live])
@@ -333,8 +333,8 @@ class SharedTurns:
         return {uids.format_uid(uid): bool(erased) for uid, erased in rows}
 
     def _rejected_turns(self, mine: bool, theme: str | None) -> list[HiddenVersion]:
-        kept = self._db.rows(SKIPPED_TURNS, (mine, theme))
-        return [HiddenVersion(name, uids.format_uid(uid), "turn", why) for name, uid, why in kept]
+        rows = self._db.rows(SKIPPED_TURNS, (mine, theme))
+        return [HiddenVersion(name, uids.format_uid(uid), "turn", why) for name, uid, why in rows]
 
     def _enrol(self, theme: str, *, anew: bool) -> None:
         """Track a theme's turns, existing ones included, in several short transactions.
@@ -342,8 +342,8 @@ class SharedTurns:
         :param anew: it was tracked before: messages sent meanwhile are pulled from the start
         """
         with self._db.write_transaction() as conn:
-            known = self._names.theme_or_none(theme)
-            theme_id = known or self._names.theme_for_writing(conn, to_theme_name(theme), self._journal.now(conn))
+            key = self._names.theme_or_none(theme)
+            theme_id = key or self._names.theme_for_writing(conn, to_theme_name(theme), self._journal.now(conn))
             conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
         low = theme_id << THEME_SHIFT
         while self._enrol_some(theme_id, low, anew=anew):
@@ -366,7 +366,7 @@ class SharedTurns:
             sql = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
             conn.execute(sql, (ONCE, self._names.theme(theme)))
 
-    def _check_turn(self, theme: str, row: SharedTurnRow, known: Collection[bytes]) -> CheckedTurn:
+    def _check_turn(self, theme: str, row: SharedTurnRow, known_turns: Collection[bytes]) -> CheckedTurn:
         """Check a turn: return the text to keep, or why not; neither for a known one or one beyond the retention.
 
         Not inside a transaction: a keyring may take its time.
@@ -374,17 +374,17 @@ class SharedTurns:
         days = self._policies.for_theme(theme).turn_days
         uid = uids.parse_uid(row.uid)
         try:
-            if uid in known:
+            if uid in known_turns:
                 return CheckedTurn()
             origin = parse_team_origin(row.origin, row.teammate)
-            said = PortableTurn(uid, row.session, row.role, row.content, validate_row_time(row.at), origin)
-            said = validate_turn(said)
-            if days and said.at < self._clock() - days * DAY_MS:
+            turn = PortableTurn(uid, row.session, row.role, row.content, validate_row_time(row.at), origin)
+            turn = validate_turn(turn)
+            if days and turn.at < self._clock() - days * DAY_MS:
                 return CheckedTurn()
             if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
                 return CheckedTurn(why=IN_OTHER_THEME)
-            admitted = self._sync().content_check.turn(theme, said)
-            return CheckedTurn(said, admitted, admitted.content != said.content)
+            admitted = self._sync().content_check.turn(theme, turn)
+            return CheckedTurn(turn, admitted, admitted.content != turn.content)
         except errors.StoreError as error:
             return CheckedTurn(why=error.message)
         except (ValueError, TypeError, AttributeError):
@@ -413,10 +413,10 @@ def to_portable_turn(uid: Uid, content: str | None, attrs: Mapping[str, Any]) ->
     )
 
 
-def find_stored_turns(conn: sqlite3.Connection, theme_id: int, wanted: Sequence[bytes]) -> list[tuple[int, bytes, str]]:
+def find_stored_turns(conn: sqlite3.Connection, theme_id: int, turns: Sequence[bytes]) -> list[tuple[int, bytes, str]]:
     """Find keys, uids and contents of those of these turns that are here."""
     there: list[tuple[int, bytes, str]] = []
-    for some in in_chunks(list(wanted)):
+    for some in in_chunks(list(turns)):
         marks = ", ".join("?" * len(some))
         there += conn.execute(
             f"SELECT id, uid, content FROM turns WHERE theme_id = ? AND uid IN ({marks})", (theme_id, *some)

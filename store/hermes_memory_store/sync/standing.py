@@ -185,14 +185,14 @@ def hold(conn: sqlite3.Connection, theme_id: int, received: ReceivedVersion, now
     set_aside(conn, theme_id, row, AsideReason.AHEAD, now, other=seq.to_bytes(8, "big"), checked=checked)
 
 
-def to_held_report(held: SetAside, server_ms: int) -> HiddenVersion:
+def to_held_report(version: SetAside, server_ms: int) -> HiddenVersion:
     """Return a held version as it is reported. :param server_ms: the server's time, UTC milliseconds"""
-    ahead = format_time_span((held.row.hlc >> COUNTER_BITS) - server_ms)
-    why = (
+    ahead = format_time_span((version.row.hlc >> COUNTER_BITS) - server_ms)
+    reason = (
         f"its clock is {ahead} ahead of the team's; it is held back until that time has come, or until it comes with a clock"
         " that is right"
     )
-    return HiddenVersion(held.row.theme, held.row.uid, held.row.kind, why)
+    return HiddenVersion(version.row.theme, version.row.uid, version.row.kind, reason)
 
 
 def format_time_span(ms: int) -> str:
@@ -208,7 +208,7 @@ def find_undecided(conn: sqlite3.Connection, theme_id: int) -> list[SetAside]:
     names = [(lost.row.uid, lost.why, lost.other or b"", comparable_content(lost.row)) for lost in rows]
     newest: dict[tuple[Any, ...], SetAside] = {}
     for name, lost in zip(names, rows, strict=True):
-        newest[name] = max(newest.get(name, lost), lost, key=lambda one: (one.row.hlc, one.row.node))
+        newest[name] = max(newest.get(name, lost), lost, key=lambda version: (version.row.hlc, version.row.node))
     return [lost for name, lost in zip(names, rows, strict=True) if newest[name] is lost]
 
 
@@ -226,24 +226,25 @@ def settle_losing_versions(
     :param clocks: of versions that somebody knew
     :param winner: what says the same needs no decision, either
     """
-    known, contents = set(clocks), [] if winner is None else [comparable_content(winner)]
+    learned, contents = set(clocks), [] if winner is None else [comparable_content(winner)]
     lost = [
         (hlc, json.loads(ancestors), comparable_content(VersionPayload.from_json(text)))
         for hlc, ancestors, text in conn.execute(LOSING, (theme_id, uid))
     ]
-    while settled := [one for one in lost if one[0] in known or one[2] in contents]:
-        lost = [one for one in lost if one not in settled]
+    while settled := [version for version in lost if version[0] in learned or version[2] in contents]:
+        lost = [version for version in lost if version not in settled]
         for hlc, ancestors, content in settled:
-            known |= {hlc, *ancestors}
+            learned |= {hlc, *ancestors}
             contents.append(content)
             release(conn, theme_id, [uid], AsideReason.CONCURRENT, hlc=hlc)
-    return known
+    return learned
 
 
 def find_hidden(conn: sqlite3.Connection, theme: str | None = None) -> list[HiddenVersion]:
     """Find the versions of which nothing is shown, with the reason."""
     return [
-        HiddenVersion(name, uids.format_uid(uid), kind, why) for name, uid, kind, why in conn.execute(HIDDEN, (theme,))
+        HiddenVersion(name, uids.format_uid(uid), kind, reason)
+        for name, uid, kind, reason in conn.execute(HIDDEN, (theme,))
     ]
 
 

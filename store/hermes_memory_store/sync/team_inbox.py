@@ -82,13 +82,13 @@ class TeamInbox:
         theme_id = tracking.track(theme)
         is_history = is_history or tracking.is_history(theme)
         received = check_received(self._db, self._names, tracking.content_check, theme_id, theme, rows)
-        held = tracking.load_held(theme_id, theme, {version.row.uid for version in received})
+        held_rows = tracking.load_held(theme_id, theme, {version.row.uid for version in received})
         with self._db.write_transaction() as conn:
             tracking.stamp(conn)
             gauged = self._tiers.resolved_theme(theme_id)
             level = present_gauge(conn, gauged).level
             clocks = tracking.clocks(conn)
-            applier = VersionApplier(conn, theme_id, theme, clocks, received, held, is_history=is_history)
+            applier = VersionApplier(conn, theme_id, theme, clocks, received, held_rows, is_history=is_history)
             applier.apply()
             conn.execute("UPDATE sync_store SET clock = max(clock, ?)", (applier.newest,))
             touched = applier.touched | self._erase(conn, theme_id, applier)
@@ -137,8 +137,12 @@ class TeamInbox:
         """Apply held versions that are allowed by now; return how many."""
         with self._db.snapshot() as conn:
             acceptable = self._tracking.clocks(conn).acceptable
-            ripe = [one for one in find_held(conn) if one.row.hlc <= acceptable]
-        due = [(one.seq, row) for one in ripe if (row := self._tracking.reveal(one.row, one.checked)) is not None]
+            ripe = [version for version in find_held(conn) if version.row.hlc <= acceptable]
+        due = [
+            (version.seq, row)
+            for version in ripe
+            if (row := self._tracking.reveal(version.row, version.checked)) is not None
+        ]
         for theme, rows in itertools.groupby(due, key=lambda pair: pair[1].theme):
             self.apply(theme, sorted(rows, key=lambda pair: pair[0]), cursor=self.cursor(theme))
         return len(due)
@@ -152,26 +156,26 @@ class TeamInbox:
         :param there: what the database has of the things held back, with its sequence numbers
         """
         with self._db.snapshot() as conn:
-            held = {str(one.row.uid): (one.row.hlc, one.row.node) for one in find_held(conn, theme)}
-        new = {uid: pair for uid, pair in there.items() if uid in held and (pair[1].hlc, pair[1].node) != held[uid]}
+            stamps = {str(version.row.uid): (version.row.hlc, version.row.node) for version in find_held(conn, theme)}
+        new = {uid: pair for uid, pair in there.items() if uid in stamps and (pair[1].hlc, pair[1].node) != stamps[uid]}
         if new:
             self.apply(theme, sorted(new.values(), key=lambda pair: pair[0]), cursor=self.cursor(theme))
-        gone = [uids.parse_uid(uid) for uid in held.keys() - there.keys()]
-        if gone:
+        removed = [uids.parse_uid(uid) for uid in stamps.keys() - there.keys()]
+        if removed:
             theme_id = self._tracking.track(theme)
             with self._db.write_transaction() as conn:
-                release(conn, theme_id, gone, AsideReason.AHEAD)
-                conn.executemany(MARK_UNSENT, [(theme_id, uid) for uid in gone])
-        return len(gone) + len(new)
+                release(conn, theme_id, removed, AsideReason.AHEAD)
+                conn.executemany(MARK_UNSENT, [(theme_id, uid) for uid in removed])
+        return len(removed) + len(new)
 
     @retry_without_index
     def recheck_hidden(self) -> int:
         """Recheck hidden versions, after a change of policy, rule or program; return how many are shown now."""
         count = 0
-        for theme in {one.theme for one in self._find_hidden()}:
+        for theme in {report.theme for report in self._find_hidden()}:
             theme_id = self._tracking.track(theme)
             with self._db.snapshot() as conn:
-                hidden = {uids.parse_uid(one.uid) for one in find_hidden(conn, theme)}
+                hidden = {uids.parse_uid(report.uid) for report in find_hidden(conn, theme)}
                 versions = list(load_versions(conn, theme_id, hidden).values())
                 rows = load_sync_rows(conn, theme_id, theme, versions)
             checked = check_versions(self._db, self._names, self._tracking.content_check, theme_id, theme, rows)
@@ -190,7 +194,7 @@ class TeamInbox:
                 conn.executemany(UPDATE_SHADOW, [(to_shadow(*anew[uid]), theme_id, uid) for uid in still])
                 touched = still | find_waiting_replaced(conn, theme_id, still)
                 self._tracking.settle(conn, theme_id, theme, touched)
-            count += len(still - {uids.parse_uid(one.uid) for one in self._find_hidden(theme)})
+            count += len(still - {uids.parse_uid(report.uid) for report in self._find_hidden(theme)})
         return count
 
     def _find_hidden(self, theme: str | None = None) -> list[HiddenVersion]:
@@ -237,23 +241,23 @@ class TeamInbox:
         theme_id = self._tracking.track(theme)
         with self._db.write_transaction() as conn:
             self._tracking.stamp(conn)
-            gone = [Version(*row) for row in conn.execute(UNLISTED, (theme_id,)).fetchall()]
-            names = [(theme_id, version.uid) for version in gone]
-            for version in gone:
+            removed = [Version(*row) for row in conn.execute(UNLISTED, (theme_id,)).fetchall()]
+            names = [(theme_id, version.uid) for version in removed]
+            for version in removed:
                 remember_mask(conn, theme_id, version.uid, version.checked)
                 kind = "fact" if version.label is None else "scope"
                 shadow = VersionPayload(kind, version.label, {}, DELETED).to_json()
                 conn.execute(UPDATE_SHADOW, (shadow, theme_id, version.uid))
             conn.executemany("UPDATE sync_rows SET state = 1, said = '' WHERE theme_id = ? AND uid = ?", names)
-            self._tracking.settle(conn, theme_id, theme, {version.uid for version in gone})
+            self._tracking.settle(conn, theme_id, theme, {version.uid for version in removed})
             # Nobody else has a version of them any more.
             conn.executemany("DELETE FROM sync_rows WHERE theme_id = ? AND uid = ?", names)
-            release(conn, theme_id, [version.uid for version in gone], *AsideReason)
+            release(conn, theme_id, [version.uid for version in removed], *AsideReason)
             conn.execute(FORGET_LOST_ORIGINS, (theme_id,))
-            conn.execute(NOTE_USED, (theme_id, json.dumps([version.label for version in gone if version.label])))
+            conn.execute(NOTE_USED, (theme_id, json.dumps([version.label for version in removed if version.label])))
             move_cursor(conn, theme_id, cursor)
             clear_listing(conn, theme_id)
-            return len(gone)
+            return len(removed)
 
     @retry_without_index
     def forget_deleted(self, theme: str, upto: int) -> int:

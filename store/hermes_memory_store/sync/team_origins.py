@@ -120,20 +120,20 @@ class ReceivedOrigins:
         row = self._arrived.get(uid)
         self._shown.add(uid)
         if row is None or row.origin is None:
-            kept = self._conn.execute(KEPT_ORIGIN, (self._theme_id, uid)).fetchone()
-            if kept is not None:
-                return self._resolve(None if kept[0] is None else json.loads(kept[0]), kept[1])
+            stored = self._conn.execute(KEPT_ORIGIN, (self._theme_id, uid)).fetchone()
+            if stored is not None:
+                return self._resolve(None if stored[0] is None else json.loads(stored[0]), stored[1])
         return TEAM_ORIGIN if row is None else self._resolve(row.origin, row.teammate)
 
     def keep(self) -> None:
         """Keep the origins of facts that are not shown yet, and forget those of facts that are."""
-        waiting = self._arrived.keys() - self._shown
-        waiting -= find_fact_uids(self._conn, waiting)
-        for uid in waiting:
+        hidden = self._arrived.keys() - self._shown
+        hidden -= find_fact_uids(self._conn, hidden)
+        for uid in hidden:
             row = self._arrived[uid]
-            said = parse_team_origin(row.origin, row.teammate)
-            admitted = admit_origin(said.origin)
-            words = to_sync_origin(to_origin_words(admitted, local=False), said.project)
+            claim = parse_team_origin(row.origin, row.teammate)
+            admitted = admit_origin(claim.origin)
+            words = to_sync_origin(to_origin_words(admitted, local=False), claim.project)
             self._conn.execute(KEEP_ORIGIN, (self._theme_id, uid, format_team_origin(words), admitted.teammate))
         self._conn.execute(FORGET_SHOWN_ORIGINS, (self._theme_id,))
 
@@ -141,29 +141,29 @@ class ReceivedOrigins:
         """Resolve an origin; what it says of one fact alone is set aside, since many facts share the rest."""
         words = words if isinstance(words, dict) else {}
         shared = {name: value for name, value in words.items() if name not in DETAIL}
-        known, named = self._names.origins.received, (format_team_origin(shared), teammate)
-        if named not in known:
-            said = parse_team_origin(None if named[0] is None else shared, teammate)
-            known[named] = self._names.origins.resolve(self._conn, said, self._now)
+        resolved, named = self._names.origins.received, (format_team_origin(shared), teammate)
+        if named not in resolved:
+            claim = parse_team_origin(None if named[0] is None else shared, teammate)
+            resolved[named] = self._names.origins.resolve(self._conn, claim, self._now)
         if len(shared) == len(words):
-            return known[named]
+            return resolved[named]
         detail = parse_team_origin({name: words[name] for name in DETAIL & words.keys()}, None).origin
-        origin = replace(known[named], line=detail.line, turns=detail.turns)
+        origin = replace(resolved[named], line=detail.line, turns=detail.turns)
         return drop_foreign_turns(self._conn, self._theme_id, origin)
 
 
 def attach_origins(conn: sqlite3.Connection, names: Names, theme_id: int, rows: Sequence[SyncRow]) -> list[SyncRow]:
     """Return rows to send with their origins."""
-    wanted = [uids.parse_uid(row.uid) for row in rows if row.kind == "fact" and row.state != PURGED]
-    found: dict[str, dict[str, Any] | None] = {}
+    facts = [uids.parse_uid(row.uid) for row in rows if row.kind == "fact" and row.state != PURGED]
+    origins: dict[str, dict[str, Any] | None] = {}
     to_words = origin_formatter(names)
-    for some in in_chunks(wanted) if wanted else ():
+    for some in in_chunks(facts) if facts else ():
         marks = ", ".join("?" * len(some))
-        for uid, said in conn.execute(KEPT_ORIGINS.format(marks=marks), (theme_id, *some)):
-            found[uids.format_uid(uid)] = json.loads(said)
+        for uid, words in conn.execute(KEPT_ORIGINS.format(marks=marks), (theme_id, *some)):
+            origins[uids.format_uid(uid)] = json.loads(words)
         for uid, *columns in conn.execute(ORIGINS_OF_FACTS.format(marks=marks), (theme_id, *some)).fetchall():
-            found[uids.format_uid(uid)] = to_words(*columns)
-    return [replace(row, origin=found[row.uid]) if row.uid in found else row for row in rows]
+            origins[uids.format_uid(uid)] = to_words(*columns)
+    return [replace(row, origin=origins[row.uid]) if row.uid in origins else row for row in rows]
 
 
 def attach_authors(conn: sqlite3.Connection, theme_id: int, rows: Sequence[SyncRow], author: str) -> list[SyncRow]:
@@ -181,9 +181,9 @@ def attach_authors(conn: sqlite3.Connection, theme_id: int, rows: Sequence[SyncR
         marks = ", ".join("?" * len(some))
         found = conn.execute(TEAMMATES_OF_FACTS.format(marks=marks), (theme_id, *some, theme_id, *some))
         teammates |= {uids.format_uid(uid): teammate for uid, teammate in found}
-        for what, known in ((MADE, made), (WORDED, worded), (MOVED_BY_TEAM, moved)):
-            for uid, kind, name, _ in conn.execute(AUTHORS_OF_FACTS.format(what=what, marks=marks), some):
-                known[uids.format_uid(uid)] = (name or UNKNOWN) if kind == "sync" else None
+        for condition, authors in ((MADE, made), (WORDED, worded), (MOVED_BY_TEAM, moved)):
+            for uid, kind, name, _ in conn.execute(AUTHORS_OF_FACTS.format(what=condition, marks=marks), some):
+                authors[uids.format_uid(uid)] = (name or UNKNOWN) if kind == "sync" else None
 
     def attach(row: SyncRow) -> SyncRow:
         is_mine = made.get(row.uid, UNKNOWN) is None
@@ -202,14 +202,14 @@ def attach_authors(conn: sqlite3.Connection, theme_id: int, rows: Sequence[SyncR
 
 def origin_formatter(names: Names) -> Callable[[int | None, str | None, str | None], dict[str, Any] | None]:
     """Return a function that formats origins to send, by key, detail and verdict; each key is looked up once."""
-    known: dict[int, dict[str, Any]] = {}
+    cached: dict[int, dict[str, Any]] = {}
 
     def to_words(key: int | None, detail: str | None, verdict: str | None) -> dict[str, Any] | None:
         if key is None:
             return None
-        if key not in known:
-            known[key] = names.origins.portable(key)
-        words = known[key] if detail is None else known[key] | json.loads(detail)
+        if key not in cached:
+            cached[key] = names.origins.portable(key)
+        words = cached[key] if detail is None else cached[key] | json.loads(detail)
         return to_sync_origin(words, words.get("project"), verdict)
 
     return to_words
@@ -222,17 +222,17 @@ def to_sync_origin(
 
     :param verdict: of the fact or turn itself
     """
-    said = {name: value for name, value in words.items() if name not in LOCAL_WORDS}
-    if said.get("way") == Way.TEAM:
-        del said["way"]
+    sent = {name: value for name, value in words.items() if name not in LOCAL_WORDS}
+    if sent.get("way") == Way.TEAM:
+        del sent["way"]
         verdict = words.get("team_verdict")
         if "team_way" in words:
-            said["way"] = words["team_way"]
+            sent["way"] = words["team_way"]
     if verdict is not None and is_admitted(verdict):  # of verdicts only those of what a person let in are sent
-        said["verdict"] = verdict
+        sent["verdict"] = verdict
     if project is not None:
-        said["project"] = project
-    return said if said and format_team_origin(said) is not None else None
+        sent["project"] = project
+    return sent if sent and format_team_origin(sent) is not None else None
 
 
 def format_team_origin(words: dict[str, Any] | None) -> str | None:
@@ -251,17 +251,17 @@ def parse_team_origin(words: Any, teammate: str | None) -> PortableOrigin:
     bare = replace(TEAM_ORIGIN, teammate=teammate)
     try:
         project = words.get("project") if isinstance(words, dict) else None
-        said = parse_portable_origin({**words, "project": None})
+        parsed = parse_portable_origin({**words, "project": None})
     except (errors.StoreError, ValueError, KeyError, TypeError, AttributeError):
         return PortableOrigin(bare)
     verdict = words.get("verdict")
     claimed = replace(
-        said.origin,
+        parsed.origin,
         way=Way.TEAM,
         teammate=teammate,
-        team_way=said.origin.way.value if said.origin.way not in (Way.UNKNOWN, Way.TEAM) else None,
+        team_way=parsed.origin.way.value if parsed.origin.way not in (Way.UNKNOWN, Way.TEAM) else None,
         team_verdict=verdict if isinstance(verdict, str) and is_admitted(verdict) else None,
-        turns=said.origin.turns[:MOST_TURNS],
+        turns=parsed.origin.turns[:MOST_TURNS],
     )
     return PortableOrigin(claimed, project if are_project_words(project) else None)
 

@@ -123,13 +123,13 @@ class TeamOutbox:
         """
         theme_id = self._tracking.track(theme)
         named = [(uid, hlc, seq) for (uid, hlc), seq in itertools.zip_longest(sent, seqs[: len(sent)])]
-        held = self._tracking.load_held(theme_id, theme, {uid for uid, _, seq in named if seq is not None})
+        held_rows = self._tracking.load_held(theme_id, theme, {uid for uid, _, seq in named if seq is not None})
         with self._db.write_transaction() as conn:
             conn.executemany(ACKNOWLEDGE, [(seq, theme_id, uids.parse_uid(uid), hlc) for uid, hlc, seq in named])
-            for version in load_versions(conn, theme_id, held).values():
+            for version in load_versions(conn, theme_id, held_rows).values():
                 (row,) = load_sync_rows(conn, theme_id, theme, [version])
-                for one in held[version.uid]:
-                    replace_held_version(conn, theme_id, row, one, self._tracking.clocks(conn))
+                for ahead in held_rows[version.uid]:
+                    replace_held_version(conn, theme_id, row, ahead, self._tracking.clocks(conn))
 
     def mark_rejected(self, theme: str, uid: Uid, hlc: int, why: str) -> None:
         """Mark a version as rejected by the server: it is not pending until the thing is changed, or it is retried."""
@@ -145,21 +145,25 @@ class TeamOutbox:
 
     def rejected_rows(self, theme: str | None = None) -> list[RejectedRow]:
         """Return what the server rejected, oldest first."""
-        found = []
+        result = []
         with self._db.snapshot() as conn:
             for theme_id, name in self._tracking.find_tracked(conn, theme):
                 rejected = [Version(*row) for row in conn.execute(REJECTED, (theme_id,))]
                 rows = load_sync_rows(conn, theme_id, name, rejected)
-                found += [RejectedRow(row, version.refused or "") for row, version in zip(rows, rejected, strict=True)]
-        return found
+                result += [RejectedRow(row, version.refused or "") for row, version in zip(rows, rejected, strict=True)]
+        return result
 
     def held_rows(self, theme: str, author: str) -> list[SyncRow]:
         """Return the versions of a theme whose clock is ahead, to send them on. :param author: as of `pending_rows`"""
         theme_id = self._tracking.names.theme_or_none(theme)
         with self._db.snapshot() as conn:
-            held = find_held(conn, theme) if theme_id else []
-            rows = self._tracking.to_outgoing(conn, theme_id or 0, [one.row for one in held], author) if held else []
-        return self._tracking.reveal_all(rows, [one.checked for one in held])
+            ahead = find_held(conn, theme) if theme_id else []
+            rows = (
+                self._tracking.to_outgoing(conn, theme_id or 0, [version.row for version in ahead], author)
+                if ahead
+                else []
+            )
+        return self._tracking.reveal_all(rows, [version.checked for version in ahead])
 
     def untold_versions(self, theme: str, author: str) -> list[SyncRow]:
         """Return the versions that lost before any other machine had them. :param author: as of `pending_rows`"""

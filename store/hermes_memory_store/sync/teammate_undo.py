@@ -70,7 +70,7 @@ class TeammateUndo:
         """Take back all of it, in one theme or in all."""
         conn = self.change.conn
         self._origins = frozenset(key for (key,) in conn.execute(ORIGINS_OF_TEAMMATE, (self.role,)))
-        kept = []
+        remaining = []
         for (uid,) in conn.execute(FACTS_OF_TEAMMATE, (self.role, theme_id)).fetchall():
             row = self.change.fact_row(uid)
             if row is None or row.tier == Tier.WITHDRAWN:
@@ -81,21 +81,21 @@ class TeammateUndo:
                 self.change.update_fact(row, "withdraw", keep_time=True, tier=Tier.WITHDRAWN.value, pinned=0)
                 self._note(row, numbers)
             else:
-                kept.append((row, history, numbers))
-        for row, history, numbers in kept:  # places are free by now
+                remaining.append((row, history, numbers))
+        for row, history, numbers in remaining:  # places are free by now
             self._restore(row, history, numbers)
 
     def _restore(self, row: FactRow, history: dict[str, ColumnHistory], numbers: list[int]) -> None:
         """Return the columns that are as he left them to what they were before him."""
-        former = {name: one.former for name, one in history.items() if one.is_his and one.has_former}
+        former = {name: column.former for name, column in history.items() if column.is_his and column.has_former}
         if "tier" in former:
             former["superseded_by"] = history["superseded_by"].former
         else:
             former.pop("superseded_by", None)
         if "pinned" in former:
             former["pinned"] = int(bool(former["pinned"]))
-        stands = {"content": row.content, "tier": row.tier, "pinned": row.pinned}
-        changed = {name: value for name, value in former.items() if name not in stands or stands[name] != value}
+        present = {"content": row.content, "tier": row.tier, "pinned": row.pinned}
+        changed = {name: value for name, value in former.items() if name not in present or present[name] != value}
         if not changed:
             return
         columns = self.change.columns_of(row, changed)
@@ -110,8 +110,8 @@ class TeammateUndo:
         self._note(row, numbers)
 
     def _is_standing(self, link: bytes | None) -> bool:
-        found = None if link is None else self.change.fact_row(link)
-        return found is not None and found.tier != Tier.WITHDRAWN
+        row = None if link is None else self.change.fact_row(link)
+        return row is not None and row.tier != Tier.WITHDRAWN
 
     def _note(self, row: FactRow, numbers: list[int]) -> None:
         self.undone += numbers
@@ -122,12 +122,12 @@ class TeammateUndo:
         history = {name: ColumnHistory() for name in ("content", *MOVES)}
         numbers = []
         for seq, is_creation, after, kind, name in self.change.conn.execute(HISTORY, (row.uid,)).fetchall():
-            said = json.loads(after)
+            words = json.loads(after)
             # Before the server said whose words they are, it named only who had brought a fact first.
             is_his = kind == "sync" and (
                 name == self.role or (is_creation and not name and row.origin_id in self._origins)
             )
             numbers += [seq] if is_his else []
-            for column in history if is_creation else history.keys() & said.keys():
-                history[column].note(said.get(column), is_his)
+            for column in history if is_creation else history.keys() & words.keys():
+                history[column].note(words.get(column), is_his)
         return history, numbers

@@ -128,8 +128,8 @@ class Tracking:
         """Find things that differ from their newest version without a pending one, by the key of their theme."""
         with self.db.snapshot() as conn:
             ready = conn.execute(TRACKED.format(where="ready = 1")).fetchall()
-            found = {theme_id: find_unversioned_things(conn, theme_id) for theme_id, _ in ready}
-        return {theme_id: things for theme_id, things in found.items() if things}
+            by_theme = {theme_id: find_unversioned_things(conn, theme_id) for theme_id, _ in ready}
+        return {theme_id: things for theme_id, things in by_theme.items() if things}
 
     def to_outgoing(self, conn: sqlite3.Connection, theme_id: int, rows: list[SyncRow], author: str) -> list[SyncRow]:
         """Return rows to send with their origins, and with whose they are where the carrier cannot say it."""
@@ -163,15 +163,15 @@ class Tracking:
         if not self.db.value(HAS_HELD, (theme_id,)):
             return {}
         with self.db.snapshot() as conn:
-            held = [one for one in find_held(conn, theme) if one.row.uid in things]
-        clear = [self.reveal(one.row, one.checked) for one in held]
-        rows = [row or one.row for row, one in zip(clear, held, strict=True)]
+            ahead = [version for version in find_held(conn, theme) if version.row.uid in things]
+        clear = [self.reveal(version.row, version.checked) for version in ahead]
+        rows = [row or version.row for row, version in zip(clear, ahead, strict=True)]
         checked = check_versions(self.db, self.names, self.content_check, theme_id, theme, rows)
-        found: dict[bytes, list[tuple[SyncRow, CheckedVersion]]] = {}
-        for one, row, result in zip(held, clear, checked, strict=True):
-            shown = (one.row, one.checked) if row is None else (mask_row(row, result), result)
-            found.setdefault(uids.parse_uid(one.row.uid), []).append(shown)
-        return found
+        by_uid: dict[bytes, list[tuple[SyncRow, CheckedVersion]]] = {}
+        for version, row, result in zip(ahead, clear, checked, strict=True):
+            shown = (version.row, version.checked) if row is None else (mask_row(row, result), result)
+            by_uid.setdefault(uids.parse_uid(version.row.uid), []).append(shown)
+        return by_uid
 
     def _enrol(self, theme: str) -> int:
         """Track a theme, and give its existing content a first version, in many short transactions."""
@@ -189,13 +189,13 @@ class Tracking:
 def enrol_some(conn: sqlite3.Connection, theme_id: int) -> bool:
     """Note some of the existing content of a theme as changed; return whether that was the last of it."""
     (last,) = conn.execute("SELECT enrolled FROM sync_themes WHERE theme_id = ?", (theme_id,)).fetchone()
-    found = conn.execute(
+    facts = conn.execute(
         "SELECT id, uid FROM facts WHERE id > ? AND theme_id = ? ORDER BY id LIMIT ?",
         (max(last, theme_id << THEME_SHIFT), theme_id, ENROLLED_AT_ONCE),
     ).fetchall()
-    conn.executemany(f"{NOTE_CHANGED} VALUES (?, ?)", [(theme_id, uid) for _, uid in found])
-    if len(found) == ENROLLED_AT_ONCE:
-        conn.execute("UPDATE sync_themes SET enrolled = ? WHERE theme_id = ?", (found[-1][0], theme_id))
+    conn.executemany(f"{NOTE_CHANGED} VALUES (?, ?)", [(theme_id, uid) for _, uid in facts])
+    if len(facts) == ENROLLED_AT_ONCE:
+        conn.execute("UPDATE sync_themes SET enrolled = ? WHERE theme_id = ?", (facts[-1][0], theme_id))
         return False
     conn.execute(f"{NOTE_CHANGED} SELECT theme_id, label FROM scopes WHERE label <> '' AND theme_id = ?", (theme_id,))
     conn.execute(f"{NOTE_CHANGED} SELECT theme_id, uid FROM tombstones WHERE theme_id = ?", (theme_id,))

@@ -202,10 +202,10 @@ def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks, sp
     A version made from one that the server would not accept now, either, stays pending. Of themes without a server, whose
     versions are not lowered once they were sent, the ancestors stay as they are.
     """
-    found = conn.execute(UNSENT_AHEAD, (clocks.acceptable,)).fetchall()
+    unsent = conn.execute(UNSENT_AHEAD, (clocks.acceptable,)).fetchall()
     node = ensure_node(conn)
     count = 0
-    for (theme_id, *row), tick in zip(found, next_ticks(conn, clocks.own_ms, len(found)), strict=True):
+    for (theme_id, *row), tick in zip(unsent, next_ticks(conn, clocks.own_ms, len(unsent)), strict=True):
         version = Version(*row)
         seen = version.offered_clocks
         ancestors = newest_ancestors(*(seen if theme_id in spared else lowered_clocks(seen, clocks.plausible).values()))
@@ -340,11 +340,11 @@ def find_differing(conn: sqlite3.Connection, theme_id: int, versions: Collection
 
 def find_fact_uids(conn: sqlite3.Connection, things: Collection[bytes]) -> set[bytes]:
     """Return those of these uids that belong to a fact here."""
-    found: set[bytes] = set()
+    uids_here: set[bytes] = set()
     for some in in_chunks(list(things)):
         sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
-        found.update(uid for (uid,) in conn.execute(sql, some))
-    return found
+        uids_here.update(uid for (uid,) in conn.execute(sql, some))
+    return uids_here
 
 
 def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None:
@@ -354,33 +354,33 @@ def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version
 
 def load_versions(conn: sqlite3.Connection, theme_id: int, things: Collection[bytes]) -> dict[bytes, Version]:
     """Load the newest versions of things, by their uids."""
-    found: dict[bytes, Version] = {}
+    loaded: dict[bytes, Version] = {}
     for some in in_chunks(list(things)):
         sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid IN ({', '.join('?' * len(some))})"
-        found.update((row[0], Version(*row)) for row in conn.execute(sql, (theme_id, *some)))
-    return found
+        loaded.update((row[0], Version(*row)) for row in conn.execute(sql, (theme_id, *some)))
+    return loaded
 
 
 def load_payloads(
     conn: sqlite3.Connection, theme_id: int, things: Collection[bytes | str]
 ) -> dict[bytes | str, VersionPayload]:
     """Load what things say as they stand in this store's tables."""
-    found: dict[bytes | str, VersionPayload] = {}
+    loaded: dict[bytes | str, VersionPayload] = {}
     facts = [thing for thing in things if isinstance(thing, bytes)]
     for some in in_chunks(facts) if facts else ():
         marks = ", ".join("?" * len(some))
         for uid, kind, name, *values in conn.execute(FACTS.format(marks=marks), (theme_id, *some)):
-            found[uid] = to_fact_payload(Actor(kind, name), *values)
-        gone = [uid for uid in some if uid not in found]
-        purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(gone))})"
-        erased = {uid for (uid,) in conn.execute(purged, gone)}
-        found.update((uid, VersionPayload("fact", None, {}, PURGED if uid in erased else DELETED)) for uid in gone)
+            loaded[uid] = to_fact_payload(Actor(kind, name), *values)
+        absent = [uid for uid in some if uid not in loaded]
+        purged = f"SELECT uid FROM tombstones WHERE uid IN ({', '.join('?' * len(absent))})"
+        erased = {uid for (uid,) in conn.execute(purged, absent)}
+        loaded.update((uid, VersionPayload("fact", None, {}, PURGED if uid in erased else DELETED)) for uid in absent)
     scopes = [thing for thing in things if isinstance(thing, str)]
     for labels in in_chunks(scopes) if scopes else ():
         sql = SCOPES.format(marks=", ".join("?" * len(labels)))
-        found.update((row[0], to_scope_payload(*row)) for row in conn.execute(sql, (theme_id, *labels)))
-        found.update((label, VersionPayload("scope", label, {}, DELETED)) for label in labels if label not in found)
-    return found
+        loaded.update((row[0], to_scope_payload(*row)) for row in conn.execute(sql, (theme_id, *labels)))
+        loaded.update((label, VersionPayload("scope", label, {}, DELETED)) for label in labels if label not in loaded)
+    return loaded
 
 
 def to_fact_payload(by: Actor, content: str, *values: Any) -> VersionPayload:

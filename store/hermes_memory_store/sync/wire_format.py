@@ -208,8 +208,8 @@ class VersionPayload:
 
     @classmethod
     def from_json(cls, text: str) -> VersionPayload:
-        kind, content, attrs, state, *found = json.loads(text)
-        checked = CheckedVersion(*found[0]) if found else UNCHANGED
+        kind, content, attrs, state, *results = json.loads(text)
+        checked = CheckedVersion(*results[0]) if results else UNCHANGED
         if checked.masked_content is not None and checked.clear_digest is None:  # as earlier versions stored it
             checked = checked._replace(clear_digest=canonical_text_digest(str(content)))
             content = checked.masked_content
@@ -236,9 +236,9 @@ def hide_secrets(value: Any, target: str = "") -> Any:
     from hermes_memory_store.intake.detectors.secrets import find_secrets_behind
 
     if isinstance(value, dict):
-        return {hide_secrets(key): hide_secrets(one) for key, one in value.items()}
+        return {hide_secrets(key): hide_secrets(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [hide_secrets(one) for one in value]
+        return [hide_secrets(item) for item in value]
     spans = find_secrets_behind(target, value) if isinstance(value, str) else ()
     return replace_text_spans(value, [(span, to_secret_placeholder(NOT_KEPT)) for span in spans]) if spans else value
 
@@ -254,13 +254,13 @@ def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
     if row.kind == "scope":
         return (attrs.get("status") == ScopeStatus.CLOSED,)
     tier = "live" if attrs.get("tier") in ("hot", "cold") else attrs.get("tier")
-    others = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
-    return row.state, row.content, tier, *others
+    fields = (attrs.get(name) for name in ("type", "target", "scope", "pinned"))
+    return row.state, row.content, tier, *fields
 
 
-def version_digest(uid: str, hlc: int, node: str, said: str) -> str:
+def version_digest(uid: str, hlc: int, node: str, content: str) -> str:
     """Return 32 hexadecimal digits that identify a version."""
-    return hashlib.sha256(f"{uid}|{hlc}|{node}|{said}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{uid}|{hlc}|{node}|{content}".encode()).hexdigest()[:32]
 
 
 def version_content_digest(kind: str, content: str | None, attrs: dict[str, Any], state: int) -> str:
