@@ -59,7 +59,7 @@ RECORDS = {
     "project_rows.ensure_project": "identities of a repository, without the user part; `portable_aliases` masks those of others",
     "project_rows.learn_identities": "called by `ensure_project`, with what `portable_aliases` masked",
     "sessions.number_session": "called by `open`, with a client and a version it has checked",
-    "replay.Replayer": "repeats a transaction log whose chain holds",
+    "record_applier.Replayer": "repeats a transaction log whose chain holds",
     "remote_facts": "a store in memory, of what the team search let through",
     "remote_turns": "a store in memory, of what the team search let through",
     "mutation.Mutation.insert_row": "called by `insert_fact`, with what the intake made",
@@ -68,9 +68,9 @@ RECORDS = {
     "mutation.Mutation.update_scope": "labels come as `AdmittedText`",
     "apply": "versions that passed the content check; payloads as the team has them",
     "conflicts": "versions that passed the content check; payloads as the team has them",
-    "held_versions": "payloads as the team has them, shown only through a content check",
+    "standing": "payloads as the team has them, shown only through a content check",
     "versions": "payloads as the team has them, shown only through a content check",
-    "team_sync": "payloads as the team has them, shown only through a content check",
+    "team_inbox": "payloads as the team has them, shown only through a content check",
     "erased_words.erase_answers": "takes words out of an answer that is there",
     "journal_repair.put_reference": "repeats a name of a backup, which the chain proves",
     "journal_restore": "repeats the journal, whose chain holds, and texts of backups that fit its digests",
@@ -161,7 +161,8 @@ def written(sql: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for match in INSERT.finditer(sql):
         table, columns = match[1], match[2]
         free = text_columns().get(table, set())
-        named = free if columns is None else free & {one.strip() for one in columns.split(",")}
+        is_computed = columns is None or "?" in columns
+        named = free if is_computed else free & {one.strip() for one in columns.split(",")}
         if named:
             yield table, tuple(sorted(named))
     for match in UPDATE.finditer(sql):
