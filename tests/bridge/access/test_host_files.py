@@ -32,13 +32,15 @@ def profile(home: Path) -> Path:
 
 
 def exchange(connection: socket.socket, message: dict[str, Any]) -> dict[str, Any]:
-    """Say one line, hear one."""
+    """Send a message, and return its answer: a notification may come before it."""
     connection.sendall(json.dumps(message).encode() + b"\n")
-    said = b""
-    while not said.endswith(b"\n"):
-        said += connection.recv(1 << 20)
-    heard: dict[str, Any] = json.loads(said)
-    return heard
+    while True:
+        line = b""
+        while not line.endswith(b"\n"):
+            line += connection.recv(1)
+        answer: dict[str, Any] = json.loads(line)
+        if answer.get("id") == message.get("id"):
+            return answer
 
 
 def optimized(connection: socket.socket, **hello: Any) -> dict[str, Any]:
@@ -151,7 +153,8 @@ def through_a_shim(db: Path, home: Path) -> dict[str, Any]:
         text=True,
         timeout=60,
     )
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])["result"]
+    answers = map(json.loads, done.stdout.splitlines())  # a notification may come after them
+    result: dict[str, Any] = next(answer["result"] for answer in answers if answer.get("id") == 1)
     return result
 
 
