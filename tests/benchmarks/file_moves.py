@@ -236,7 +236,7 @@ def calls_of_context_block(folder: Path) -> list[FileCall]:
 def calls_of_pull(folder: Path) -> list[FileCall]:
     """The calls of applying two facts that another machine of the team wrote."""
     from hermes_memory_store.store import Store
-    from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+    from hermes_memory_store.sync.wire_format import PullCursor, SyncRow
     from hermes_memory_themes import Policies
     from tests.store.conftest import HandClock
     from tests.store.team import THEME, Member, Server

@@ -30,7 +30,7 @@ from hermes_memory_bridge.team.database.team_server import BATCH, LOAD, PAGE, Kn
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import PullCursor, SyncRow
 from hermes_memory_themes import Policies
 from tests.benchmarks.timing import interleaved, median_us, p99_us, table
 from tests.bridge.team.machines import THEME, team

@@ -33,7 +33,7 @@ from hermes_memory_bridge.team.database.team_rights import restrict_role_to_them
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer, new_push_token
 from hermes_memory_bridge.team.syncer import ASK_AGAIN_S
-from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PullCursor
 from tests.benchmarks.team import rows_of
 from tests.benchmarks.timing import table
 

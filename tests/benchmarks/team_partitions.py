@@ -24,7 +24,7 @@ from hermes_memory_bridge.team.database.dev_server import DevServer
 from hermes_memory_bridge.team.database.team_rights import restrict_role_to_themes
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import LOAD, TeamServer, new_push_token
-from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import SyncRow
 from tests.benchmarks.team import rows_of
 from tests.benchmarks.timing import interleaved, table
 

@@ -14,8 +14,7 @@ from hermes_memory_store.intake.intake import AdmittedTurn
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.content_checks import UNCHANGED, ContentCheck
-from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_store.sync.wire_format import DELETED, PURGED, CheckedVersion
+from hermes_memory_store.sync.wire_format import DELETED, PURGED, CheckedVersion, PullCursor, SyncRow
 from hermes_memory_themes import Policies
 
 from .conftest import HandClock

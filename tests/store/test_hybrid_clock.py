@@ -19,7 +19,7 @@ from hermes_memory_store.sync.hybrid_clock import (
     lowered_clocks,
     next_own_tick,
 )
-from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PullCursor
 
 from .team import THEME, Member, Server, converge, joining_members, load_team_policies
 

@@ -14,7 +14,7 @@ from hermes_memory_store.errors import NothingToUndo, UndoConflict, UnknownFact
 from hermes_memory_store.journal import time_travel
 from hermes_memory_store.model import PERSON, Actor, Fact, FactFilter, Notation, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
+from hermes_memory_store.sync.wire_format import PullCursor, PullListing, SyncRow
 from hermes_memory_store.upkeep import backup
 from hermes_memory_themes import Policies
 

@@ -17,7 +17,7 @@ from hermes_memory_store.items.project_rows import ensure_project
 from hermes_memory_store.model import PERSON, Origin, Uid, Way
 from hermes_memory_store.sync.hybrid_clock import AHEAD_MS
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, parse_team_origin, to_sync_origin
-from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import PullCursor, SyncRow
 
 from .team import OPEN, THEME, Member, Server, converge, joining_members, load_team_policies
 

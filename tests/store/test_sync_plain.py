@@ -13,8 +13,7 @@ import pytest
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.sync import apply
-from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_store.sync.wire_format import scope_sync_uid
+from hermes_memory_store.sync.wire_format import PullCursor, SyncRow, scope_sync_uid
 
 from .team import THEME, Member, joining_members, load_team_policies
 

@@ -12,7 +12,7 @@ import pytest
 from hermes_memory_store import uids
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import FactFilter, Tier
-from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PullCursor
 
 from .team import OPEN, THEME, Member, Server, converge, joining_members, load_team_policies
 

@@ -6,7 +6,7 @@ from hermes_memory_bridge.team.database.conflict_statements import MOST, MOST_BY
 from hermes_memory_bridge.team.database.team_server import TeamServer
 from hermes_memory_bridge.team.sync_outcome import in_pages
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import SyncRow
 
 VersionName = tuple[str, int, str]
 """A version by its uid, clock and node."""

@@ -39,7 +39,7 @@ from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import HiddenVersion, RejectedRow, SyncRow
+from hermes_memory_store.sync.wire_format import HiddenVersion, RejectedRow, SyncRow
 from hermes_memory_themes import SyncCarrier
 
 log = logging.getLogger(__name__)

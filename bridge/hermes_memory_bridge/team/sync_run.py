@@ -59,8 +59,7 @@ from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
-from hermes_memory_store.sync.team_sync import PullCursor, PullListing, SyncRow
-from hermes_memory_store.sync.wire_format import COUNTER_BITS
+from hermes_memory_store.sync.wire_format import COUNTER_BITS, PullCursor, PullListing, SyncRow
 from hermes_memory_themes import SyncCarrier
 
 log = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from hermes_memory_bridge.team.sync_outcome import ProgressCallback, SyncOutcome
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import SyncRow
-from hermes_memory_store.sync.wire_format import PURGED
+from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 from hermes_memory_themes import SyncCarrier
 from hermes_memory_themes.team_settings import TeamSettings
 

@@ -28,28 +28,8 @@ from hermes_memory_store.sync.versions import (
     rename_unsent_versions,
     restamp_unsent_versions,
 )
-from hermes_memory_store.sync.wire_format import (
-    ApplyResult,
-    HiddenVersion,
-    PullCursor,
-    PullListing,
-    RejectedRow,
-    SyncConflict,
-    SyncRow,
-)
 from hermes_memory_store.upkeep.purge import Purge
 from hermes_memory_themes import Policies, SyncCarrier
-
-__all__ = [
-    "ApplyResult",
-    "HiddenVersion",
-    "PullCursor",
-    "PullListing",
-    "RejectedRow",
-    "Sync",
-    "SyncConflict",
-    "SyncRow",
-]
 
 CLOCK_CHANGE_MS = 500
 """A change of the clocks' distance that is worth writing down."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.sync.hybrid_clock import AHEAD_MS
-from hermes_memory_store.sync.team_sync import ApplyResult, PullCursor, PullListing, SyncRow
+from hermes_memory_store.sync.wire_format import ApplyResult, PullCursor, PullListing, SyncRow
 from hermes_memory_themes import Policies
 
 

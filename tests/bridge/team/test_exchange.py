@@ -18,7 +18,7 @@ from hermes_memory_bridge.team.database import change_probe
 from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.sync_run import SyncRun
-from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PullCursor
 from tests.bridge.team.conftest import LONG, Database
 from tests.bridge.team.proxy import Proxy
 from tests.bridge.team.side import Side, store_of

@@ -19,7 +19,7 @@ from hermes_memory_bridge.team.database.team_schema import (
 from hermes_memory_bridge.team.database.team_server import KnownTheme, TeamServer, is_unverified, new_push_token
 from hermes_memory_bridge.team.database.team_states import TeamError, to_wrong_version_state
 from hermes_memory_store.errors import ArgumentError
-from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PullCursor
 from tests.bridge.team.conftest import Database, migrate_openly
 from tests.bridge.team.side import Side
 

@@ -25,8 +25,7 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import PullCursor
-from hermes_memory_store.sync.wire_format import scope_sync_uid
+from hermes_memory_store.sync.wire_format import PullCursor, scope_sync_uid
 from hermes_memory_themes import Policies
 from tests.bridge.team.conftest import Database, made_database, migrate_openly
 from tests.bridge.team.machines import Machine

@@ -20,7 +20,7 @@ from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer, new_push_token
 from hermes_memory_bridge.team.database.tombstone_collection import collect_theme_tombstones
 from hermes_memory_store.model import Uid
-from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import SyncRow
 from tests.store.team import THEME, Server
 from tests.tools.histories.player import Player
 from tests.tools.histories.steps import History

@@ -35,7 +35,7 @@ from hermes_memory_bridge.team.folder.segment import (
 from hermes_memory_bridge.team.folder.segment_rows import newest_rows
 from hermes_memory_bridge.team.folder.shared_folder import MARK, SharedFolder, mark_folder
 from hermes_memory_bridge.team.sync_outcome import SyncOutcome
-from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import SyncRow
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.team import THEME, Member, Server

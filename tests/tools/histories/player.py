@@ -17,7 +17,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Actor, FactFilter, Session, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
+from hermes_memory_store.sync.wire_format import PullCursor, SyncRow
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock
 from tests.store.team import THEME, Member, Server, converge

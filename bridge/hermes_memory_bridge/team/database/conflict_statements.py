@@ -9,8 +9,7 @@ import json
 from collections.abc import Sequence
 
 from hermes_memory_bridge.team.database.team_server import TeamServer
-from hermes_memory_store.sync.team_sync import SyncRow
-from hermes_memory_store.sync.wire_format import rename_theme_of_row
+from hermes_memory_store.sync.wire_format import SyncRow, rename_theme_of_row
 
 MOST = 500
 """Versions of one push."""

@@ -49,8 +49,7 @@ from hermes_memory_store.items.journal_receipt import ChainHead
 from hermes_memory_store.model import Uid
 from hermes_memory_store.sync.shared_turns import MOST_CHARS
 from hermes_memory_store.sync.team_origins import to_unknown_teammate
-from hermes_memory_store.sync.team_sync import PullCursor, SyncRow
-from hermes_memory_store.sync.wire_format import rename_theme_of_row
+from hermes_memory_store.sync.wire_format import PullCursor, SyncRow, rename_theme_of_row
 
 BATCH = 500
 """Rows of one push: the quickest size of a statement that carries its rows as arrays."""

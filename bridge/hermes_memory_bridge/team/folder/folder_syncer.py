@@ -18,7 +18,7 @@ from hermes_memory_bridge.team.sync_loop import REPORT_ROWS, SyncLoop
 from hermes_memory_bridge.team.sync_outcome import ProgressCallback
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import SyncRow
+from hermes_memory_store.sync.wire_format import SyncRow
 from hermes_memory_themes import SyncCarrier
 
 POLL_S = 1.0

@@ -34,8 +34,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.model import Uid
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.team_sync import PullCursor
-from hermes_memory_store.sync.wire_format import PURGED
+from hermes_memory_store.sync.wire_format import PURGED, PullCursor
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.team.folder import theme_exchange
-from hermes_memory_store.sync.team_sync import PullCursor
+from hermes_memory_store.sync.wire_format import PullCursor
 from tests.bridge.team.folder.laptops import KEY, THEME, Laptop, Maker, settle, words_in
 
 
