@@ -838,7 +838,7 @@ def prepare_environment(home: Path) -> None:
 def records_of(tree: Path, kinds: Iterable[str]) -> dict[str, dict[str, str]]:
     """The records of these kinds, made by a process with the product and the helpers of a tree."""
     paths = os.pathsep.join([*(str(tree / room) for room in ROOMS), str(tree)])
-    environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
+    environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
     command = [sys.executable, str(Path(__file__).resolve()), "print", *kinds]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False, cwd=tree)
     if done.returncode:
