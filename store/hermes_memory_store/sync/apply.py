@@ -350,6 +350,12 @@ class Shadow(NamedTuple):
     payload: VersionPayload
 
     @property
+    def is_live_fact(self) -> bool:
+        """Whether it is a fact that will be shown."""
+        payload = self.payload
+        return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
+
+    @property
     def is_former_scope(self) -> bool:
         """Whether it is a scope that was renamed, merged or undone."""
         return self.payload.kind == "scope" and self.payload.state == DELETED
@@ -432,7 +438,7 @@ class ShadowSettler:
         shadows = find_shadows(self._conn, self._theme_id, touched - self._absent)
         shadows.update((uid, Shadow(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while shadows:
-            self._coming |= {uid for uid, shadow in shadows.items() if is_to_be_shown(shadow.payload)}
+            self._coming |= {uid for uid, shadow in shadows.items() if shadow.is_live_fact}
             if unlike := shadows.keys() - self._arrived.keys():
                 self._absent |= unlike - find_fact_uids(self._conn, unlike)
             self._show(shadow for shadow in shadows.values() if not shadow.is_former_scope)
@@ -736,11 +742,6 @@ class ShadowSettler:
 def to_teammate(role: str | None) -> Actor | None:
     """Return the actor of the journal for a role of the team; None where the server does not say who it was."""
     return None if role is None else Actor(SYNC.kind, role)
-
-
-def is_to_be_shown(payload: VersionPayload) -> bool:
-    """Check whether a fact will be shown."""
-    return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
 
 
 def is_shown_as_it_says(payload: VersionPayload, row: FactRow, label: str, by: Actor) -> bool:
