@@ -218,8 +218,8 @@ class RandomHands:
             if not pilot.app._exit:
                 pilot.app.screen._on_timer_update()  # draw now
                 app: Any = pilot.app
-                is_stuck = app._waiting and time.monotonic() - app._current_since > FROZEN_S / 2
-                assert not is_stuck, f"keys wait for nothing: {app._waiting}"
+                is_stuck = app._typed and time.monotonic() - app._typed[0].time > FROZEN_S / 2
+                assert not is_stuck, f"keys wait for nothing: {app._typed}"
 
     def find_place(self, pilot: Pilot[int], beyond: int = 0) -> tuple[int, int]:
         """Return a place on the screen, often on its first or last lines, or so far beyond it."""

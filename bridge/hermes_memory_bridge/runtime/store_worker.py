@@ -25,6 +25,7 @@ from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.clock import Clock, system_clock
+from hermes_memory_store.database.db import TransactionEnded
 from hermes_memory_store.database.index_health import find_damaged_indexes
 from hermes_memory_store.errors import IndexDamaged, StoreError, StoreOlder, StoreReplaced, StoreTooNew, StoreUnreadable
 from hermes_memory_store.model import Origin, Way
@@ -289,13 +290,19 @@ class StoreWorker:
 
     def _outcome(self, write: QueuedWrite) -> tuple[Any, BaseException | None]:
         try:
-            with self.store.db.deferred_transaction():
-                result = write.job(self.store)
+            try:
+                result = self._run_deferred(write)
+            except TransactionEnded:  # as by a search in a damaged index, which is avoided from now on
+                result = self._run_deferred(write)
             self._check_file()
         except BaseException as error:
             return None, self._follow_file(error)
         self.metrics.count_commit(1)
         return result, None
+
+    def _run_deferred(self, write: QueuedWrite) -> Any:
+        with self.store.db.deferred_transaction():
+            return write.job(self.store)
 
     def _step(self, conn: sqlite3.Connection, write: QueuedWrite) -> tuple[Any, BaseException | None]:
         try:

@@ -49,6 +49,10 @@ CACHE_KIB = 8_000
 """Page cache of one connection."""
 
 
+class TransactionEnded(RuntimeError):
+    """A transaction is over before its end, and what was written in it is gone."""
+
+
 class Db:
     """One SQLite connection with the store's rules. Threads of one process may share it; a lock orders them."""
 
@@ -153,6 +157,8 @@ class Db:
         """Let all writes within be one transaction, which begins with the first: what comes before it keeps nobody waiting.
 
         Committed on exit, rolled back on any error.
+
+        :raises TransactionEnded: an error that did not get here made SQLite end it, as memory that runs out does
         """
         with self.lock, self._rolled_back_on_error():
             self._is_deferred = True
@@ -161,6 +167,8 @@ class Db:
             finally:
                 self._is_deferred = False
             if self.transaction:
+                if not self.conn.in_transaction:
+                    raise TransactionEnded("SQLite ended the transaction by itself; nothing of it was written")
                 self._commit()
 
     @contextmanager
@@ -180,7 +188,7 @@ class Db:
         if self.read_only:
             raise errors.StoreReadOnly(f"{self.path} is open for reading only; nothing was changed", self.path)
         if self.transaction:
-            raise RuntimeError("SQLite has ended the transaction, which holds more than this write")
+            raise TransactionEnded("SQLite ended the transaction by itself, and it holds more than this write")
         self.refuse_renamed_file()
         self.retry(lambda: self.conn.execute("BEGIN IMMEDIATE"), wait_s)
         self._check_changes_of_others()
@@ -194,6 +202,7 @@ class Db:
             self._roll_back()
             self.refuse_renamed_file()
         self.retry(lambda: self.conn.execute("COMMIT"))
+        self.transaction = 0
 
     def _check_changes_of_others(self) -> None:
         """Check, as a write transaction begins, the version, tables and indexes, if another connection wrote since the last one.
@@ -322,10 +331,11 @@ class Db:
 
     def _roll_back(self) -> None:
         """End the write transaction, if it is not committed."""
-        self.transaction, self.conn.is_checked = 0, False
-        if not self.conn.in_transaction:
+        was_running, self.transaction, self.conn.is_checked = bool(self.transaction), 0, False
+        if self.conn.in_transaction:
+            self.conn.execute("ROLLBACK")
+        elif not was_running:
             return
-        self.conn.execute("ROLLBACK")
         self.forget_caches()
 
     def forget_caches(self) -> None:

@@ -245,7 +245,9 @@ def test_two_sessions_of_one_process_are_not_joined(memory: Path) -> None:
         for session in ("s1", "s2"):
             send_event(places, "start", source="startup", session=session, pids=[os.getpid()])
             settle(places, session=session)
-        shim.open("claude-code")  # the only session of a process would be joined with a connection that is known by then
+        shim.open(
+            "claude-code"
+        )  # the only session of a process would be joined with a connection that is known by then
         send_event(places, "prompt", text="hello", session="s1", pids=[os.getpid()])
         settle(places)
         shim.call("memory_write", content="D[joined]: written by the tool")

@@ -30,6 +30,7 @@ class Side:
         self.offset = 0
         self.renewed = 0
         self.offered = 0
+        self.outbox = self.inbox = self.standing = self
 
     def write(self, theme: str, content: str | None, uid: str | None = None, *, state: int = 0, at: int = 0) -> str:
         uid = uid or str(uuid.uuid4())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
+from hermes_memory_store import FactFilter, Store
 from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.diagnostics.doctor import examine_store
 from tests.bridge.tools.test_more_tools import Desk
@@ -72,8 +73,6 @@ async def test_turns_are_captured_and_recalled_on(name: str, hub: StoreWorker) -
 
 
 async def test_a_running_bridge_uses_the_index_again_once_it_is_repaired(hub: StoreWorker) -> None:
-    from hermes_memory_store.store import Store
-
     ask = Desk(hub)
     await ask("memory_write", content="V[a]: zebra")
     harm(hub.path, HARM["blobs random"].format("facts_text"))
@@ -86,3 +85,22 @@ async def test_a_running_bridge_uses_the_index_again_once_it_is_repaired(hub: St
 
     assert len(found.data["facts"]) == 3
     assert "note" not in found.data
+
+
+async def test_a_write_whose_transaction_sqlite_ended_is_made_again(hub: StoreWorker) -> None:
+    tries = []
+
+    def job(store: Store) -> str:
+        fact = store.facts.write(f"theme{len(tries)}", "V[a]: zebra").fact
+        tries.append(fact.uid)
+        if len(tries) == 1:
+            store.db.conn.execute("ROLLBACK")  # as SQLite does when memory runs out in a search of a damaged index
+        return fact.uid
+
+    uid = await hub.write(job)
+
+    assert (len(tries), uid) == (2, tries[-1])
+    with Store.open(hub.path) as store:
+        assert [fact.uid for fact in store.facts.page(FactFilter()).facts] == [uid]
+        assert store.names.all_themes() == ["theme1"]
+        assert all(check.ok for check in examine_store(store))

@@ -9,7 +9,7 @@ from textual.events import Key
 
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
-from hermes_memory_tui import inspector
+from hermes_memory_tui.screens import fact_listing
 from tests.tui.inspector.driving import fill, inspecting, main_screen, screen_text, targets, type_text, until
 
 
@@ -46,7 +46,7 @@ async def test_a_line_finds(path: Path, line: str, found: list[str]) -> None:
 async def test_the_first_fact_that_is_found_is_shown_with_the_list(
     path: Path, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inspector, "REST_S", 1_000.0)  # that the cursor rests is not waited for
+    monkeypatch.setattr(fact_listing, "DETAIL_DELAY_S", 1_000.0)  # that the cursor rests is not waited for
     async with inspecting(path) as pilot:
         await pilot.press("slash")
         filter_line = main_screen(pilot).filter_line
