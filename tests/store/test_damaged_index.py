@@ -333,8 +333,8 @@ def test_a_repair_that_is_killed_before_the_old_pages_are_given_up_can_be_made_a
     for index in (FACTS, TURNS):
         HARM["data, every page"](path, index)
     code = (
-        "import os, signal; from hermes_memory_store.database import index_rebuild;"
-        "index_rebuild.vacuum_store = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
+        "import os, signal; from hermes_memory_store.items import fulltext;"
+        "fulltext.vacuum_store = lambda db: os.kill(os.getpid(), signal.SIGKILL);"
     )
     code = REPAIR + code + "examine_store(Store.open(sys.argv[1]), repair=True)"
 
