@@ -150,7 +150,7 @@ class ImportBatch:
         self.refusals.append(RejectedItem(place, errors.ImportFileError(message, value)))
 
     def add_scope(self, place: SourcePlace, label: str, *, theme: str | None = None, **attributes: Any) -> None:
-        """Add a scope, open unless `given` says otherwise (uid, status, opened_at, closed_at, closed_by)."""
+        """Add a scope, open unless `attributes` says otherwise (uid, status, opened_at, closed_at, closed_by)."""
         with_defaults: dict[str, Any] = {
             "uid": derived_uid(self.kind, "scope", label),
             "status": ScopeStatus.OPEN,
@@ -182,7 +182,7 @@ class ImportBatch:
         """Add a fact, or several numbered ones where the content is over the limit.
 
         :param names: what identifies it in its source, beside its type, target and content
-        :param given: uid, tier, pinned, superseded_by, cooled_by, reads, read_at
+        :param attributes: uid, tier, pinned, superseded_by, cooled_by, reads, read_at
         """
         with self._note_rejection(place):
             identity = source_theme(theme)
@@ -211,10 +211,6 @@ class ImportBatch:
                     "actor": self.actor,
                     "created_at": made_at,
                     "updated_at": changed_at,
-                    "superseded_by": None,
-                    "cooled_by": None,
-                    "reads": 0,
-                    "read_at": None,
                     **attributes,
                 }
             )
@@ -223,6 +219,18 @@ class ImportBatch:
                 piece = Notation(kind, aim if len(parts) == 1 else f"{aim}.{number}", part)
                 uid = first if number == 1 else derived_uid(first.hex(), str(number), part)
                 self.items.append(ImportItem(place, label_of_item, identity, replace(fact, uid=uid, said=piece)))
+
+    def add_relation(self, place: SourcePlace, subject: str, kind: str, other: str, *, required: str) -> None:
+        """Add a relation as a value that states it in words.
+
+        :param required: names of the three fields of the source, one of which may be empty
+        """
+        if not (subject and kind and other):
+            self.add_rejection(place, f"a relation needs {required}", subject or other)
+            return
+        aim = join_target_parts(subject, kind, text_mark(subject, kind, other))
+        content = f"{subject} {kind.replace('_', ' ')} {other}"
+        self.add_fact(place, "relation", FactType.VALUE, aim, content, names=(subject, kind, other))
 
     def derive_fact_uid(
         self, names: tuple[str, ...], identity: str | None, label: str | None, kind: FactType, aim: str, text: str

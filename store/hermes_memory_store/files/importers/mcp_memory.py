@@ -83,15 +83,4 @@ def take_graph_relation(taken: ImportBatch, place: SourcePlace, record: dict[str
         first_text_field(record, "relationType"),
         first_text_field(record, "to"),
     )
-    if not (subject and kind and other):
-        taken.add_rejection(place, "a relation needs from, relationType and to", subject or other)
-        return
-    aim = join_target_parts(subject, kind, text_mark(subject, kind, other))
-    taken.add_fact(
-        place,
-        "relation",
-        FactType.VALUE,
-        aim,
-        f"{subject} {kind.replace('_', ' ')} {other}",
-        names=(subject, kind, other),
-    )
+    taken.add_relation(place, subject, kind, other, required="from, relationType and to")

@@ -173,15 +173,4 @@ def take_mem0_relation(taken: ImportBatch, place: SourcePlace, record: Any) -> N
         first_text_field(record, "relationship", "relation"),
         first_text_field(record, "target", "destination"),
     )
-    if not (subject and kind and other):
-        taken.add_rejection(place, "a relation needs source, relationship and target", subject or other)
-        return
-    aim = join_target_parts(subject, kind, text_mark(subject, kind, other))
-    taken.add_fact(
-        place,
-        "relation",
-        FactType.VALUE,
-        aim,
-        f"{subject} {kind.replace('_', ' ')} {other}",
-        names=(subject, kind, other),
-    )
+    taken.add_relation(place, subject, kind, other, required="source, relationship and target")

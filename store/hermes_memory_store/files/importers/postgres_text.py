@@ -64,26 +64,17 @@ def read_dump_rows(text: str, layouts: Mapping[str, Sequence[str]]) -> Iterator[
         columns = (
             [unquote_name(name) for name in column_list.split(",")] if column_list else list(layouts.get(table, ()))
         )
-        if statement["verb"].upper() == "COPY":
-            start = FROM_STDIN.match(text, statement.end())
-            if start is None:
-                if table in layouts:
-                    raise_broken_dump(
-                        lines.of(statement.start()), f"a statement about {table} has no rows; the dump is not whole"
-                    )
-                at = statement.end()
-                continue
-            at = yield from read_copy_block(text, start.end(), lines, table, columns, is_read=table in layouts)
-        else:
-            start = VALUES.match(text, statement.end())
-            if start is None:
-                if table in layouts:
-                    raise_broken_dump(
-                        lines.of(statement.start()), f"a statement about {table} has no rows; the dump is not whole"
-                    )
-                at = statement.end()
-                continue
-            at = yield from read_insert_statement(text, start.end(), lines, table, columns, is_read=table in layouts)
+        is_copy = statement["verb"].upper() == "COPY"
+        start = (FROM_STDIN if is_copy else VALUES).match(text, statement.end())
+        if start is None:
+            if table in layouts:
+                raise_broken_dump(
+                    lines.of(statement.start()), f"a statement about {table} has no rows; the dump is not whole"
+                )
+            at = statement.end()
+            continue
+        read_rows = read_copy_block if is_copy else read_insert_statement
+        at = yield from read_rows(text, start.end(), lines, table, columns, is_read=table in layouts)
 
 
 class LineNumbers:
