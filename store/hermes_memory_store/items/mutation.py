@@ -161,9 +161,9 @@ class Mutation:
         uid: bytes | None = None,
         **attributes: Any,
     ) -> FactRow:
-        """Insert a fact, hot unless `given` says otherwise.
+        """Insert a fact, hot unless `attributes` says otherwise.
 
-        `given` may hold attributes of `FACT` besides the scope and what was admitted, the actor `by` whom it was made, the
+        `attributes` may hold those of `FACT` besides the scope and what was admitted, the actor `by` whom it was made, the
         `line` of an imported file, and an `origin` other than the change's. A `source` in it is recorded in the journal
         only.
         """

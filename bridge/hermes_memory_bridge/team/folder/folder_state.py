@@ -45,11 +45,6 @@ class FolderSettings:
         )
 
 
-def forget_folder(paths: BridgePaths) -> None:
-    """Forget which folder a store is exchanged through; no file in it is touched."""
-    (Path(paths.folder) / SETTINGS).unlink(missing_ok=True)
-
-
 @dataclass(slots=True)
 class OwnSegment:
     """A segment that this machine wrote."""
