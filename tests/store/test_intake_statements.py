@@ -72,7 +72,7 @@ RECORDS = {
     "versions": "payloads as the team has them, shown only through a content check",
     "team_inbox": "payloads as the team has them, shown only through a content check",
     "erased_words.erase_answers": "takes words out of an answer that is there",
-    "journal_repair.put_reference": "repeats a name of a backup, which the chain proves",
+    "journal_repair.restore_references": "repeats a name of a backup, which the chain proves",
     "journal_restore": "repeats the journal, whose chain holds, and texts of backups that fit its digests",
     "project_repair": "repeats a backup, or a name of the store's own rows",
     "host_turns.HostTurns._insert": "called by `note_heard`, with a turn's id that it masked",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hermes_memory_store.diagnostics.doctor import examine_file
-from hermes_memory_store.diagnostics.log_frames import scan_log
+from hermes_memory_store.diagnostics.file_checks import scan_log
 from hermes_memory_store.items.journal_receipt import write_receipt
 from hermes_memory_store.model import Check, Millis, Origin, Way
 from hermes_memory_store.store import Store

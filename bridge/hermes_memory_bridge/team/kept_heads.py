@@ -9,8 +9,7 @@ from __future__ import annotations
 from hermes_memory_bridge.team.database.head_statements import keep_head, list_heads
 from hermes_memory_bridge.team.database.team_server import NewHead, TeamServer
 from hermes_memory_bridge.team.sync_comparison import JournalReport
-from hermes_memory_store.diagnostics.chain_anchors import Anchor, AnchorReport
-from hermes_memory_store.diagnostics.row_checks import describe_broken_anchors
+from hermes_memory_store.diagnostics.row_checks import Anchor, AnchorReport, describe_broken_anchors
 from hermes_memory_store.items.journal_receipt import ChainHead
 from hermes_memory_store.store import Store
 

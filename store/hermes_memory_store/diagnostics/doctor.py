@@ -1,8 +1,7 @@
 """The doctor: examines a store, reports its findings in sentences, restores what the journal proves, and rebuilds the rest.
 
-The journal is the source of truth: facts, scopes and sessions are what it says, or are restored to it. What is derived from them
-(indexes, gauges, tallies, triggers) is rebuilt on request. What contradicts the journal itself is reported and left alone,
-except dangling links, which are removed as a journaled change.
+The journal is the source of truth: what is derived from its facts, scopes and sessions (indexes, gauges, tallies, triggers) is
+rebuilt on request. What contradicts it is reported and left alone, except dangling links, whose removal is journaled.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from hermes_memory_store import errors
 from hermes_memory_store.database import driver, gauge_recount
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, index_troubles, is_index_usable
-from hermes_memory_store.database.schema import (
-    load_schemas,
-)
+from hermes_memory_store.database.schema import load_schemas
+from hermes_memory_store.database.store_reading import file_size
+from hermes_memory_store.database.write_ahead_log import index_path, log_path
 from hermes_memory_store.diagnostics.file_checks import (
     check_database,
     check_log_frames,
+    describe_log_damage,
     find_file_damage,
     salvage_unopenable,
 )
 from hermes_memory_store.diagnostics.journal_repair import find_related_backups, repair_journal
-from hermes_memory_store.diagnostics.log_frames import describe_log_damage
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
 from hermes_memory_store.items import fulltext
@@ -66,16 +65,14 @@ STANDING_TWICE = f"""
       GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
 """
 
+ORIGIN_LOST = "origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
+
 ORPHANS = {
     "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
     "facts without their theme": "SELECT count(*) FROM facts WHERE theme_id NOT IN (SELECT id FROM themes)",
     "facts without their author": "SELECT count(*) FROM facts WHERE actor_id NOT IN (SELECT id FROM actors)",
-    "facts without their origin": (
-        "SELECT count(*) FROM facts WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
-    ),
-    "turns without their origin": (
-        "SELECT count(*) FROM turns WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
-    ),
+    "facts without their origin": f"SELECT count(*) FROM facts WHERE {ORIGIN_LOST}",
+    "turns without their origin": f"SELECT count(*) FROM turns WHERE {ORIGIN_LOST}",
     "changes from an origin of another theme": (
         "SELECT count(*) FROM journal j JOIN origins o ON o.id = j.origin_id WHERE o.theme_id <> j.theme_id"
     ),
@@ -99,13 +96,11 @@ LOST_LINKS = f"""
       AND (superseded_by = uid OR superseded_by NOT IN (SELECT uid FROM facts))
 """
 
-LINKED_WHILE_STANDING = f"""
-    SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND {STANDS}
-"""
+LINKED_WHILE_STANDING = f"SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND {STANDS}"
 
 
 def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> list[Check]:
-    """Run every check in turn; each finding says what it saw, whether that is sound, and whether it was repaired.
+    """Run every check in turn.
 
     :param repair: rebuild what can be rebuilt; a store open for reading only is examined all the same
     :param progress: called with the name of each check before it begins
@@ -122,7 +117,7 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
 
 
 def check_schema(store: Store, repair: bool) -> Check:
-    """Check the tables, indexes and triggers that this version needs."""
+    """Compare tables, indexes and triggers with those that the migrations make."""
     with closing(driver.connect(":memory:", driver.Connection)) as conn:
         for statement in chain.from_iterable(load_schemas().values()):
             conn.execute(statement)
@@ -146,15 +141,13 @@ def check_schema(store: Store, repair: bool) -> Check:
 
 
 def check_journal(store: Store, repair: bool) -> Check:
-    """Check every row of the journal, and its link to the one before."""
     chain = store.journal.verify()
     restored = repair_journal(store) if repair else 0
     if not restored:
         return chain
     again = store.journal.verify()
-    detail = (
-        f"{again.detail if chain.ok else chain.detail}; {pluralise(restored, 'row')} restored from backups by the chain"
-    )
+    problem = again.detail if chain.ok else chain.detail
+    detail = f"{problem}; {pluralise(restored, 'row')} restored from backups by the chain"
     return Check("journal", again.ok, detail if again.ok else f"{again.detail}; {detail}", repaired=True)
 
 
@@ -173,7 +166,6 @@ def check_index(name: str, kind: ItemKind, store: Store, repair: bool) -> Check:
 
 
 def find_index_problem(store: Store, kind: ItemKind) -> str | None:
-    """Find what is wrong with the full-text index, None when nothing is."""
     with store.db.snapshot() as conn, closing(driver.connect("", driver.Connection)) as fresh:
         # The nameless database lives in memory and spills to disk, so a large store fits.
         if not is_index_usable(conn, kind.index):
@@ -204,7 +196,7 @@ def find_vocabulary_problem(conn: driver.Connection, fresh: driver.Connection, k
 
 
 def find_sample_problem(conn: driver.Connection) -> str | None:
-    """Find a sampled fact that is not found by all its words; return None when there is none."""
+    """Find a sampled fact that is not found by all its words."""
     step = max(1, conn.execute("SELECT count(*) FROM facts").fetchone()[0] // SAMPLE_SIZE)
     for key, target, content in conn.execute(SAMPLED_FACTS, (step,)).fetchall():
         words = " ".join(f'"{word}"' for word in dict.fromkeys(index_terms(target) + index_terms(content)))
@@ -214,7 +206,6 @@ def find_sample_problem(conn: driver.Connection) -> str | None:
 
 
 def check_gauges(store: Store, repair: bool) -> Check:
-    """Compare what the triggers maintain with a recount."""
     with store.db.snapshot() as conn:
         wrong = gauge_recount.find_gauge_differences(conn)
     if not wrong:
@@ -226,7 +217,6 @@ def check_gauges(store: Store, repair: bool) -> Check:
 
 
 def check_standing_facts(store: Store, _: bool) -> Check:
-    """Check that one fact stands per scope, type and target."""
     twice, target = store.db.row(STANDING_TWICE) or (0, None)
     if not twice:
         return Check("standing facts", True, "one fact stands for each scope, type and target")
@@ -234,7 +224,6 @@ def check_standing_facts(store: Store, _: bool) -> Check:
 
 
 def check_orphaned_rows(store: Store, repair: bool) -> Check:
-    """Check for dangling references."""
     counts = {kind: store.db.value(sql) for kind, sql in ORPHANS.items()}
     problems = [f"{count} {kind}" for kind, count in counts.items() if count]
     if not problems:
@@ -248,7 +237,6 @@ def check_orphaned_rows(store: Store, repair: bool) -> Check:
 
 
 def check_projects(store: Store, repair: bool) -> Check:
-    """Check that projects and what they are known by make sense; nothing outside the store proves more."""
     with ExitStack() as opened:
         files = [file for file in find_related_backups(store) if BEFORE_REPAIR not in file.name]
         backups = [opened.enter_context(connect_plainly(file)) for file in files]
@@ -271,7 +259,6 @@ def check_projects(store: Store, repair: bool) -> Check:
 
 
 def check_supersede_links(store: Store, repair: bool) -> Check:
-    """Check the replacement of each superseded fact."""
     lost = store.db.rows(LOST_LINKS)
     linked = store.db.value(LINKED_WHILE_STANDING)
     if linked:
@@ -313,7 +300,6 @@ def check_theme_names(store: Store, repair: bool) -> Check:
 
 
 def check_sync_versions(store: Store, repair: bool) -> Check:
-    """Compare the versions for the team with the facts and scopes of this store."""
     wrong = store.sync.find_unversioned()
     count = sum(map(len, wrong.values()))
     if not count:
@@ -343,15 +329,12 @@ def check_sync_queues(store: Store, _: bool) -> Check:
         problems.append(f"{pluralise(unsent, 'row')} to be sent to the team")
     if not problems:
         return Check("team", True, "all that came from the team is shown, or waits for you; nothing waits to be sent")
-    detail = "; ".join(problems)
-    return Check(
-        "team", False, f"{detail} (`hermes-memory-bridge sync status` says why)" if refused or unsent else detail
-    )
+    why = " (`hermes-memory-bridge sync status` says why)" if refused or unsent else ""
+    return Check("team", False, "; ".join(problems) + why)
 
 
 def check_file_permissions(store: Store, repair: bool) -> Check:
-    """Check that only the owner can read the file and its log."""
-    parts = [store.path.with_name(store.path.name + ending) for ending in ("", "-wal", "-shm")]
+    parts = [store.path, log_path(store.path), index_path(store.path)]
     open_ones = [part for part in parts if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o077]
     if not open_ones:
         return Check("privacy", True, "only the owner may read the file")
@@ -376,20 +359,16 @@ def check_leftover_copies(store: Store, repair: bool) -> Check:
 
 
 def check_log_size(store: Store, repair: bool) -> Check:
-    """Report how much of the store is pending in the write-ahead log."""
-    wal = store.path.with_name(store.path.name + "-wal")
-    size = wal.stat().st_size if wal.exists() else 0
+    size = file_size(f"{store.path}-wal")
     if size <= LARGE_WAL:
         return Check("write-ahead log", True, f"{size / 1024:.0f} KiB wait in the write-ahead log")
     detail = f"{size / 1024 / 1024:.0f} MiB wait in the write-ahead log"
     if not repair:
-        return Check(
-            "write-ahead log", False, f"{detail}; a process that never ends its reading keeps it from being emptied"
-        )
-    busy, *_ = store.db.row("PRAGMA wal_checkpoint(TRUNCATE)") or (1,)
-    return Check(
-        "write-ahead log", not busy, detail + ("; a reader holds it" if busy else "; emptied"), repaired=not busy
-    )
+        detail += "; a process that never ends its reading keeps it from being emptied"
+        return Check("write-ahead log", False, detail)
+    is_busy = store.db.value("PRAGMA wal_checkpoint(TRUNCATE)")
+    detail += "; a reader holds it" if is_busy else "; emptied"
+    return Check("write-ahead log", not is_busy, detail, repaired=not is_busy)
 
 
 def examine_file(
@@ -405,7 +384,7 @@ def examine_file(
     :raises FileError: it cannot be opened, and not because it is damaged
     """
     log = describe_log_damage(path) if path.is_file() else None
-    first: list[Check] = []
+    checks: list[Check] = []
     try:
         store = open_store()
     except (errors.StoreUnreadable, errors.StoreTooNew) as error:
@@ -414,10 +393,10 @@ def examine_file(
             raise
         if not repair:
             return [Check("header", False, f"{error}; {damage}: doctor --repair puts them in a new file")]
-        first = [salvage_unopenable(path)]
+        checks = [salvage_unopenable(path)]
         store = open_store()
     with store:
-        checks = first + examine_store(store, repair=repair, progress=progress)
+        checks += examine_store(store, repair=repair, progress=progress)
     if log is not None and not any(check.name == "log frames" and not check.ok for check in checks):
         checks.insert(0, Check("log frames", False, log))
     return checks

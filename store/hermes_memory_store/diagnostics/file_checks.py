@@ -1,19 +1,25 @@
-"""The checks of the file itself: its header, its pages, its indexes and its write-ahead log."""
+"""The checks of the file itself: its header, its pages, its indexes and its write-ahead log.
+
+SQLite passes over whatever follows a frame of its log that does not fit. That is right after a crash, which leaves at most the
+frames of one unfinished transaction; frames of later, committed transactions behind such a frame mean that the log was altered.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, drain_rows
 from hermes_memory_store.database.schema import STORE_VERSION
-from hermes_memory_store.diagnostics.log_frames import describe_log_damage
+from hermes_memory_store.database.write_ahead_log import log_path
 from hermes_memory_store.diagnostics.row_checks import keep_raw_copy
-from hermes_memory_store.diagnostics.salvage import format_lost, readable_copy, salvage_file
+from hermes_memory_store.diagnostics.salvage import readable_copy, salvage_file
 from hermes_memory_store.items.fulltext import rebuild_damaged_indexes, vacuum_store
 from hermes_memory_store.model import Check
 from hermes_memory_store.store import Store, is_store_missing
@@ -26,6 +32,14 @@ PLAUSIBLE_VERSIONS = 1_000
 """How far above this program's version that of a store may be and still be a newer program's."""
 
 MIGRATED = "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = 'hermes-memory'"
+
+
+LOG_HEADER = struct.Struct(">8I")
+
+LOG_FRAME = struct.Struct(">6I")
+
+LOG_MAGIC = {0x377F0682: "<", 0x377F0683: ">"}
+"""Byte order of the checksums, by the first number of a log (https://sqlite.org/fileformat2.html, section 4.1)."""
 
 
 def check_log_frames(store: Store, repair: bool) -> Check:
@@ -52,7 +66,7 @@ def check_database(store: Store, repair: bool) -> Check:
     if not problems:
         pages = store.db.value("PRAGMA page_count")
         return Check("database", True, f"SQLite finds all {pages} pages sound")
-    damaged = find_damaged_tables(store)
+    damaged = [table for (table,) in store.db.rows(REAL_TABLES) if not is_table_sound(store, table)]
     shadows = {table: index.name for index in INDEXES.values() for table in index.shadow_tables}
     detail = f"{problems[0]} ({describe_damage(store, damaged, shadows)})"
     if not set(damaged) - shadows.keys():
@@ -63,10 +77,12 @@ def check_database(store: Store, repair: bool) -> Check:
             return Check("database", False, f"{detail}; {extent}doctor --repair {how}")
         if indexes:
             rebuild_damaged_indexes(store.db, indexes)
+            done = f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
         else:
             vacuum_store(store.db)
+            done = "the file was written anew without such pages"
         if not find_integrity_problems(store):
-            return Check("database", True, f"{detail}; {format_rebuilt_indexes(indexes)}", repaired=True)
+            return Check("database", True, f"{detail}; {done}", repaired=True)
     if not repair:
         return Check(
             "database", False, f"{detail}; doctor --repair builds the indexes anew and salvages what can be read"
@@ -78,7 +94,7 @@ def check_database(store: Store, repair: bool) -> Check:
 
 
 def find_integrity_problems(store: Store) -> list[str]:
-    """Return the findings of SQLite's check of the whole file, at most 20 sentences."""
+    """Return what SQLite finds wrong with the whole file, at most 20 sentences."""
     try:
         problems = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
     except (errors.StoreUnreadable, *SQLITE_FAILURES) as error:
@@ -88,13 +104,8 @@ def find_integrity_problems(store: Store) -> list[str]:
     ]
 
 
-def find_damaged_tables(store: Store) -> list[str]:
-    """Return the tables with which, or with whose indexes, SQLite finds something wrong."""
-    return [table for (table,) in store.db.rows(REAL_TABLES) if not is_table_sound(store, table)]
-
-
 def is_table_sound(store: Store, table: str) -> bool:
-    """Check whether SQLite finds nothing wrong with a table and its indexes."""
+    """Check a table and its indexes."""
     try:
         return store.db.rows(f"PRAGMA integrity_check('{table}')") == [("ok",)]
     except (errors.StoreError, *SQLITE_FAILURES):
@@ -106,13 +117,12 @@ def is_table_readable(store: Store, table: str) -> bool:
     try:
         with store.db.snapshot() as conn:
             drain_rows(conn.execute(f"SELECT * FROM {table} NOT INDEXED"))
+            return True
     except (errors.StoreError, *SQLITE_FAILURES):
         return False
-    return True
 
 
 def describe_damage(store: Store, damaged: Sequence[str], shadows: dict[str, str]) -> str:
-    """Return what the damage is in, in words: unused pages, an index, or the rows of a table."""
     if not damaged:
         return "in pages that no table uses"
     named = []
@@ -122,13 +132,6 @@ def describe_damage(store: Store, damaged: Sequence[str], shadows: dict[str, str
         else:
             named.append(f"an index of {table}" if is_table_readable(store, table) else f"rows of {table}")
     return "in " + ", ".join(dict.fromkeys(named))
-
-
-def format_rebuilt_indexes(indexes: Sequence[str]) -> str:
-    """Format what a repair did to these indexes."""
-    if not indexes:
-        return "the file was written anew without such pages"
-    return f"the full-text index of {' and '.join(INDEXES[name].of for name in indexes)} was built anew"
 
 
 def rebuild_btree_indexes(store: Store) -> bool:
@@ -156,15 +159,16 @@ def salvage_store(store: Store) -> tuple[Path, Counter[str]]:
 
 
 def describe_salvage(lost: Counter[str], copy: Path) -> str:
-    """Return the sentence about what a salvage read, and where the damaged file is."""
-    return f"what could be read was written to a new file, the damaged one is kept as {copy.name}; {format_lost(lost)}"
+    named = ", ".join(f"{table} ({count})" for table, count in sorted(lost.items()))
+    gaps = f"pages or rows that could not be read: {named}" if lost else "every row could be read"
+    return f"what could be read was written to a new file, the damaged one is kept as {copy.name}; {gaps}"
 
 
 def find_file_damage(path: Path) -> str | None:
     """Find damage that keeps a store from being opened at all; None when something else does, or nothing.
 
-    A header may be damaged so that it names another program or a version of the far future: what stands in the file tells.
-    A version that a newer program may well have written is left to that program.
+    A damaged header may name another program or a version of the far future; a version that a newer program may well have
+    written is left to that program.
     """
     if is_store_missing(path) or not path.is_file():
         return None
@@ -191,3 +195,70 @@ def salvage_unopenable(path: Path, *, clock: Clock = system_clock) -> Check:
             lost = salvage_file(copy, made)
         backup.replace_unreadable_store(made, path, original, "before-repair", now)
     return Check("header", True, describe_salvage(lost, original), repaired=True)
+
+
+class LogScan(NamedTuple):
+    """What stands in a log."""
+
+    frames: int
+    """Frames that fit, up to the first that does not."""
+    lost: int
+    """Committed transactions behind the one it belongs to, all of which SQLite passes over."""
+    is_header_damaged: bool
+
+
+def describe_log_damage(db: Path) -> str | None:
+    """Return the sentence about a damaged log, None when a crash explains all that is in it."""
+    scan = scan_log(log_path(db))
+    if scan.is_header_damaged:
+        return "the header of the write-ahead log is damaged: SQLite passes over all that the log held"
+    if scan.lost:
+        return (
+            f"frame {scan.frames + 1} of the write-ahead log is damaged: "
+            f"{scan.lost + 1} committed transactions from there on are passed over"
+        )
+    return None
+
+
+def scan_log(path: Path) -> LogScan:
+    """Scan a log; one that is not there, or is empty, is sound."""
+    try:
+        content = path.read_bytes()
+        with path.open("rb") as again:
+            if again.read(LOG_HEADER.size) != content[: LOG_HEADER.size]:
+                return scan_log(path)  # a writer began the log anew meanwhile
+    except FileNotFoundError:
+        return LogScan(0, 0, False)
+    if len(content) < LOG_HEADER.size:
+        return LogScan(0, 0, False)
+    magic, _, page_size, _, salt, salt2, *check = LOG_HEADER.unpack_from(content)
+    order = LOG_MAGIC.get(magic)
+    size = LOG_FRAME.size + (page_size or 4096)
+    if order is None or checksum(order, content[:24], (0, 0)) != tuple(check):
+        return LogScan(0, 0, content[: LOG_HEADER.size].strip(b"\0") != b"" or len(content) > size)
+    link, frames, place = (check[0], check[1]), 0, LOG_HEADER.size
+    while place + size <= len(content):
+        _, _, *salts, first, second = LOG_FRAME.unpack_from(content, place)
+        if salts != [salt, salt2]:
+            break
+        link = checksum(order, content[place : place + 8], link)
+        link = checksum(order, content[place + LOG_FRAME.size : place + size], link)
+        if link != (first, second):
+            break
+        frames, place = frames + 1, place + size
+    ends = 0
+    for behind in range(place, len(content) - size + 1, size):
+        _, pages, *salts, _, _ = LOG_FRAME.unpack_from(content, behind)
+        ends += bool(pages) and salts == [salt, salt2]
+    # The transaction of the frame that does not fit may be the one that a power cut left unfinished.
+    return LogScan(frames, max(0, ends - 1), False)
+
+
+def checksum(order: str, content: bytes, link: tuple[int, int]) -> tuple[int, int]:
+    """Return the running checksum of a log after these bytes (https://sqlite.org/fileformat2.html, section 4.2)."""
+    first, second = link
+    numbers = struct.unpack(f"{order}{len(content) // 4}I", content)
+    for even, odd in zip(numbers[::2], numbers[1::2], strict=True):
+        first = (first + even + second) & 0xFFFFFFFF
+        second = (second + odd + first) & 0xFFFFFFFF
+    return first, second

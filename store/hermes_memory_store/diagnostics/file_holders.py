@@ -17,11 +17,11 @@ class Holder:
     program: str
     """What it was started as, shortened to what a person recognises."""
     started_at: int
-    """UTC milliseconds; 0 when the system does not say."""
+    """UTC milliseconds."""
 
 
 def find_holders(path: Path) -> list[Holder]:
-    """Return the processes with the file open, this one included, oldest first; empty when the system does not tell."""
+    """Return the processes with the file open, this one included, oldest first."""
     import psutil  # here, not above: one view asks, and a start need not pay for it
 
     place = os.path.realpath(path)

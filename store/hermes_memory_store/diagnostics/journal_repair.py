@@ -1,6 +1,5 @@
-"""Repair the journal itself from backups, where the chain of hashes proves that a row is the one that stood there.
-
-A row of a backup takes the place of a damaged or missing one only if its hash fits both what it says and the row before it.
+"""Repair the journal itself from backups: a row takes the place of a damaged or missing one only if its hash fits both what it
+says and the row before it.
 """
 
 from __future__ import annotations
@@ -8,12 +7,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
-from hermes_memory_store.diagnostics.chain_anchors import read_backup_head
+from hermes_memory_store.diagnostics.row_checks import read_backup_head
 from hermes_memory_store.items import journal
 from hermes_memory_store.items.journal_receipt import read_chain_head
 from hermes_memory_store.items.journal_records import JournalRecord
@@ -29,16 +27,9 @@ RECORD = """
 
 ORIGIN_COLUMNS = "j.origin_id, (SELECT digest FROM origins WHERE id = j.origin_id)"
 
-WITHOUT_ORIGIN = "NULL, NULL"
-"""What stands for them in a backup of a version that knew no origins."""
-
 REPLACE = journal.APPEND.replace("INSERT", "INSERT OR REPLACE", 1)
 
-ORIGINLESS = [
-    f"SELECT count(*) FROM {table} WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
-    for table in ("facts", "turns", "journal")
-]
-"""Count what names an origin that is gone."""
+ORIGINLESS = "SELECT count(*) FROM {} WHERE origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
 
 REFERENCES = {
     "themes": "SELECT id, name FROM themes",
@@ -47,12 +38,15 @@ REFERENCES = {
 }
 """What rows of the journal refer to, as far as its chain covers that."""
 
+PUT_THEME = "INSERT INTO themes (id, name, created_at) VALUES (?1, ?2, 0) ON CONFLICT (id) DO UPDATE SET name = ?2"
+
+PUT_ACTOR = """
+    INSERT INTO actors (id, kind, name) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET kind = ?2, name = ?3
+"""
+
 
 def repair_journal(store: Store) -> int:
-    """Restore damaged and missing rows of the journal from backups; return how many.
-
-    A tail that was cut off is restored as far as a backup has it. What has been purged meanwhile stays without its text.
-    """
+    """Restore damaged, missing and cut off rows from backups; return how many. What has been purged stays without its text."""
     restored = 0
     with ExitStack() as opened, store.db.write_transaction() as conn:
         backups = [opened.enter_context(connect_plainly(file)) for file in find_related_backups(store)]
@@ -85,7 +79,7 @@ def next_break(store: Store, since: int) -> int | None:
 
 
 def restore_references(store: Store, conn: driver.Connection, old: driver.Connection) -> int:
-    """Restore themes, actors and origins that a backup has otherwise, where that mends the chain or a digest; return how many."""
+    """Restore themes, actors and origins where that mends the chain or a digest; return how many."""
     restored, faults = 0, count_faults(store, conn)
     for table, select in REFERENCES.items():
         here = set(conn.execute(select))
@@ -94,7 +88,10 @@ def restore_references(store: Store, conn: driver.Connection, old: driver.Connec
                 continue
             try:
                 with store.db.savepoint(conn):
-                    put_reference(conn, old, table, row)
+                    if table == "origins":
+                        restore_origin(conn, old, row[0], replace=True)
+                    else:
+                        conn.execute(PUT_THEME if table == "themes" else PUT_ACTOR, row)
                     store.names.forget()
                     left = count_faults(store, conn)
                     if left >= faults:
@@ -105,21 +102,9 @@ def restore_references(store: Store, conn: driver.Connection, old: driver.Connec
     return restored
 
 
-def put_reference(conn: driver.Connection, old: driver.Connection, table: str, row: tuple[Any, ...]) -> None:
-    """Put what a backup has in the place of what has the key here."""
-    if table == "origins":
-        restore_origin(conn, old, row[0], replace=True)
-    elif table == "themes":
-        put = "INSERT INTO themes (id, name, created_at) VALUES (?1, ?2, 0) ON CONFLICT (id) DO UPDATE SET name = ?2"
-        conn.execute(put, row)
-    else:
-        put = "INSERT INTO actors (id, kind, name) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET kind = ?2, name = ?3"
-        conn.execute(put, row)
-
-
 def count_faults(store: Store, conn: driver.Connection) -> int:
     """Count breaks of the chain, up to a limit, and origins that are gone or do not fit their digests."""
-    lost = sum(conn.execute(sql).fetchone()[0] for sql in ORIGINLESS)
+    lost = sum(conn.execute(ORIGINLESS.format(table)).fetchone()[0] for table in ("facts", "turns", "journal"))
     breaks = sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
     return len(store.names.origins.find_altered()) + int(lost) + breaks
 
@@ -148,9 +133,10 @@ def splice_rows(store: Store, conn: driver.Connection, old: driver.Connection, s
 
 
 def load_record(conn: driver.Connection, seq: int) -> JournalRecord | None:
-    """Load one row of the journal; None when it is gone or cannot be read."""
+    """Load one row; None when it is gone or cannot be read."""
     try:
-        sql = RECORD.format(origin=ORIGIN_COLUMNS if has_table(conn, "origins") else WITHOUT_ORIGIN)
+        # A backup of an older version knows no origins.
+        sql = RECORD.format(origin=ORIGIN_COLUMNS if has_table(conn, "origins") else "NULL, NULL")
         row = conn.execute(sql, (seq,)).fetchone()
     except driver.DatabaseError:
         return None
@@ -169,15 +155,11 @@ def fits(record: JournalRecord, link: bytes) -> bool:
 
 
 def has_table(conn: driver.Connection, name: str) -> bool:
-    """Check whether a store has a table: a backup of an older version may not."""
     return conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone() is not None
 
 
 def restore_origin(conn: driver.Connection, old: driver.Connection, key: int | None, *, replace: bool = False) -> None:
-    """Restore an origin that a row of the journal names and the store has lost; its digest is in the chain.
-
-    :param replace: whether it takes the place of the one with its key
-    """
+    """Restore a lost origin, whose digest is in the chain. :param replace: whether it takes the place of the one with its key"""
     if key is None or (not replace and conn.execute("SELECT 1 FROM origins WHERE id = ?", (key,)).fetchone()):
         return
     for verb, table, sql in (

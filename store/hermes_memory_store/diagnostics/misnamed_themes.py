@@ -1,19 +1,17 @@
 """Themes that older versions stored under names that no agent can have, and the move of their facts to the normal form.
 
 The chain of the journal covers the names of themes, so a theme is never renamed in place: its scopes and facts are restored
-under the normal name by the rules of an import (what stands there already is joined, of two that differ the newer stands),
-and the originals are withdrawn. All of it is journaled and can be undone until the theme's retention is over.
+under the normal name by the rules of an import, and the originals are withdrawn, which can be undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.files.fact_restore import Restorer
-from hermes_memory_store.files.jsonl_format import PortableFact, PortableItem, parse_jsonl_line, theme_jsonl_lines
+from hermes_memory_store.files.jsonl_format import PortableFact, parse_jsonl_line, theme_jsonl_lines
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.name_keys import find_normal_form
@@ -22,8 +20,6 @@ from hermes_memory_themes import ThemeName
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
-
-BATCH = 500
 
 LONGEST = 1_000_000
 """Characters of a stored fact: what was accepted once moves, whatever the policy says by now."""
@@ -60,7 +56,6 @@ class MisnamedTheme:
 
 
 def find_misnamed_themes(store: Store) -> list[MisnamedTheme]:
-    """Find the themes with facts or turns whose name is not in normal form."""
     misnamed = []
     for name in store.names.all_themes():
         normal = find_normal_form(name)
@@ -77,14 +72,15 @@ def move_misnamed_theme(store: Store, misnamed: MisnamedTheme, actor: Actor) -> 
     :raises StoreError: a fact cannot be restored; nothing was changed then
     """
     assert misnamed.normal is not None
-    items = list(enumerate(portable_items(store, misnamed.name), 1))
+    lines = theme_jsonl_lines(store, misnamed.name, None)
+    items = list(enumerate((parse_jsonl_line(line, limit=LONGEST) for line in lines), 1))
     exported = {(item.uid, item.updated_at) for _, item in items if isinstance(item, PortableFact)}
     with store.db.write_transaction() as conn:
         rows = [FactRow(*row) for row in conn.execute(FACTS_OF_THEME, (misnamed.key,)).fetchall()]
         if {(row.uid, row.updated_at) for row in rows} != exported:
             raise errors.FactConflict("somebody else wrote to it; run the doctor again", misnamed.name)
         restorer = Restorer(store, misnamed.normal, None, origin=UNKNOWN_ORIGIN)
-        for some in in_chunks(items, BATCH):
+        for some in in_chunks(items):
             for _, _, error in restorer.restore_batch(some):
                 if error is not None:
                     raise error
@@ -95,9 +91,3 @@ def move_misnamed_theme(store: Store, misnamed: MisnamedTheme, actor: Actor) -> 
         for (scope_id,) in conn.execute(SCOPES_OF_THEME, (misnamed.key,)).fetchall():
             change.update_scope(scope_id, "merge", status=ScopeStatus.WITHDRAWN)
         change.record()
-
-
-def portable_items(store: Store, theme: str) -> Iterator[PortableItem]:
-    """Yield what an export of a theme holds. :raises StoreError: a fact is not what a fact may be"""
-    for line in theme_jsonl_lines(store, theme, None):
-        yield parse_jsonl_line(line, limit=LONGEST)

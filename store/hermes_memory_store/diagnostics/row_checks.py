@@ -1,21 +1,28 @@
-"""The checks of what a store says against what it must say: its rows against the journal, the journal against its anchors."""
+"""The checks of what a store says against what it must say: its rows against the journal, the journal against its anchors.
+
+The journal's chain cannot tell that its newest rows were cut off. A head that stands outside of the store, in the receipt beside
+it or in a backup, can: its row must be there, with its hash.
+"""
 
 from __future__ import annotations
 
 import itertools
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.database import driver, filesystem
+from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES
-from hermes_memory_store.diagnostics.chain_anchors import AnchorReport, compare_anchors, read_backup_head
 from hermes_memory_store.items.fulltext import rebuild_damaged_indexes
 from hermes_memory_store.items.journal_receipt import (
+    ChainHead,
     Receipt,
+    is_head_held,
     load_receipt,
     read_chain_head,
     receipt_path,
@@ -40,8 +47,65 @@ NEWER_ROWS = """
 """
 
 
+class Anchor(NamedTuple):
+    """A head of the chain that is written down outside of the store."""
+
+    head: ChainHead
+    source: str
+    """Where, for a sentence."""
+
+
+class AnchorReport(NamedTuple):
+    """Differences between the anchors and a store's journal."""
+
+    newest: Anchor | None
+    cut: list[Anchor]
+    """Those whose row is not there: the end was cut off, or an older state was put in the store's place."""
+    rewritten: list[Anchor]
+    """Those whose row has another hash."""
+    is_head_known: bool
+    """Whether one of them is exactly the newest row: nothing is missing after it then."""
+
+
+def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
+    """Compare the journal with every anchor of it."""
+    with store.db.snapshot() as conn:
+        head = read_chain_head(conn)
+        mark, newest = head or ("", ChainHead(0, "", ""))
+        anchors = list(backup_anchors(store.path, receipt, mark))
+        if receipt is not None and receipt.store == (mark or receipt.store):
+            anchors = [*(Anchor(known_head, "the receipt") for known_head in receipt.heads), *anchors]
+        cut = [anchor for anchor in anchors if anchor.head.seq > newest.seq]
+        rewritten = [
+            anchor for anchor in anchors if anchor.head.seq <= newest.seq and not is_head_held(conn, anchor.head)
+        ]
+    anchors.sort(key=lambda anchor: anchor.head.seq)
+    is_known = any((anchor.head.seq, anchor.head.hash) == (newest.seq, newest.hash) for anchor in anchors)
+    return AnchorReport(anchors[-1] if anchors else None, cut, rewritten, is_known and not cut)
+
+
+def backup_anchors(db: Path, receipt: Receipt | None, mark: str) -> Iterator[Anchor]:
+    """Yield the heads of the readable backups of this store that a restore has not made obsolete."""
+    made = {Path(line["file"]): line.get("made_at", "") for line in backup.load_backup_registry(db)}
+    since = receipt.restored_at if receipt is not None else None
+    for file in backup.find_backups(db):
+        head = read_backup_head(file)
+        if head is None or (mark and head[0] != mark) or (since is not None and made.get(file, "") <= since):
+            continue
+        yield Anchor(head[1], f"the backup {file.name}")
+
+
+def read_backup_head(file: Path) -> tuple[str, ChainHead] | None:
+    """Return the mark and the head of a backup, None when it has none or cannot be read."""
+    try:
+        with connect_plainly(file) as conn:
+            return read_chain_head(conn)
+    except (errors.FileError, driver.DatabaseError):
+        return None
+
+
 def check_receipt(store: Store, repair: bool) -> Check:
-    """Compare the journal's end with what is known of it outside: the receipt beside the store, and its backups."""
+    """Compare the journal's end with its anchors."""
     try:
         receipt = load_receipt(store.path)
     except ValueError as error:
@@ -58,8 +122,13 @@ def check_receipt(store: Store, repair: bool) -> Check:
         replace_receipt(store)
         return Check("receipt", True, f"{problem}; written anew", repaired=True)
     report = compare_anchors(store, receipt)
+    if report.newest is None:
+        nothing = "nothing outside tells yet how far the journal goes; the next write leaves a receipt beside the store"
+        return Check("receipt", True, nothing)
     if not report.cut and not report.rewritten:
-        return Check("receipt", True, describe_sound_anchors(report, receipt))
+        where = "" if receipt else ", but there is no receipt beside the store"
+        last = f"the journal holds row {report.newest.head.seq}, which {report.newest.source} names{where}"
+        return Check("receipt", True, last)
     problem = describe_broken_anchors(report, 0 if head is None else head[1].seq)
     if repair and is_known_state(store, report):
         with store.db.snapshot() as conn:
@@ -75,14 +144,6 @@ def replace_receipt(store: Store) -> None:
     receipt_path(store.path).unlink(missing_ok=True)
     with store.db.snapshot() as conn:
         write_receipt(store.path, conn)
-
-
-def describe_sound_anchors(report: AnchorReport, receipt: Receipt | None) -> str:
-    """Return the sentence about anchors that agree with the journal."""
-    if report.newest is None:
-        return "nothing outside tells yet how far the journal goes; the next write leaves a receipt beside the store"
-    where = "" if receipt else ", but there is no receipt beside the store"
-    return f"the journal holds row {report.newest.head.seq}, which {report.newest.source} names{where}"
 
 
 def describe_broken_anchors(report: AnchorReport, newest: int) -> str:
@@ -136,14 +197,10 @@ def check_rows(store: Store, repair: bool) -> Check:
     detail += f"; what they said is kept in {copy.name}"
     if not count:
         return Check("rows", True, f"{detail}; restored from the journal", repaired=True)
-    return Check("rows", False, f"{detail}; the others were restored, not these: {describe_unrestored(some, count)}")
-
-
-def describe_unrestored(some: list[Difference], count: int) -> str:
-    """Return the sentence about rows that could not be restored."""
-    turns = any(difference.entity == "turn" for difference in some)
-    reason = " (the journal holds digests of turns, not their texts, and no backup has these)" if turns else ""
-    return f"{describe_differences(some, count)}{reason}"
+    detail += f"; the others were restored, not these: {describe_differences(some, count)}"
+    if any(difference.entity == "turn" for difference in some):
+        detail += " (the journal holds digests of turns, not their texts, and no backup has these)"
+    return Check("rows", False, detail)
 
 
 def load_differences(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,6 @@ HEADER_SIZE = 100
 """Bytes of SQLite's header (https://sqlite.org/fileformat2.html, section 1.3)."""
 
 MAGIC = b"SQLite format 3\0"
-
 INTERIOR_PAGE = 5
 """First byte of a page that leads to the pages of a table."""
 
@@ -90,7 +90,7 @@ def salvage_file(damaged: Path, target: Path) -> Counter[str]:
 
 
 def copy_table(old: driver.Connection, new: driver.Connection, name: str, has_rowid: bool, lost: Counter[str]) -> None:
-    """Copy the rows of one table that can be read, and that the new table accepts."""
+    """Copy the rows that can be read, and that the new table accepts."""
     needed = [row[1] for row in new.execute(f"PRAGMA table_info({name})")]
     there = {row[1] for row in old.execute(f"PRAGMA table_info({name})")}
     columns = ", ".join(column for column in needed if column in there)
@@ -107,9 +107,9 @@ def copy_table(old: driver.Connection, new: driver.Connection, name: str, has_ro
 def read_by_rowid(conn: driver.Connection, table: str, columns: str, lost: Counter[str]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a table in the order of their keys, and go on behind what cannot be read."""
     last: int | None = -1
+    sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
     while last is not None:
         try:
-            sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
             for key, *row in conn.execute(sql, (last,)):
                 if key <= last:
                     raise driver.DatabaseError("the keys are out of order")
@@ -118,43 +118,34 @@ def read_by_rowid(conn: driver.Connection, table: str, columns: str, lost: Count
             return
         except SQLITE_FAILURES:
             lost[table] += 1
-            last = find_readable_key(conn, table, columns, last)
+            last = find_readable_key(conn, f"{sql} LIMIT 1", last)
 
 
-def find_readable_key(conn: driver.Connection, table: str, columns: str, last: int) -> int | None:
+def find_readable_key(conn: driver.Connection, first_row_behind: str, last: int) -> int | None:
     """Find the key behind which a table can be read again; None when nothing behind it can."""
-    low, step = last, 1
-    while step < FARTHEST and not is_readable_after(conn, table, columns, last + step):
-        low, step = last + step, step * 2
-    if step >= FARTHEST:
-        return None
-    high = last + step
-    while high - low > 1:
-        middle = (low + high) // 2
-        if is_readable_after(conn, table, columns, middle):
-            high = middle
-        else:
-            low = middle
-    return high
 
+    def is_readable_after(key: int) -> bool:
+        try:
+            row = conn.execute(first_row_behind, (key,)).fetchone()
+            return row is None or row[0] > key
+        except SQLITE_FAILURES:
+            return False
 
-def is_readable_after(conn: driver.Connection, table: str, columns: str, key: int) -> bool:
-    """Check whether the first row behind a key can be read, and comes behind it."""
-    try:
-        sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT 1"
-        row = conn.execute(sql, (key,)).fetchone()
-        return row is None or row[0] > key
-    except SQLITE_FAILURES:
-        return False
+    step = 1
+    while not is_readable_after(last + step):
+        step *= 2
+        if step >= FARTHEST:
+            return None
+    behind = range(last + step // 2 + 1, last + step)
+    return behind.start + bisect_left(behind, True, key=is_readable_after)
 
 
 def read_from_both_ends(
     conn: driver.Connection, table: str, columns: str, lost: Counter[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a table without keys of its own: from its beginning, and from its end where that fails."""
-    keys = [
-        row[1] for row in sorted(conn.execute(f"PRAGMA table_info({table})"), key=lambda column: column[5]) if row[5]
-    ]
+    """Yield the rows of a table without row ids: from its beginning, and from its end where that fails."""
+    described = sorted(conn.execute(f"PRAGMA table_info({table})"), key=lambda column: column[5])
+    keys = [row[1] for row in described if row[5]]
     for direction in ("ASC", "DESC"):
         order = ", ".join(f"{key} {direction}" for key in keys)
         try:
@@ -166,20 +157,16 @@ def read_from_both_ends(
 
 @contextlib.contextmanager
 def readable_copy(path: Path) -> Iterator[Path]:
-    """Yield a private copy of a damaged file, with a header by which SQLite can read it; removed afterwards.
-
-    The header holds nothing but constants and sizes. Its copy of the version is taken from the record of migrations.
-    """
+    """Yield a private copy of a damaged file, with a header by which SQLite can read it; removed afterwards."""
     with backup.temporary_copy(path.with_name(f"{path.name}.readable")) as made:
         for ending in ("", "-wal"):
             part = path.with_name(path.name + ending)
             if part.exists():
                 filesystem.create_private_file(made.with_name(made.name + ending))
                 shutil.copyfile(part, made.with_name(made.name + ending))
-        if not is_header_readable(made):
-            write_header(made)
-        if not is_header_readable(made):
-            write_schema_pages(made)
+        for write_part in (write_header, write_schema_pages):
+            if not is_header_readable(made):
+                write_part(made)
         yield made
 
 
@@ -195,21 +182,11 @@ def is_header_readable(path: Path) -> bool:
 def write_header(path: Path) -> None:
     """Write the header that a store of this size must have (https://sqlite.org/fileformat2.html, section 1.3)."""
     pages = path.stat().st_size // PAGE_SIZE
+    numbers = {24: 1, 28: pages, 40: 1, 44: 4, 56: 1, 60: STORE_VERSION, 68: APPLICATION_ID, 92: 1, 96: 3_040_001}
     header = bytearray(HEADER_SIZE)
-    header[:16] = MAGIC
-    header[16:24] = PAGE_SIZE.to_bytes(2, "big") + bytes((2, 2, 0, 64, 32, 32))
-    for place, value in (
-        (24, 1),
-        (28, pages),
-        (40, 1),
-        (44, 4),
-        (56, 1),
-        (60, STORE_VERSION),
-        (68, APPLICATION_ID),
-        (92, 1),
-    ):
+    header[:24] = MAGIC + PAGE_SIZE.to_bytes(2, "big") + bytes((2, 2, 0, 64, 32, 32))
+    for place, value in numbers.items():
         header[place : place + 4] = value.to_bytes(4, "big")
-    header[96:100] = (3_040_001).to_bytes(4, "big")
     with path.open("r+b") as file:
         file.write(header)
 
@@ -230,18 +207,10 @@ def write_schema_pages(path: Path) -> None:
 
 
 def schema_page_numbers(first: bytes) -> list[int]:
-    """Return the pages of the list of tables, by the first page of a file (section 1.6)."""
+    """Return the pages of the list of tables, by the first page of a file (section 1.6 of the file format)."""
     if first[HEADER_SIZE] != INTERIOR_PAGE:
         return [1]
     count = int.from_bytes(first[HEADER_SIZE + 3 : HEADER_SIZE + 5], "big")
     pointers = [HEADER_SIZE + 12 + 2 * n for n in range(count)]
     cells = [int.from_bytes(first[pointer : pointer + 2], "big") for pointer in pointers]
     return [1, *(int.from_bytes(first[cell : cell + 4], "big") for cell in (*cells, HEADER_SIZE + 8))]
-
-
-def format_lost(lost: Counter[str]) -> str:
-    """Return what could not be read, for a sentence."""
-    if not lost:
-        return "every row could be read"
-    named = ", ".join(f"{table} ({count})" for table, count in sorted(lost.items()))
-    return f"pages or rows that could not be read: {named}"

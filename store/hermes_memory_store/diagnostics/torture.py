@@ -1,8 +1,6 @@
 """Torture a folder: does a store that lies there keep what it acknowledged?
 
-Real processes write to stores of their own in a temporary folder, and are killed, cut off as by a power cut, run into a full
-disk (a limit on the size of their files, never the free space), or fight for the lock. Whatever happens, nothing but that folder
-is written, at most `MOST_BYTES` of it, and it is removed in the end.
+Real processes write to stores of their own in a temporary folder: nothing else is written, and it is removed.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import filesystem
@@ -72,15 +70,15 @@ Attempted = tuple[str, str, str]
 
 
 class TortureResult(NamedTuple):
-    """What one try came to."""
+    """The outcome of one try."""
 
     check: Check
     proves: str
     """What holds for this folder now, and what does not follow."""
 
 
-class WriterProcess:
-    """A process that writes to a store and says what it has acknowledged into a file; killed when the block ends."""
+class WriterProcess(subprocess.Popen[bytes]):
+    """A process that writes to a store and reports acknowledged facts in a file; killed when the block ends."""
 
     def __init__(self, db: Path, name: str, *, limit: int = 0, is_asked: bool = False) -> None:
         """Start it.
@@ -90,7 +88,7 @@ class WriterProcess:
         """
         self._output = db.with_name(name)
         with self._output.open("wb") as output:
-            self.process = subprocess.Popen(
+            super().__init__(
                 [sys.executable, "-P", "-c", WRITER, str(db), name, str(limit), "asked" if is_asked else "free"],
                 stdin=subprocess.PIPE,
                 stdout=output,
@@ -99,44 +97,38 @@ class WriterProcess:
                 start_new_session=True,
                 bufsize=0,
             )
-        assert self.process.stdin is not None
-        self._input = self.process.stdin
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        self._input.close()
+    def __exit__(self, *error: Any) -> None:
+        self.kill()
+        super().__exit__(*error)
 
     @property
     def words(self) -> list[str]:
-        """What it has said."""
         return self._output.read_text().split("\n")[:-1]
-
-    def wait_for(self, count: int, seconds: float = PATIENCE_S) -> None:
-        """Wait until it has said so many words, has ended, or the time is over. :raises BrokenPipeError: it said none"""
-        deadline = time.monotonic() + seconds
-        while len(self.words) < count and time.monotonic() < deadline and self.process.poll() is None:
-            time.sleep(0.002)
-        if not self.words:
-            raise BrokenPipeError
-
-    def ask(self) -> None:
-        """Ask it for one write. :raises BrokenPipeError: it has ended"""
-        self._input.write(b"\n")
 
     @property
     def acknowledged(self) -> set[str]:
         """The uids of the facts it was told are written."""
         return {word for word in self.words if len(word) == 36}
 
+    def wait_for(self, count: int, seconds: float = PATIENCE_S) -> None:
+        """Wait for so many words, the end of the process or of the time. :raises BrokenPipeError: it printed none"""
+        deadline = time.monotonic() + seconds
+        while len(self.words) < count and time.monotonic() < deadline and self.poll() is None:
+            time.sleep(0.002)
+        if not self.words:
+            raise BrokenPipeError
+
+    def ask(self) -> None:
+        """Ask for one write. :raises BrokenPipeError: it has ended"""
+        assert self.stdin is not None
+        self.stdin.write(b"\n")
+
 
 def torture_folder(
     folder: Path, store: Path, *, seconds: float = 60.0, progress: Callable[[str], None] | None = None
 ) -> list[TortureResult]:
-    """Try a folder; return what each try came to.
+    """Try a folder.
 
     :param store: the store of the person, whose folder is refused
     :param seconds: for all tries together, roughly: a try that has begun is finished
@@ -162,7 +154,7 @@ def torture_folder(
 
 
 def refuse_folder(folder: Path, store: Path) -> None:
-    """Check that a folder may be tried. :raises ArgumentError: it is none, or a store lies in it"""
+    """Check that a folder may be tried. :raises ArgumentError: it may not"""
     if not folder.is_dir():
         raise errors.ArgumentError(f"{folder} is no folder; name an existing one, in which nothing else lies", folder)
     real = folder.resolve()
@@ -175,7 +167,7 @@ def refuse_folder(folder: Path, store: Path) -> None:
 
 
 def is_store_file(file: Path) -> bool:
-    """Check whether a file is a store: an SQLite file with our number in its header."""
+    """Check whether the header of a file is that of a store."""
     try:
         with file.open("rb") as opened:
             header = opened.read(72)
@@ -185,7 +177,6 @@ def is_store_file(file: Path) -> bool:
 
 
 def try_kills(place: Path, seconds: float) -> Attempted:
-    """Kill writers with `kill -9` at moments of chance."""
     db, acknowledged, kills, end = place / "memory.db", set[str](), 0, time.monotonic() + seconds
     while kills == 0 or (time.monotonic() < end and folder_size(place) < MOST_BYTES // 4):
         with WriterProcess(db, f"round{kills}") as writer:
@@ -216,22 +207,20 @@ def try_power_cuts(place: Path, seconds: float) -> Attempted:
                 count = len(writer.words)
                 writer.ask()
                 writer.wait_for(count + 1)
-            acknowledged, synced = writer.acknowledged, [read_file(file) for file in files]
+            acknowledged, synced = writer.acknowledged, [file.read_bytes() for file in files]
             writer.ask()
             time.sleep(CHANCE.uniform(0, 0.003))
-            writer.process.send_signal(signal.SIGSTOP)
-            os.waitpid(writer.process.pid, os.WUNTRACED)
-            written = [read_file(file) for file in files]
-            writer.process.send_signal(signal.SIGCONT)
+            writer.send_signal(signal.SIGSTOP)
+            os.waitpid(writer.pid, os.WUNTRACED)
+            written = [file.read_bytes() for file in files]
+            writer.send_signal(signal.SIGCONT)
             writer.wait_for(len(acknowledged) + 2)
-            copy = place / "cut"
-            copy.mkdir()
+            cut_db, cut_log = map(mix_sectors, synced, written, (CHANCE, CHANCE))
             is_log_synced = synced[0] != written[0]
-            for file, before, after in zip(files, synced, written, strict=True):
+            copy = place / "cut"
+            for file, content in zip(files, (cut_db, written[1] if is_log_synced else cut_log), strict=True):
                 filesystem.create_private_file(copy / file.name)
-                (copy / file.name).write_bytes(
-                    after if is_log_synced and file is not db else mix_sectors(before, after, CHANCE)
-                )
+                (copy / file.name).write_bytes(content)
             problem = find_losses(copy / db.name, acknowledged)
             shutil.rmtree(copy)
             cuts += 1
@@ -246,13 +235,12 @@ def try_power_cuts(place: Path, seconds: float) -> Attempted:
 
 
 def try_full_disk(place: Path, seconds: float) -> Attempted:
-    """Write until a file may not grow any more."""
     db = place / "memory.db"
     with WriterProcess(db, "full", limit=FILE_LIMIT) as writer:
         writer.wait_for(1_000_000, max(seconds, PATIENCE_S))
     acknowledged, is_full = writer.acknowledged, "full" in writer.words
     problem = find_losses(db, acknowledged)
-    if not problem and not is_full and writer.process.returncode not in (0, -signal.SIGKILL):
+    if not problem and not is_full and writer.returncode not in (0, -signal.SIGKILL):
         problem = "the writer ended with another error"
     limit = f"at {FILE_LIMIT >> 20} MiB a file" if is_full else "the limit was not reached in time"
     return (
@@ -263,7 +251,6 @@ def try_full_disk(place: Path, seconds: float) -> Attempted:
 
 
 def try_lock_storm(place: Path, seconds: float) -> Attempted:
-    """Let several processes write to one store at once."""
     db, end = place / "memory.db", time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(WriterProcess(db, f"writer{n}")) for n in range(WRITERS)]
@@ -271,7 +258,7 @@ def try_lock_storm(place: Path, seconds: float) -> Attempted:
             writer.wait_for(2)
         while time.monotonic() < end and folder_size(place) < MOST_BYTES // 4:
             time.sleep(0.1)
-        ended = sum(writer.process.poll() is not None for writer in writers)
+        ended = sum(writer.poll() is not None for writer in writers)
     counts = [len(writer.acknowledged) for writer in writers]
     if ended:
         problem = f"{ended} of {WRITERS} writers gave up"
@@ -287,21 +274,16 @@ def try_lock_storm(place: Path, seconds: float) -> Attempted:
 
 
 def check_file_system(place: Path, _: float) -> Attempted:
-    """Name the file system, and what it is known for."""
     kind = filesystem.filesystem_type(place) or "unknown"
     if kind in filesystem.NETWORK_TYPES:
         return f"{kind} is a network file system, where processes cannot be kept apart", "", ""
-    is_volatile = kind in ("tmpfs", "ramfs")
-    lasting = (
-        "it lies in memory: nothing survives a real power cut"
-        if is_volatile
-        else "what the other tries say holds for it"
-    )
-    return "", kind, lasting
+    if kind in ("tmpfs", "ramfs"):
+        return "", kind, "it lies in memory: nothing survives a real power cut"
+    return "", kind, "what the other tries say holds for it"
 
 
 def find_losses(db: Path, acknowledged: set[str]) -> str:
-    """Find what is wrong with a store after a try; empty when all that was acknowledged is there and it is whole."""
+    """Find what is wrong with a store after a try; empty when nothing is."""
     with Store.open(db, force=True) as store:
         everything = FactFilter(tiers=frozenset(Tier))
         lost = acknowledged - {fact.uid for fact in store.facts.by_ids(store.facts.ids(everything))}
@@ -325,16 +307,7 @@ def mix_sectors(before: bytes, after: bytes, chance: random.Random) -> bytes:
     return bytes(arrived[: chance.choice((len(before), len(after)))] if len(after) > len(before) else arrived)
 
 
-def read_file(path: Path) -> bytes:
-    """Return the content of a file, empty when there is none."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-
-
 def folder_size(folder: Path) -> int:
-    """Return the bytes of all files of a folder."""
     return sum(file_size(str(file)) for file in folder.rglob("*") if file.is_file())
 
 
@@ -345,4 +318,3 @@ ATTEMPTS: dict[str, Callable[[Path, float], Attempted]] = {
     "full disk": try_full_disk,
     "lock storm": try_lock_storm,
 }
-"""Every try by its name."""
