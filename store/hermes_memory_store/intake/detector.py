@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -64,13 +64,10 @@ class Passage:
         if len(content) > 2 * LONGEST_READ:
             self.excerpt = f"{content[:LONGEST_READ]} {content[-LONGEST_READ:]}"
         self._load_words = load_words
-        self._words: SessionWords | None = None
 
-    @property
+    @cached_property
     def words(self) -> SessionWords:
-        if self._words is None:  # `cached_property` takes a lock, and each write makes a passage
-            self._words = self._load_words()
-        return self._words
+        return self._load_words()
 
     def locate(self, reading: str, span: tuple[int, int]) -> TextSpan:
         """Return the part of the content that a part of a reading stands for: all of it, where it was folded or decoded."""

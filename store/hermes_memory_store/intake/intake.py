@@ -11,7 +11,7 @@ stands in a text; who writes decides what happens to it:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
@@ -29,7 +29,6 @@ from hermes_memory_store.intake.detector import (
 )
 from hermes_memory_store.intake.spans import (
     NOT_KEPT,
-    TextSpan,
     find_mark_names,
     replace_text_spans,
     to_secret_placeholder,
@@ -78,15 +77,14 @@ class KeptSecret(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def fresh(self) -> bool:
-        """Whether it was not there before."""
+    def fresh(self) -> bool: ...
 
 
 class SecretVault(Protocol):
     """Keep masked secrets outside of the store."""
 
     def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> KeptSecret | None:
-        """Keep a secret and return its name; None when there is no place that may keep it.
+        """Keep a secret; None when there is no place that may keep it.
 
         :param wanted: the name to give it, numbered where it is taken
         :param besides: names to avoid
@@ -148,12 +146,6 @@ class Admission:
     unkept: int = 0
 
 
-RuleFinder = Callable[[str, str], Rule | None]
-"""Returns a person's rule for a theme and a source."""
-
-SessionWordsLoader = Callable[[str, str | None], SessionWords]
-"""Returns what was said in a session of a theme, by its uid."""
-
 NEWLY_KEPT: ContextVar[list[KeptSecret] | None] = ContextVar("newly_kept", default=None)
 """Secrets that the vault has since the write began, which is to be taken back when the write fails."""
 
@@ -161,15 +153,15 @@ NEWLY_KEPT: ContextVar[list[KeptSecret] | None] = ContextVar("newly_kept", defau
 class Intake:
     """Check what comes into a store by the policy of its theme and by who writes."""
 
-    def __init__(self, policies: Policies, find_rule: RuleFinder) -> None:
-        """:param find_rule: finds a person's rule for a source"""
+    def __init__(self, policies: Policies, find_rule: Callable[[str, str], Rule | None]) -> None:
+        """:param find_rule: finds a person's rule for a theme and a source"""
         self.policies = policies
         self.writer = Writer.AGENT
         """Who writes through this store, where a call does not say otherwise."""
         self.open_vault: Callable[[], SecretVault | None] = lambda: None
         """Opens the vault when the first secret is met."""
         self._vault: SecretVault | None = None
-        self.load_session_words: SessionWordsLoader | None = None
+        self.load_session_words: Callable[[str, str | None], SessionWords] | None = None
         """Loads what was said in a session, by theme and uid: with it, single writes of agents are scored."""
         self._find_rule = find_rule
 
@@ -222,19 +214,21 @@ class Intake:
             written = line.partition("]")[2].partition(":")[2].strip()
         if len(notation.content) > max(policy.fact_chars, MOST_MASKED) and not split:
             memory_spec.refuse_long_content(notation.content, policy.fact_chars)
-        # Most facts hold nothing that any rule looks for, neither in the target nor in the content, which one look tells.
-        from hermes_memory_store.intake.detectors.injection import (
-            is_plain_fact,
-        )  # with the first write: readers need none
-        from hermes_memory_store.intake.detectors.secrets import may_hold_secret
+        masking, suspicion, verdict = Masking(written), None, None
+        if policy.quarantine or policy.secrets != "allow":
+            # Imported with the first write: readers need none.
+            from hermes_memory_store.intake.detectors.injection import is_plain_fact
+            from hermes_memory_store.intake.detectors.secrets import may_hold_secret
 
-        plain, secret = is_plain_fact(notation.target, written), may_hold_secret(f"{notation.target} {written}")
-        if not plain or (secret and may_hold_secret(notation.target)):
-            self.admit_name(theme, "the target", notation.target, policy, writer=writer)
-        passage = self._to_passage(theme, notation.target, written, writer, session, plain=plain)
-        masking, suspicion, verdict = self._admit(
-            theme, passage, policy, writer, source=source, confirmed=confirmed, secret=secret
-        )
+            # Most facts hold nothing that any rule looks for, neither in the target nor in the content, which one look tells.
+            plain = not policy.quarantine or is_plain_fact(notation.target, written)
+            secret = policy.secrets != "allow" and may_hold_secret(f"{notation.target} {written}")
+            if not plain or (secret and may_hold_secret(notation.target)):
+                self.admit_name(theme, "the target", notation.target, policy, writer=writer)
+            passage = self._to_passage(theme, notation.target, written, writer, session, plain=plain)
+            masking, suspicion, verdict = self._admit(
+                theme, passage, policy, writer, source=source, confirmed=confirmed, secret=secret
+            )
         if masking.names or masking.unkept:
             notation = memory_spec.parse_notation(
                 format_notation(notation.type, notation.target, masking.content), limit=memory_spec.MAX_LINE
@@ -326,11 +320,12 @@ class Intake:
         :raises NameRefused: an agent gives it, and it reads like an instruction
         """
         policy = policy or self.policies.for_theme(theme)
-        secret, suspicion = find_name_faults(name)
-        if secret is not None and policy.secrets != "allow":
-            raise errors.SecretRefused(f"{what} holds a secret ({secret}); write it as the content", secret)
-        if suspicion is not None and policy.quarantine and (writer or self.writer) is Writer.AGENT:
-            raise errors.NameRefused(f"{what} {suspicion.what}; name what the fact is about", suspicion.rule)
+        if policy.quarantine or policy.secrets != "allow":
+            secret, suspicion = find_name_faults(name)
+            if secret is not None and policy.secrets != "allow":
+                raise errors.SecretRefused(f"{what} holds a secret ({secret}); write it as the content", secret)
+            if suspicion is not None and policy.quarantine and (writer or self.writer) is Writer.AGENT:
+                raise errors.NameRefused(f"{what} {suspicion.what}; name what the fact is about", suspicion.rule)
         return AdmittedText(name)
 
     def admit_turn(self, theme: str, content: str, *, verdict: str | None = None) -> AdmittedTurn:
@@ -418,15 +413,13 @@ class Intake:
 
         :param secret: whether it may hold a secret
         """
-        suspicion = find_suspicion(passage) if policy.quarantine else None
-        suspicion, verdict = self._judge(theme, source, suspicion, writer)
+        suspicion, verdict = self._judge(theme, source, passage, writer) if policy.quarantine else (None, None)
         masking = self._mask(theme, passage, policy, writer, confirmed) if secret else Masking(passage.content)
         return masking, suspicion, verdict
 
-    def _judge(
-        self, theme: str, source: str, suspicion: Suspicion | None, writer: Writer
-    ) -> tuple[Suspicion | None, str | None]:
+    def _judge(self, theme: str, source: str, passage: Passage, writer: Writer) -> tuple[Suspicion | None, str | None]:
         """Return why it must wait, if it must, and the verdict to keep. :raises SourceRefused: a person's rule forbids it"""
+        suspicion = find_suspicion(passage)
         if suspicion is None:
             return None, None
         if writer is Writer.PERSON:
@@ -441,10 +434,11 @@ class Intake:
         return (None, ALLOWED + suspicion.rule) if rule == "always" else (suspicion, suspicion.rule)
 
     def _mask(self, theme: str, passage: Passage, policy: ThemePolicy, writer: Writer, confirmed: bool) -> Masking:
+        content = passage.content
         spans = find_masked_spans(passage) if policy.secrets != "allow" else []
         if not spans:
-            return Masking(passage.content)
-        shape = format_secret_shape(passage.content[slice(*spans[0])])
+            return Masking(content)
+        shape = format_secret_shape(content[slice(*spans[0])])
         if policy.secrets == "refuse" and passage.kind is not TextKind.UPGRADE:
             raise errors.SecretRefused(
                 f"this holds a secret ({shape}), and the theme keeps none; write where it is kept instead",
@@ -455,13 +449,10 @@ class Intake:
                 f"this holds a secret ({shape}); confirm that it is masked, and kept in the vault where there is one",
                 passage.target,
             )
-        return self._mask_spans(theme, passage.target, passage.content, spans)
-
-    def _mask_spans(self, theme: str, target: str, content: str, spans: Sequence[TextSpan]) -> Masking:
         marked, newly_kept, vault = find_mark_names(content), NEWLY_KEPT.get(), self.vault
         marks, names = [], []
         for start, end in spans:
-            entry = None if vault is None else vault.take(theme, target, content[start:end], besides=marked)
+            entry = None if vault is None else vault.take(theme, passage.target, content[start:end], besides=marked)
             if entry is not None:
                 names.append(entry.name)
                 if entry.fresh and newly_kept is not None:
@@ -487,12 +478,14 @@ def find_turn_rule(content: str) -> str | None:
 
 
 def is_held_by(verdict: str | None, rule: str) -> bool:
-    """Check whether a text that this rule matches must wait: nobody has let it in before."""
+    """Check whether a text that this rule matches must wait: nobody has let it in before.
+
+    A rule may name several orders, each of which must have been let in; a score is one, whatever signals explain it.
+    """
     return verdict is None or not is_admitted(verdict) or not split_rule(rule) <= split_rule(verdict.partition(":")[2])
 
 
 def split_rule(rule: str) -> set[str]:
-    """Return the findings that a rule names: each of several orders; a score is one, whatever signals explain it."""
     check, _, names = rule.partition(":")
     return {check} if check == "score" else {f"{check}:{name}" for name in names.split("+")}
 

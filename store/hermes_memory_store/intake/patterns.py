@@ -29,7 +29,8 @@ class DataFile:
         """:param columns: the columns of a row, by section"""
         self.path = path
         self.columns = columns
-        self._words: dict[tuple[str, str], frozenset[str]] = {}
+        self.words = NamedWords(self)
+        """By section and name, what stands behind a name in all its rows."""
 
     @cached_property
     def sections(self) -> dict[str, Rows]:
@@ -39,12 +40,18 @@ class DataFile:
         """Return the second column of a section by the first."""
         return {row[0]: row[1] for row in self.sections[section]}
 
-    def words(self, section: str, name: str) -> frozenset[str]:
-        """Return what stands behind a name in all its rows."""
-        if (section, name) not in self._words:
-            rows = self.sections[section]
-            self._words[section, name] = frozenset(word for first, *rest in rows for word in rest if first == name)
-        return self._words[section, name]
+
+class NamedWords(dict[tuple[str, str], frozenset[str]]):
+    """Words of a data file, gathered when they are first asked for."""
+
+    def __init__(self, data: DataFile) -> None:
+        self._data = data
+
+    def __missing__(self, key: tuple[str, str]) -> frozenset[str]:
+        section, name = key
+        rows = self._data.sections[section]
+        words = self[key] = frozenset(word for first, *rest in rows for word in rest if first == name)
+        return words
 
 
 class NamedPatterns:

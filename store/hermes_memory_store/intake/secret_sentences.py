@@ -44,7 +44,7 @@ QUOTES = ('"', "'", "`")
 def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
     searched_until = dict.fromkeys(SecretKind, 0)
     long_until = 0
-    compound = has_hint(text.lower(), SECRET_PATTERNS.words("hints", "compound"))
+    compound = has_hint(text.lower(), SECRET_PATTERNS.words["hints", "compound"])
     for number, cue in enumerate((CONTEXT.compound_cue if compound else CONTEXT.cue).finditer(text)):
         kind = SecretKind[str(cue.lastgroup)]
         around = SENTENCE_REACH if number < MANY_CUES else SHORT_REACH

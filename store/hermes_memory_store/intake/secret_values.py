@@ -48,19 +48,19 @@ class SecretKind(Enum):
 def find_secret_kind(name: str) -> SecretKind | None:
     """Return the kind of secret announced by a variable, field or target; None for no secret."""
     words = [word.lower() for word in VALUES.name_word.findall(name)]
-    while len(words) > 1 and (words[-1] in SECRET_PATTERNS.words("words", "tail") or words[-1].isdigit()):
+    while len(words) > 1 and (words[-1] in SECRET_PATTERNS.words["words", "tail"] or words[-1].isdigit()):
         words.pop()
     if not words:
         return None
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if (
-        last in SECRET_PATTERNS.words("words", "password")
-        or (before and last in SECRET_PATTERNS.words("words", "short-password"))
+        last in SECRET_PATTERNS.words["words", "password"]
+        or (before and last in SECRET_PATTERNS.words["words", "short-password"])
         or words[-3:] == ["mot", "de", "passe"]
     ):
         return SecretKind.PASSWORD
-    if last in SECRET_PATTERNS.words("words", "key") or (
-        last == "key" and before and before not in SECRET_PATTERNS.words("words", "no-secret-key")
+    if last in SECRET_PATTERNS.words["words", "key"] or (
+        last == "key" and before and before not in SECRET_PATTERNS.words["words", "no-secret-key"]
     ):
         return SecretKind.KEY
     return None
@@ -172,7 +172,7 @@ def is_passphrase(value: str) -> bool:
     return (
         4 <= len(words) <= 10
         and all(re.fullmatch(r"[a-zäöüßàâçéèêëîïôûùñáíóú]{3,12}", word) for word in words)
-        and SECRET_PATTERNS.words("words", "sentence").isdisjoint(words)
+        and SECRET_PATTERNS.words["words", "sentence"].isdisjoint(words)
     )
 
 

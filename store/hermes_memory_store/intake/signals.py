@@ -89,7 +89,7 @@ def find_signals(text: str) -> tuple[list[Signal], list[str]]:
     """
     words = SIGNAL_WORD.findall(text)
     signals: list[Signal] = []
-    negations = SIGNALS.words("negations", "negation")
+    negations = SIGNALS.words["negations", "negation"]
     negated_until = -1
     for place, word in enumerate(words):
         if word in negations:

@@ -164,7 +164,7 @@ def is_near_duplicate(target: str, content: str, other_target: str, other_conten
         return False
     if not mine or not theirs or negates(content) != negates(other_content):
         return False
-    shared = len(mine) if mine == theirs else sum(any(are_forms(word, other) for other in theirs) for word in mine)
+    shared = len(mine) - len(find_lone_words(mine, theirs))
     alike = shared / (len(mine) + len(theirs) - shared)
     numbers, numbers_other = find_numbers(mine), find_numbers(theirs)
     if not extra and not extra_other:
@@ -206,20 +206,24 @@ def unmatched_words(target: str, other: str) -> tuple[set[str], set[str]]:
     joined_other, other_words = words_of_target(other)
     if joined == joined_other:
         return set(), set()
-    extra, extra_other = set(words - other_words), set(other_words - words)
-    for word in words:
-        for form in other_words:
-            # Asked first, since most pairs are none: forms begin alike, or differ in one letter.
-            if word[0] != form[0] and abs(len(word) - len(form)) > 1:
-                continue
-            if word != form and (word in extra or form in extra_other) and are_forms(word, form):
-                extra.discard(word)
-                extra_other.discard(form)
+    extra, extra_other = find_lone_words(words, other_words), find_lone_words(other_words, words)
     if extra and not extra_other and extra < words:
         extra -= GENERIC
     if extra_other and not extra and extra_other < other_words:
         extra_other -= GENERIC
     return extra, extra_other
+
+
+def find_lone_words(words: frozenset[str], others: frozenset[str]) -> set[str]:
+    """Return the words that are a form of none of the others."""
+    lone = set(words - others)
+    for word in words - others:
+        for other in others:
+            # Asked first, since most pairs are none: forms begin alike, or differ in one letter.
+            if (word[0] == other[0] or abs(len(word) - len(other)) <= 1) and are_forms(word, other):
+                lone.remove(word)
+                break
+    return lone
 
 
 @lru_cache(maxsize=1 << 14)

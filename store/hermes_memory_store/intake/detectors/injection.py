@@ -71,8 +71,8 @@ def load_injection_rules() -> tuple[InjectionRule, ...]:
         InjectionRule(
             Suspicion(name, meaning),
             "|".join(f"(?:{pattern})" for rule, pattern in patterns if rule == name),
-            INJECTION_RULES.words("hints", name),
-            INJECTION_RULES.words("companions", name),
+            INJECTION_RULES.words["hints", name],
+            INJECTION_RULES.words["companions", name],
         )
         for name, meaning in INJECTION_RULES.pairs("rules").items()
     )

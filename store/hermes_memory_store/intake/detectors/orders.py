@@ -182,7 +182,7 @@ def cut_turn(turn: str) -> str:
 
 def to_content_words(text: str) -> set[str]:
     """Return the words of a folded text that say something, by their first six letters."""
-    small = ORDER_PATTERNS.words("words", "small")
+    small = ORDER_PATTERNS.words["words", "small"]
     return {word[:6] for word in re.findall(r"[^\W_]{2,}", text) if word not in small}
 
 
@@ -194,7 +194,7 @@ def is_disguised(content: str) -> bool:
     if content.count(". ") + content.count("- ") > 5 and MORSE.search(content):
         return True
     words = [word.strip(".,:;!") for word in content.casefold().split()]
-    for common in (ORDER_PATTERNS.words("words", "rotated"), ORDER_PATTERNS.words("words", "turned")):
+    for common in (ORDER_PATTERNS.words["words", "rotated"], ORDER_PATTERNS.words["words", "turned"]):
         if not common.isdisjoint(words) and sum(word in common for word in words) >= 2:
             return True
     return any(PLAIN_TEXT.fullmatch(" ".join(text.split())) for text in find_decodings(content))

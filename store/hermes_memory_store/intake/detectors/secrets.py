@@ -78,7 +78,7 @@ ANNOUNCED_GATES = ("name", "element", "connection", "spelling")
 
 def has_secret_hint(lower: str, group: str) -> bool:
     """Check whether a lower-case text has a hint of a group, without which there is no such secret."""
-    return has_hint(lower, SECRET_PATTERNS.words("hints", group))
+    return has_hint(lower, SECRET_PATTERNS.words["hints", group])
 
 
 @lru_cache(maxsize=4)
