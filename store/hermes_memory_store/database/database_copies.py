@@ -1,8 +1,7 @@
 """Copies of database files: taken online, verified against their source, and installed in one transaction.
 
-A copy is made from one read snapshot, so writers continue meanwhile. Content is replaced in a file that others may
-have open through SQLite's own locks, never by renaming: a process that still writes to a replaced file would lose
-what it writes, and a leftover write-ahead log beside a renamed file would be replayed into the wrong database.
+Content of a file that others may have open is replaced through SQLite's own locks, never by renaming: a process that still writes
+to a replaced file would lose what it writes, and a leftover log beside a renamed file would be replayed into the wrong database.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ class DatabaseMarks:
 
 @contextlib.contextmanager
 def connect_plainly(path: Path, mode: str = "ro") -> Iterator[driver.Connection]:
-    """Open a plain connection in autocommit, without the store's rules, with SQLite's errors translated.
-
-    :param mode: `ro` or `rw`; neither creates a file
-    """
+    """Open a connection without the store's rules. :param mode: `ro` or `rw`; neither creates a file"""
     with translate_sqlite_errors(path):
         conn, _ = connect_file(path, mode, driver.Connection, timeout=LOCK_TIMEOUT_S)
         with contextlib.closing(conn):
@@ -55,22 +51,17 @@ def connect_plainly(path: Path, mode: str = "ro") -> Iterator[driver.Connection]
 
 
 def read_marks(conn: driver.Connection) -> DatabaseMarks:
-    """Return the marks of a database as this connection sees it."""
     tables = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     rows = {
         name: conn.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in COUNTED_TABLES if name in tables
     }
-    head = None
-    if "journal" in tables:
-        newest = conn.execute("SELECT hex(hash) FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
-        head = newest[0] if newest else None
-    return DatabaseMarks(rows, head)
+    newest = "SELECT hex(hash) FROM journal ORDER BY seq DESC LIMIT 1"
+    head = conn.execute(newest).fetchone() if "journal" in tables else None
+    return DatabaseMarks(rows, head and head[0])
 
 
 def copy_database(source: Path, target: Path, *, progress: Progress | None = None) -> DatabaseMarks:
-    """Copy a database that may be in use into a new private file, on the disk and verified when this returns.
-
-    The copy is one self-contained file (no write-ahead log beside it).
+    """Copy a database that may be in use into a new private file without a log, on the disk and verified when this returns.
 
     :raises StoreUnreadable: when the source is damaged, or the copy does not match it
     :raises DiskFull: when there is no room for the copy
@@ -80,9 +71,8 @@ def copy_database(source: Path, target: Path, *, progress: Progress | None = Non
         reading.execute("BEGIN")
         expected = read_marks(reading)
         with connect_plainly(target, "rw") as writing:
-            reading.backup(
-                writing, pages=2048, progress=None if progress is None else to_backup_callback(progress), sleep=0.01
-            )
+            callback = None if progress is None else lambda _, remaining, total: progress(total - remaining, total)
+            reading.backup(writing, pages=2048, progress=callback, sleep=0.01)
             writing.execute("PRAGMA journal_mode = DELETE")
             verify_database(writing, target, expected)
     flush_to_disk(target)
@@ -90,18 +80,14 @@ def copy_database(source: Path, target: Path, *, progress: Progress | None = Non
 
 
 def verify_database(conn: driver.Connection, path: Path, expected: DatabaseMarks | None = None) -> DatabaseMarks:
-    """Verify that a database is sound, and that it holds what it should.
-
-    :raises StoreUnreadable: names what is wrong
-    """
+    """Verify that a database is sound and holds what it should. :raises StoreUnreadable: names what is wrong"""
     problems = conn.execute("PRAGMA integrity_check(3)").fetchall()
     if problems != [("ok",)]:
         raise errors.StoreUnreadable(f"{path} is damaged: {problems[0][0]}", path)
     seen = read_marks(conn)
     if expected is not None and seen != expected:
-        raise errors.StoreUnreadable(
-            f"{path} does not hold what it was copied from: {seen.rows}, not {expected.rows}", path
-        )
+        problem = f"{path} does not hold what it was copied from: {seen.rows}, not {expected.rows}"
+        raise errors.StoreUnreadable(problem, path)
     return seen
 
 
@@ -149,19 +135,10 @@ def rename_over(made: Path, target: Path) -> None:
 
 
 def create_private_exclusively(path: Path) -> None:
-    """Create an empty file that only its owner may read.
-
-    :raises ArgumentError: when there is something of that name
-    :raises StoreUnreadable: when the place cannot be written, with the system's reason
-    """
+    """Create an empty file that only its owner may read. :raises ArgumentError: the name is taken"""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError as error:
         raise errors.ArgumentError(f"{path} exists already; nothing was written", path) from error
     except OSError as error:
         raise errors.StoreUnreadable(f"{path} cannot be created: {error.strerror or error}", path) from error
-
-
-def to_backup_callback(progress: Progress) -> Callable[[int, int, int], None]:
-    """Convert a progress function to the callback of SQLite's backup."""
-    return lambda _, remaining, total: progress(total - remaining, total)

@@ -1,8 +1,7 @@
 """The connection: short `BEGIN IMMEDIATE` transactions, bounded retries with jitter, and translated errors.
 
-A write that waited too long is rolled back and reported, never left open: one forgotten `BEGIN` would make every
-later write of the process fail. Each write first makes sure that the open file still has its name, and still is of
-this program's version: nothing is acknowledged that went into a deleted file.
+A write that waited too long is rolled back and reported. Each write first makes sure that the open file still has its name, and
+still is of this program's version: nothing is acknowledged that went into a deleted file.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Db:
     _is_deferred = False
     """Whether a transaction ends with `deferred_transaction` and not with the write that began it."""
     _log: int | None = None
-    """An open handle of the log that this connection writes to."""
+    """A handle of the log that this connection writes to."""
     _log_identity: tuple[int, int] | None = None
     _data: int | None = None
     """SQLite's number for the newest change of others that was checked: only what they did is checked again."""
@@ -89,10 +88,20 @@ class Db:
         with translate_sqlite_errors(path):
             write_ahead_log.set_aside_foreign_log(path)
             write_ahead_log.take_back_own_log(path)
-            self.conn, self.file, self.write_refusal = connect_to_named_file(path, "ro" if read_only else "rw")
+            self.conn, self.file = self._connect("ro" if read_only else "rw")
             # What is overwritten or deleted is cleared where it stands; a purge clears what SQLite left of rows that moved.
             self.conn.execute("PRAGMA secure_delete = ON")
             self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
+    def _connect(self, mode: str) -> tuple[StoreConnection, tuple[int, int] | None]:
+        """Return a connection, and the identity of the file that it has open."""
+        options = {"check_same_thread": False, "timeout": BUSY_MS / 1000, "cached_statements": 256}
+        while True:
+            identity = filesystem.file_identity(self.path)
+            conn, self.write_refusal = connect_file(self.path, mode, StoreConnection, **options)
+            if filesystem.file_identity(self.path) == identity:
+                return conn, identity
+            conn.close()  # replaced meanwhile: nobody can tell which of the two is open
 
     def on_rollback(self, forget: Callable[[], None]) -> None:
         """Register a cache to clear when a transaction is rolled back, since it may hold ids that do not exist."""
@@ -108,14 +117,11 @@ class Db:
             return self.retry(lambda: self.conn.execute(sql, args).fetchall())
 
     def state(self) -> tuple[int, int]:
-        """Return what every change of the store changes, of whatever connection."""
+        """Return what every change of the store, of whatever connection, changes."""
         return self.value("PRAGMA data_version"), self.conn.total_changes
 
     def kept_rows(self) -> Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]:
-        """Return what reads rows as `rows` does, and a statement only once while the store does not change.
-
-        Its arguments are tuples.
-        """
+        """Return what reads as `rows` does, and a statement only once while the store does not change."""
         with self.lock:
             if self.conn.in_transaction:
                 return self.rows
@@ -125,13 +131,12 @@ class Db:
             return self._kept
 
     def row(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
-        """Return the first row of one reading statement, or None."""
         with self.lock, translate_sqlite_errors(self.path):
             found: tuple[Any, ...] | None = self.retry(lambda: self.conn.execute(sql, args).fetchone())
             return found
 
     def value(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> Any:
-        """Return the first column of the first row, or None."""
+        """Return the first column of the first row."""
         row = self.row(sql, args)
         return None if row is None else row[0]
 
@@ -253,7 +258,6 @@ class Db:
 
     @contextmanager
     def snapshot(self) -> Iterator[driver.Connection]:
-        """Run several reads on one snapshot."""
         with self.lock, translate_sqlite_errors(self.path):
             if self.conn.in_transaction:
                 yield self.conn
@@ -269,7 +273,6 @@ class Db:
                 self.conn.rollback()
 
     def look_for_replacement(self) -> None:
-        """`notice_replacement`, outside of a transaction."""
         with self.lock, translate_sqlite_errors(self.path):
             self.notice_replacement()
 
@@ -291,7 +294,6 @@ class Db:
         return not self._is_in_place()
 
     def _is_in_place(self) -> bool:
-        """Check whether the open file and its log have their names."""
         try:
             file = os.stat(self._file_name)
             log = None if self._log_identity is None else os.stat(self._log_name)
@@ -322,7 +324,6 @@ class Db:
         raise errors.StoreReplaced(self.path, self._rescued)
 
     def close(self) -> None:
-        """Close the connection. Further use raises."""
         with self.lock:
             self.conn.close()
             if self._log is not None:
@@ -358,25 +359,6 @@ class Db:
                 if now >= deadline:
                     raise
             time.sleep(BUSY_DELAYS.delay_s(1))
-
-
-def connect_to_named_file(
-    path: Path, mode: str
-) -> tuple[StoreConnection, tuple[int, int] | None, errors.FileError | None]:
-    """Connect to a file; return the connection, the identity of the file it has open, and what `connect_file` says."""
-    while True:
-        identity = filesystem.file_identity(path)
-        conn, refusal = connect_file(
-            path,
-            mode,
-            StoreConnection,
-            check_same_thread=False,
-            timeout=BUSY_MS / 1000,
-            cached_statements=256,
-        )
-        if filesystem.file_identity(path) == identity:
-            return conn, identity, refusal
-        conn.close()  # replaced meanwhile: nobody can tell which of the two is open
 
 
 def connect_file(path: Path, mode: str, kind: type[C], **options: Any) -> tuple[C, errors.FileError | None]:
@@ -423,42 +405,39 @@ def translate_sqlite_errors(path: Path) -> Iterator[None]:
 def to_store_error(error: driver.Error, path: Path) -> Exception:
     """Return the store's error for an SQLite error, or the same error when it is a programming mistake here."""
     code, refusal = primary_error_code(error), None
+    kind: type[errors.FileError]
     if code in (driver.SQLITE_IOERR, driver.SQLITE_CANTOPEN) and path.exists():
         refusal = filesystem.find_write_refusal(path.parent)
     if refusal is not None and refusal.errno in filesystem.NO_ROOM:
         code = driver.SQLITE_FULL
     match code:
         case driver.SQLITE_BUSY | driver.SQLITE_LOCKED:
-            return errors.StoreLocked(
-                f"{path} is locked by another process; nothing was changed, try again in a moment", path
+            kind, problem = (
+                errors.StoreLocked,
+                "is locked by another process; nothing was changed, try again in a moment",
             )
         case driver.SQLITE_READONLY:
-            return errors.StoreReadOnly(
-                f"{path} cannot be written; check its permissions and those of its folder", path
-            )
+            kind, problem = errors.StoreReadOnly, "cannot be written; check its permissions and those of its folder"
         case driver.SQLITE_FULL:
-            return errors.DiskFull(
-                f"the disk of {path} is full; nothing was changed, free some space and try again", path
-            )
+            message = f"the disk of {path} is full; nothing was changed, free some space and try again"
+            return errors.DiskFull(message, path)
         case driver.SQLITE_IOERR:
-            return errors.DiskFull(
-                f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health",
-                path,
+            message = (
+                f"the disk refused to read or write {path} ({error}); nothing was changed, check its space and health"
             )
+            return errors.DiskFull(message, path)
         case driver.SQLITE_NOTADB | driver.SQLITE_CORRUPT:
-            return errors.StoreUnreadable(
-                f"{path} is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy", path
-            )
+            problem = f"is not a readable SQLite database ({error}); restore a backup, or run doctor on a copy"
+            kind = errors.StoreUnreadable
         case driver.SQLITE_ERROR if str(error).startswith("no such table"):
-            return errors.StoreUnreadable(f"{path} is no memory any more ({error}); restore a backup", path)
+            kind, problem = errors.StoreUnreadable, f"is no memory any more ({error}); restore a backup"
         case driver.SQLITE_CANTOPEN if refusal is not None:
-            return errors.StoreReadOnly(
-                f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db",
-                path,
-            )
+            problem = "lies in a folder that cannot be written; nothing was changed, choose another place with --db"
+            kind = errors.StoreReadOnly
         case driver.SQLITE_CANTOPEN:
-            return errors.StoreUnreadable(f"{path} cannot be opened; check that it exists and may be read", path)
+            kind, problem = errors.StoreUnreadable, "cannot be opened; check that it exists and may be read"
         case driver.SQLITE_TOOBIG:
             return errors.ArgumentError(f"the value is too large for {path}")
         case _:
             return error
+    return kind(f"{path} {problem}", path)

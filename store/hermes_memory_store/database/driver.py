@@ -6,54 +6,28 @@ It imports nothing of the store, so that a hook can read with it.
 from __future__ import annotations
 
 import sqlite3
-from sqlite3 import (
-    SQLITE_BUSY,
-    SQLITE_CANTOPEN,
-    SQLITE_CORRUPT,
-    SQLITE_CORRUPT_VTAB,
-    SQLITE_ERROR,
-    SQLITE_FULL,
-    SQLITE_INTERRUPT,
-    SQLITE_IOERR,
-    SQLITE_LOCKED,
-    SQLITE_NOMEM,
-    SQLITE_NOTADB,
-    SQLITE_READONLY,
-    SQLITE_TOOBIG,
-    Connection,
-    Cursor,
-    DatabaseError,
-    DataError,
-    Error,
-    IntegrityError,
-    OperationalError,
-    ProgrammingError,
-)
 
-__all__ = [
-    "SQLITE_BUSY",
-    "SQLITE_CANTOPEN",
-    "SQLITE_CORRUPT",
-    "SQLITE_CORRUPT_VTAB",
-    "SQLITE_ERROR",
-    "SQLITE_FULL",
-    "SQLITE_INTERRUPT",
-    "SQLITE_IOERR",
-    "SQLITE_LOCKED",
-    "SQLITE_NOMEM",
-    "SQLITE_NOTADB",
-    "SQLITE_READONLY",
-    "SQLITE_TOOBIG",
-    "Connection",
-    "Cursor",
-    "DataError",
-    "DatabaseError",
-    "Error",
-    "IntegrityError",
-    "OperationalError",
-    "ProgrammingError",
-    "connect",
-]
+SQLITE_BUSY = sqlite3.SQLITE_BUSY
+SQLITE_CANTOPEN = sqlite3.SQLITE_CANTOPEN
+SQLITE_CORRUPT = sqlite3.SQLITE_CORRUPT
+SQLITE_CORRUPT_VTAB = sqlite3.SQLITE_CORRUPT_VTAB
+SQLITE_ERROR = sqlite3.SQLITE_ERROR
+SQLITE_FULL = sqlite3.SQLITE_FULL
+SQLITE_INTERRUPT = sqlite3.SQLITE_INTERRUPT
+SQLITE_IOERR = sqlite3.SQLITE_IOERR
+SQLITE_LOCKED = sqlite3.SQLITE_LOCKED
+SQLITE_NOMEM = sqlite3.SQLITE_NOMEM
+SQLITE_NOTADB = sqlite3.SQLITE_NOTADB
+SQLITE_READONLY = sqlite3.SQLITE_READONLY
+SQLITE_TOOBIG = sqlite3.SQLITE_TOOBIG
+Connection = sqlite3.Connection
+Cursor = sqlite3.Cursor
+DatabaseError = sqlite3.DatabaseError
+DataError = sqlite3.DataError
+Error = sqlite3.Error
+IntegrityError = sqlite3.IntegrityError
+OperationalError = sqlite3.OperationalError
+ProgrammingError = sqlite3.ProgrammingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ NETWORK_TYPES = frozenset(
 )
 """File systems without the shared memory and locks that SQLite's WAL needs (https://sqlite.org/wal.html, section 1)."""
 
-
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How the system refuses to write for want of room."""
 
@@ -29,10 +28,7 @@ def default_store_path(environ: dict[str, str] | None = None) -> Path:
 
 
 def refuse_network_path(path: Path) -> None:
-    """Check the file system of `path`.
-
-    :raises NetworkFileSystem: when the folder of `path` lies on a network file system
-    """
+    """Check the file system of `path`. :raises NetworkFileSystem: its folder lies on a network file system"""
     kind = filesystem_type(path.parent)
     if kind in NETWORK_TYPES:
         raise errors.NetworkFileSystem(
@@ -70,10 +66,7 @@ def find_write_refusal(folder: str | Path) -> OSError | None:
 
 
 def create_private_file(path: Path) -> None:
-    """Create an empty file that only its owner may read, with the folders above it.
-
-    :raises StoreUnreadable: when that is not possible, with the system's reason
-    """
+    """Create an empty file that only its owner may read, with the folders above it. :raises StoreUnreadable: it fails"""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -138,10 +131,8 @@ def atomic_write(
                 os.fsync(file.fileno())
         if confirm is not None:
             confirm()
-        if overwrite:
-            os.replace(made, target)
-        else:
-            os.link(made, target)  # unlike a rename, a link never takes the place of another file
+        # Unlike a rename, a link never takes the place of another file.
+        (os.replace if overwrite else os.link)(made, target)
     finally:
         made.unlink(missing_ok=True)
     if durable:
@@ -149,10 +140,7 @@ def atomic_write(
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return device and number of a file, which distinguish it from another of the same name; None when none is reached.
-
-    Its folder may be closed to us, or on a disk that has gone.
-    """
+    """Return device and number of a file, which distinguish it from another of the same name; None when none is reached."""
     try:
         status = os.stat(path)
     except OSError:
@@ -164,8 +152,7 @@ def file_identity(path: Path) -> tuple[int, int] | None:
 def file_lock(path: Path) -> Iterator[None]:
     """Hold the lock file beside `path` while a store is created, migrated or replaced.
 
-    Switching a fresh file to WAL from several processes at once ignores SQLite's busy timeout, so creation is
-    serialized here.
+    Switching a fresh file to WAL from several processes at once ignores SQLite's busy timeout.
     """
     lock = path.with_name(path.name + ".lock")
     try:

@@ -17,8 +17,7 @@ WRONG_TALLIES = f"""
 """
 
 GAUGES = """
-    SELECT t.id, count(f.id), coalesce(sum(f.chars), 0), coalesce(sum(f.tokens), 0),
-      coalesce(sum(f.pinned * f.chars), 0)
+    SELECT t.id, count(f.id), coalesce(sum(f.chars), 0), coalesce(sum(f.tokens), 0), coalesce(sum(f.pinned * f.chars), 0)
     FROM themes t LEFT JOIN facts f ON f.theme_id = t.id AND f.tier = 'hot'
     GROUP BY t.id
 """
@@ -33,7 +32,7 @@ SIZES = "SELECT id, target, content, chars FROM facts"
 
 
 def find_gauge_differences(conn: sqlite3.Connection) -> list[str]:
-    """Find wrong gauges and tallies, one sentence each; empty when all is well."""
+    """Find wrong gauges and tallies, one sentence each."""
     differences = []
     sizes = find_wrong_sizes(conn)
     if sizes:

@@ -1,11 +1,9 @@
 """Index health: which full-text indexes can be used, and how a damaged one is disabled.
 
-An index is derived from facts or turns, so damage to it must not block either. A process that meets damage while
-writing disables the index in a transaction of its own: a row in `set_aside_indexes` says why, and the triggers
-that feed the index are dropped. From then on every process leaves it alone: writes store the fact without it, and
-searches read the texts themselves (see `find/text_scan.py`), so that nothing is missed, until
-`rebuild_damaged_indexes` rebuilds it. An index with a missing trigger or table counts as disabled, too: it no
-longer receives every change.
+Damage to an index must block neither facts nor turns. A process that meets it while writing disables the index in a transaction
+of its own: a row in `set_aside_indexes` says why, and the triggers that feed it are dropped. Writes go without it then, and
+searches read the texts themselves (`find/text_scan.py`), until `rebuild_damaged_indexes`. An index with a missing trigger or
+table counts as disabled, too: it no longer receives every change.
 """
 
 from __future__ import annotations
@@ -64,7 +62,6 @@ class TextIndex:
 
     @property
     def parts(self) -> frozenset[str]:
-        """All its objects in the schema."""
         return frozenset((*self.tables, *self.triggers, *self.shadow_tables))
 
 
@@ -92,10 +89,7 @@ class StoreConnection(driver.Connection):
 
 
 def index_troubles(conn: driver.Connection) -> dict[str, str]:
-    """Return the reasons why indexes cannot be used, by name; empty when all can.
-
-    Mostly this only compares the schema's version.
-    """
+    """Return the reasons why indexes cannot be used, by name; mostly this only compares the schema's version."""
     if not isinstance(conn, StoreConnection):
         return load_index_troubles(conn)
     # A damaged index is looked for after a transaction has failed, too, when others may write again.
@@ -122,7 +116,6 @@ def is_index_usable(conn: driver.Connection, name: str) -> bool:
 
 
 def load_index_troubles(conn: driver.Connection) -> dict[str, str]:
-    """Load `index_troubles` from the schema itself."""
     there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
     troubles: dict[str, str] = {}
     for index in INDEXES.values():
@@ -135,11 +128,7 @@ def load_index_troubles(conn: driver.Connection) -> dict[str, str]:
 
 
 def find_damaged_indexes(conn: driver.Connection, error: BaseException) -> list[str]:
-    """Find the indexes that an SQLite error is about; none when it is about something else.
-
-    SQLite reports damage by a code alone, so the indexes are read to see whether it is theirs. This runs only after an
-    error.
-    """
+    """Find the indexes that an SQLite error is about: damage is reported by a code alone, so they are read."""
     cause = find_sqlite_error(error)
     if cause is None:
         return []
@@ -147,16 +136,14 @@ def find_damaged_indexes(conn: driver.Connection, error: BaseException) -> list[
     if named:
         return named
     code = int(getattr(cause, "sqlite_errorcode", 0) or 0)
-    if not isinstance(cause, driver.Error) or code & 0xFF in (driver.SQLITE_NOMEM, driver.SQLITE_TOOBIG):
-        # FTS5 believes the lengths in a damaged block, and asks for more memory than there is.
-        return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)]
+    # FTS5 believes the lengths in a damaged block, and asks for more memory than there is.
+    is_size = not isinstance(cause, driver.Error) or code & 0xFF in (driver.SQLITE_NOMEM, driver.SQLITE_TOOBIG)
     # A constraint without a name is one of FTS5's own tables: our constraints say which they are.
-    from_fts5 = code == driver.SQLITE_CORRUPT_VTAB or "fts5" in str(cause) or str(cause) == "constraint failed"
-    if not from_fts5 and code & 0xFF != driver.SQLITE_CORRUPT:
+    is_fts5 = code == driver.SQLITE_CORRUPT_VTAB or "fts5" in str(cause) or str(cause) == "constraint failed"
+    if not is_size and not is_fts5 and code & 0xFF != driver.SQLITE_CORRUPT:
         return []
-    return [index.name for index in INDEXES.values() if not is_index_readable(conn, index)] or (
-        list(INDEXES) if from_fts5 else []
-    )
+    unreadable = [index.name for index in INDEXES.values() if not is_index_readable(conn, index)]
+    return list(INDEXES) if is_fts5 and not is_size and not unreadable else unreadable
 
 
 def find_sqlite_error(error: BaseException | None) -> BaseException | None:
@@ -170,13 +157,10 @@ def is_index_readable(conn: driver.Connection, index: TextIndex) -> bool:
     """Check whether every entry of an index can be read, in its tables and by FTS5."""
     try:
         for table in index.shadow_tables:
-            conn.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() if table.endswith("_config") else drain_rows(
-                conn.execute(f"SELECT * FROM {table}")
-            )
-        conn.execute(
-            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{index.name}_read USING fts5vocab (main, {index.name}, row)"
-        )
-        drain_rows(conn.execute(f"SELECT term, doc, cnt FROM temp.{index.name}_read"))
+            drain_rows(conn.execute(f"SELECT * FROM {table} ORDER BY 1"))
+        vocabulary = f"temp.{index.name}_read"
+        conn.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {vocabulary} USING fts5vocab (main, {index.name}, row)")
+        drain_rows(conn.execute(f"SELECT term, doc, cnt FROM {vocabulary}"))
     except SQLITE_FAILURES:
         return False
     return True
@@ -189,19 +173,13 @@ def drain_rows(rows: driver.Cursor) -> None:
 
 
 def note_index_trouble(conn: driver.Connection, name: str, error: BaseException) -> None:
-    """Note damage met by a search, until the schema changes.
-
-    The next searches avoid the index, and the next write announces it to all processes.
-    """
+    """Note damage met by a search: the next searches avoid the index, and the next write announces it to all processes."""
     if isinstance(conn, StoreConnection):
         index_troubles(conn)[name] = str(find_sqlite_error(error))
 
 
 def save_index_troubles(conn: driver.Connection) -> None:
-    """Announce the unusable indexes to every process, within a transaction that writes.
-
-    An index that is still searched must not miss anything, and what is left of its triggers must not fail a write.
-    """
+    """Announce the unusable indexes to every process, within a transaction that writes: a search must not miss anything."""
     troubles = index_troubles(conn)
     if troubles:
         write_disabled_indexes(conn, troubles)
@@ -227,17 +205,14 @@ def write_disabled_indexes(conn: driver.Connection, reasons: Mapping[str, str]) 
     for name, reason in reasons.items():
         for trigger in there.intersection(INDEXES[name].triggers):
             conn.execute(f"DROP TRIGGER {trigger}")
-        known = conn.execute(f"SELECT 1 FROM {SET_ASIDE} WHERE name = ?", (name,)).fetchone()
-        if known is None:
-            now = time.time_ns() // 1_000_000
-            conn.execute(f"INSERT INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, reason[:200]))
+        now = time.time_ns() // 1_000_000
+        conn.execute(f"INSERT OR IGNORE INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, reason[:200]))
 
 
 def retry_without_index(method: Callable[P, R]) -> Callable[P, R]:
-    """Retry a writing method when an index turned out to be damaged: nothing was changed, and it is disabled now.
+    """Retry a writing method of an object with a `_db` when an index turned out to be damaged: it is disabled now.
 
-    For methods of objects with a `_db`. Inside another caller's transaction the error propagates to the one who began
-    it.
+    Inside another caller's transaction the error propagates to the one who began it.
     """
 
     @functools.wraps(method)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas
-from hermes_memory_store.database.store_version import MIGRATION_SET, record_program
+from hermes_memory_store.database.store_version import MIGRATION_SET, PROGRAM_SET, find_installed_version
 
 RECORD = (
     """CREATE TABLE "_sqlite_migrations" (
@@ -25,12 +25,17 @@ RECORD = (
 
 
 def migrate_store(conn: sqlite3.Connection) -> None:
-    """Migrate the store to `STORE_VERSION`. The caller holds the file lock and has made a backup of an older store."""
+    """Migrate the store, and record that this program did. The caller holds the lock, and has a backup of an older store."""
     if conn.execute("SELECT 1 FROM sqlite_master").fetchone() is None:
         create_tables(conn)
     else:
         apply_migrations(conn)
-    record_program(conn)
+    program = find_installed_version()
+    if program is not None:
+        conn.execute(
+            "INSERT OR REPLACE INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))",
+            (PROGRAM_SET, program),
+        )
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {STORE_VERSION}")
 

@@ -1,8 +1,7 @@
 """Open a store to read it, without any other part of the store and without leaving a trace beside it.
 
-SQLite creates files to read a store in WAL mode, so it is opened as what it is at that moment: with its log and the
-shared memory that some process made, or as a file that nobody has open. What fits neither is not read: nothing is
-better than an old or a mixed state.
+SQLite creates files to read a store in WAL mode, so it is opened as what it is at that moment: with its log and the shared memory
+that some process made, or as a file that nobody has open. What fits neither is not read.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 KNOWN_STORE = (0x484D454D, 10)
-"""Application id and version of the stores that are read here: `schema.APPLICATION_ID` and `schema.STORE_VERSION`.
-
-One of an older version is read, too: it is brought up to date by the bridge that starts behind a first session.
-"""
+"""`schema.APPLICATION_ID` and `schema.STORE_VERSION`; a store of an older version is read, too, and migrated by the bridge."""
 
 BUSY_S = 0.1
 """How long a read waits for another process; in WAL mode it hardly ever does."""
@@ -40,7 +36,7 @@ def read_store(path: str, job: Callable[[driver.Connection], T]) -> T | None:
         log = file_stamp(path + "-wal")
         shared = file_stamp(path + "-shm")
         if log is not None and shared is not None:
-            return None if has_foreign_log(path, stamp, log) else run_reading(path, "ro", job)
+            return None if is_log_foreign(path) else run_reading(path, "ro", job)
         if log is not None and log[3]:
             return None  # what is in the log cannot be read without shared memory, and the file alone is an old state
         result = run_reading(path, "ro&immutable=1", job)
@@ -81,11 +77,17 @@ def file_size(path: str) -> int:
     return 0 if stamp is None else stamp[3]
 
 
-def has_foreign_log(path: str, file: tuple[int, ...], log: tuple[int, ...]) -> bool:
+def is_log_foreign(path: str) -> bool:
     """Check whether the log beside the store belongs to a file that had its name before, as `write_ahead_log` noted it."""
+    file, log, note = file_stamp(path), file_stamp(path + "-wal"), load_log_note(path)
+    return bool(note) and log is not None and note[2:] == [*log[:2]] and note[:2] != [*(file or ())[:2]]
+
+
+def load_log_note(path: str) -> list[int]:
+    """Return device and number of the file and of the log that were noted last, empty for none."""
     try:
-        with open(path + ".lock", encoding="ascii") as noted:
-            numbers = [int(number) for number in noted.read(1000).replace("[", " ").replace("]", " ").split(",")]
+        with open(path + ".lock", encoding="ascii") as file:
+            numbers = [int(number) for number in file.read(1000).replace("[", " ").replace("]", " ").split(",")]
     except (OSError, ValueError):
-        return False
-    return len(numbers) == 4 and tuple(numbers[2:]) == log[:2] and tuple(numbers[:2]) != file[:2]
+        return []
+    return numbers if len(numbers) == 4 else []

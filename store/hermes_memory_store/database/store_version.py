@@ -1,8 +1,7 @@
 """The version of a store's file: the tables it has, and the program that gave it those.
 
-A newer program may bring a store up to date while an older one has it open. The older one must not write then: it
-does not know what the new tables expect of it. So every write transaction looks at the version first, which takes
-microseconds.
+A newer program may bring a store up to date while an older one has it open, which must not write then: it does not know what the
+new tables expect of it. So every write transaction looks at the version first.
 """
 
 from __future__ import annotations
@@ -49,18 +48,14 @@ def refuse_unknown_migrations(conn: driver.Connection, path: Path) -> None:
 
     :raises StoreTooNew: there are migrations that this program does not know
     """
-    (applied,) = conn.execute(
-        "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = ?", (MIGRATION_SET,)
-    ).fetchone()
+    count = "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = ?"
+    (applied,) = conn.execute(count, (MIGRATION_SET,)).fetchone()
     if applied > STORE_VERSION:
         raise newer_store_error(conn, path, applied, opened=True)
 
 
 def newer_store_error(conn: driver.Connection, path: Path, version: int, *, opened: bool = False) -> errors.StoreTooNew:
-    """Return the error for a store that a newer program wrote, naming that program where the file does.
-
-    :param opened: this program had it open when that happened
-    """
+    """Return the error for a store that a newer program wrote. :param opened: this program had it open when that happened"""
     program = find_last_program(conn)
     by = f" of {PROGRAM}, {program}," if program else ""
     since = " while this program had it open" if opened else ""
@@ -72,7 +67,7 @@ def newer_store_error(conn: driver.Connection, path: Path, version: int, *, open
 
 
 def find_last_program(conn: driver.Connection) -> str | None:
-    """Return the version of the program that brought the file up to date last; None when the file does not say."""
+    """Return the version of the program that brought the file up to date last."""
     try:
         row = conn.execute(
             "SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY id DESC LIMIT 1", (PROGRAM_SET,)
@@ -83,10 +78,9 @@ def find_last_program(conn: driver.Connection) -> str | None:
 
 
 def read_header_version(path: Path) -> int | None:
-    """Return the version in a file's header, without opening the store; None when there is no such file.
+    """Return the version in a file's header (https://sqlite.org/fileformat.html, section 1.3); None when there is no such file.
 
-    It stands at offset 60 (https://sqlite.org/fileformat.html, section 1.3). A version that was raised a moment ago may
-    still stand in the write-ahead log alone.
+    One that was raised a moment ago may still stand in the write-ahead log alone.
     """
     try:
         with path.open("rb") as file:
@@ -103,14 +97,3 @@ def find_installed_version() -> str | None:
         return version(PROGRAM)
     except PackageNotFoundError:
         return None
-
-
-def record_program(conn: driver.Connection) -> None:
-    """Record that this program brought the file up to date."""
-    program = find_installed_version()
-    if program is None:
-        return
-    conn.execute(
-        "INSERT OR REPLACE INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))",
-        (PROGRAM_SET, program),
-    )
