@@ -241,6 +241,23 @@ class Notation:
         return format_notation(self.type, self.target, self.content)
 
 
+APPROVED = "approved:"
+"""Begins the verdict on a text that a person let in although this rule matched."""
+
+ALLOWED = "allowed:"
+"""Begins the verdict on a text that a person's rule on its source let in."""
+
+
+def is_admitted(verdict: str) -> bool:
+    """Check whether a verdict says that a person let a text in, or a person's rule."""
+    return verdict.startswith((APPROVED, ALLOWED))
+
+
+def is_clean_verdict(verdict: str | None) -> bool:
+    """Check whether nothing was found in a text, or it was let in all the same."""
+    return verdict is None or is_admitted(verdict)
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One line of memory and its state."""
@@ -270,6 +287,16 @@ class Fact:
     def notation(self) -> str:
         """The fact in MEMORY_SPEC notation."""
         return format_notation(self.type, self.target, self.content)
+
+    @property
+    def standing(self) -> str:
+        """Its tier, with the uid of the fact that replaced it: `superseded by 0190…`."""
+        return self.tier.value if self.superseded_by is None else f"{self.tier.value} by {self.superseded_by}"
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether content checks found nothing in it, or it was let in all the same."""
+        return is_clean_verdict(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.journal.transaction_log import replay_records
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor, Fact, FactFilter, Origin, Tier, Way

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
 from hermes_memory_store.journal.past_wordings import find_wordings
 from hermes_memory_store.journal.time_travel import open_store_at

@@ -9,7 +9,7 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
 from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.memory.sources import session_source

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
-from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
 from hermes_memory_store.journal.time_cursor import (
     BeyondCopy,

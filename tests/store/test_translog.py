@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.items import journal
-from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import transaction_log
 from hermes_memory_store.model import IMPORT, FactFilter, Millis, Tier
 from hermes_memory_store.store import Store

@@ -10,7 +10,6 @@ from hermes_memory_store.context.given import GivenReasons
 from hermes_memory_store.context.line_costs import count_fence, count_fenced_line
 from hermes_memory_store.context.packing import Budget, count_fitting, format_left_out
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.intake import is_admitted
 from hermes_memory_store.model import Fact, Uid
 from hermes_memory_store.projects.branch_labels import MarkedFact
 from hermes_memory_store.store import Store
@@ -69,7 +68,7 @@ def mark_facts(store: Store, facts: Iterable[Fact]) -> list[MarkedFact]:
 
     What is suspicious, and what a theme holds back, is left out.
     """
-    marked = store.branch_labels.mark([fact for fact in facts if is_clean_verdict(fact.verdict)]).given
+    marked = store.branch_labels.mark([fact for fact in facts if fact.is_clean]).given
     return sorted(marked, key=lambda one: one.is_lowered)
 
 
@@ -78,10 +77,6 @@ def to_giving(
 ) -> Giving:
     facts, lines = tuple(one.fact for one in marked), tuple(one.line for one in marked)
     return Giving(kind, facts, lines, reasons=reasons, left_out=left_out)
-
-
-def is_clean_verdict(verdict: str | None) -> bool:
-    return verdict is None or is_admitted(verdict)
 
 
 def join_givings(givings: Sequence[Giving]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hermes_memory_bridge.hook_service.giving import Giving, is_clean_verdict, mark_facts, pack_lines, to_giving
+from hermes_memory_bridge.hook_service.giving import Giving, mark_facts, pack_lines, to_giving
 from hermes_memory_bridge.tools.context_tool import to_plain_words
 from hermes_memory_store.find.touched_facts import find_touched_facts
 from hermes_memory_store.model import Fact, Millis, Uid
@@ -49,7 +49,7 @@ def find_message_facts(store: Store, theme: str, message: str) -> list[Fact]:
         if source.seen_from is None or store.place_themes.is_seen(one.fact, source.seen_from)
     ]
     touched.sort(key=lambda one: -one.fit)
-    facts = [one.fact for one in touched[:LOOKED_AT] if is_clean_verdict(one.fact.verdict)]
+    facts = [one.fact for one in touched[:LOOKED_AT] if one.fact.is_clean]
     if len(facts) < 2:
         return facts
     ranked = store.recall.rank([source.name for source in sources], words, kinds=("fact",)).items

@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from hermes_memory_bridge.hook_service.giving import (
     Giving,
-    is_clean_verdict,
     mark_facts,
     pack_lines,
     to_giving,
@@ -16,7 +15,7 @@ from hermes_memory_store.context.line_costs import count_fenced_line, count_left
 from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.hosts.host_sessions import HostSession
-from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid
+from hermes_memory_store.model import STANDING_TIERS, Fact, FactType, Tier, Uid, is_clean_verdict
 from hermes_memory_store.projects.branch_labels import MarkedFact
 from hermes_memory_store.store import Store
 from hermes_memory_themes.policy import MOST_GIVEN_TOKENS
@@ -98,7 +97,7 @@ def make_resume_giving(store: Store, theme: str, situation: Situation, host_sess
     budget = store.policies.for_theme(theme).injection_tokens
     started = make_start_giving(store, theme, situation)
     present = {fact.uid: fact for fact in store.facts.by_uids(given).values()}
-    valid = {uid for uid, fact in present.items() if fact.tier in STANDING_TIERS and is_clean_verdict(fact.verdict)}
+    valid = {uid for uid, fact in present.items() if fact.tier in STANDING_TIERS and fact.is_clean}
     hot = [present[uid] for uid in given if uid in valid and present[uid].tier is Tier.HOT]
     changed = [fact for fact in hot if fact.updated_at > given[fact.uid]]
     since = host_session.given_at or host_session.window_at
@@ -123,7 +122,7 @@ def format_gone(former: list[Fact], replaced: Collection[str], count: int) -> li
     :param replaced: targets of which the session is told something new
     :param count: how many there are in all
     """
-    named = [fact for fact in former if fact.tier is Tier.SUPERSEDED and is_clean_verdict(fact.verdict)]
+    named = [fact for fact in former if fact.tier is Tier.SUPERSEDED and fact.is_clean]
     lines = [f"~[{fact.target}]: superseded" for fact in named if fact.target.casefold() not in replaced]
     rest = count - len(named) + len(lines[MOST_GONE:])
     return [*lines[:MOST_GONE], f"({rest} given before no longer hold{'s' if rest == 1 else ''})"] if rest else lines

@@ -23,9 +23,9 @@ from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import to_given_name
+from hermes_memory_store.items.fact_pages import RowReader
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import ContextBlock, Fact, Session
 from hermes_memory_store.notation import abbreviations

@@ -11,7 +11,7 @@ from time import time
 
 from hermes_memory_store.context import fence
 from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, count_fitting, format_left_out
-from hermes_memory_store.context.start_choice import USES, choose_start_facts
+from hermes_memory_store.context.start_choice import ORIGIN_COLUMNS, USES, choose_start_facts
 from hermes_memory_store.context.start_situation import find_situation
 from hermes_memory_store.database import driver, store_reading
 from hermes_memory_store.places import place_reading
@@ -121,7 +121,8 @@ def to_ask(conn: driver.Connection) -> Ask:
         if version < FIRST_WITH_USES:
             sql = sql.replace(USES[0], "NULL, NULL").replace(USES[1], "")
         if version < FIRST_WITH_ORIGINS:
-            sql = sql.replace("f.origin_id", "NULL").replace("f.verdict", "NULL")
+            for column in ORIGIN_COLUMNS:
+                sql = sql.replace(column, "NULL")
         try:
             return conn.execute(sql, args).fetchall()
         except driver.OperationalError:

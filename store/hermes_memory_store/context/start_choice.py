@@ -34,6 +34,9 @@ COLD_SCOPES, MOST_COLD, MOST_CONSTRAINTS = 3, 24, 40
 USES = ("u.given, u.used", "LEFT JOIN fact_uses u ON u.fact_id = f.id")
 """Columns and join that stores before version 9 lack."""
 
+ORIGIN_COLUMNS = ("f.origin_id", "f.verdict")
+"""Columns that stores before version 7 lack."""
+
 START_FACTS = f"""
     SELECT f.id, f.type, f.pinned, f.updated_at, r.last_at, f.tokens, f.actor_id, f.origin_id,
       f.scope_id, s.label, f.target, f.content, f.verdict, f.uid, {USES[0]}

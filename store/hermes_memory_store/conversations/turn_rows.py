@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.intake import AdmittedTurn, Intake
+from hermes_memory_store.intake.intake import AdmittedTurn, Intake, find_turn_rule
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.journal import JournalEntry
 from hermes_memory_store.items.kinds import TURN
+from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import OriginRows, PortableOrigin
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS, admit_session_name, validate_session_name
-from hermes_memory_store.model import Origin, OrphanPolicy, SessionStatus
+from hermes_memory_store.model import Millis, Origin, OrphanPolicy, SessionStatus, Turn, is_admitted
 
 ROLES = ("user", "assistant", "system", "tool")
 
@@ -37,6 +38,12 @@ INSERT_SESSION = """
       scope_id, on_orphan, ended_at)
     VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 """
+
+ROWS = (
+    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at, t.origin_id, t.verdict, t.session_id"
+    " FROM turns t JOIN themes h ON h.id = t.theme_id"
+    " LEFT JOIN sessions n ON n.id = t.session_id"
+)
 
 ERASED = "SELECT 1 FROM sync_turns WHERE theme_id = ? AND uid = ? AND erased = 1"
 
@@ -82,11 +89,11 @@ def last_turn_key(conn: sqlite3.Connection, theme_id: int) -> int:
     return conn.execute("SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?", (low, high - 1)).fetchone()[0] or low
 
 
-def admit_turn(intake: Intake, theme: str, turn: PortableTurn, *, verdict: str | None = None) -> AdmittedTurn:
-    """Check a turn of another store on its way in. :param verdict: of that store. :raises InputError: it must not come in"""
+def admit_turn(intake: Intake, theme: str, turn: PortableTurn) -> AdmittedTurn:
+    """Check a turn of another store on its way in. :raises InputError: it must not come in"""
     if turn.session is not None:
         admit_session_name(intake, theme, turn.session)
-    return intake.admit_turn(theme, turn.content, verdict=verdict)
+    return intake.admit_turn(theme, turn.content, verdict=turn.verdict)
 
 
 def insert_turn(
@@ -177,3 +184,17 @@ def ensure_turn_session(
         entries.append(JournalEntry("open", "session", uid, theme_id, None, words))
         row = conn.execute(sql, (theme_id, name)).fetchone()
     return int(row[0])
+
+
+def to_turn(row: Sequence[Any], names: Names) -> Turn:
+    """Convert a row of `ROWS` to a turn."""
+    _, uid, theme, session, role, content, at, origin_id, verdict = row[:9]
+    origin, title = names.origins.by_key(origin_id), names.title_in_theme(theme, session)
+    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at), origin, verdict, title)
+
+
+def is_for_agents(content: str, origin_id: int | None, verdict: str | None) -> bool:
+    """Check whether agents are given a turn; one from before turns were checked is checked now."""
+    if verdict is not None:
+        return is_admitted(verdict)
+    return origin_id is not None or find_turn_rule(content) is None

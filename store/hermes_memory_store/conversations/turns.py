@@ -18,8 +18,15 @@ from typing import Any
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import Clock
-from hermes_memory_store.conversations.turn_lookup import find_turns_by_name
-from hermes_memory_store.conversations.turn_rows import PortableTurn, insert_turn, last_turn_key, validate_turn
+from hermes_memory_store.conversations.turn_rows import (
+    ROWS,
+    PortableTurn,
+    insert_turn,
+    is_for_agents,
+    last_turn_key,
+    to_turn,
+    validate_turn,
+)
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
     SQLITE_FAILURES,
@@ -53,10 +60,11 @@ from hermes_memory_store.find.ranking import (
 )
 from hermes_memory_store.find.text_scan import scan_turns
 from hermes_memory_store.find.vocabulary import Vocabulary
-from hermes_memory_store.intake.intake import AdmittedTurn, Intake, find_turn_rule, is_admitted
+from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
 from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.name_keys import Names, to_theme_name
+from hermes_memory_store.memory.fact_lookup import MIN_DIGITS
 from hermes_memory_store.model import PERSON, Actor, Millis, Origin, Session, Tier, Turn, TurnHit, Uid
 from hermes_memory_store.uids import Uids
 from hermes_memory_store.upkeep.item_erasure import ItemEraser, delete_items
@@ -107,11 +115,11 @@ TO_SCRUB = """
 
 HITS = "SELECT rowid FROM turns_text WHERE turns_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
-ROWS = (
-    "SELECT t.id, t.uid, h.name, n.name, t.role, t.content, t.at, t.origin_id, t.verdict, t.session_id"
-    " FROM turns t JOIN themes h ON h.id = t.theme_id"
-    " LEFT JOIN sessions n ON n.id = t.session_id"
-)
+
+MAX_NAMED = 20
+"""Turns that one fact may be said to come from."""
+
+UIDS_OF_SESSION = "SELECT uid FROM turns WHERE session_id = (SELECT id FROM sessions WHERE uid = ?) ORDER BY id"
 
 
 class Turns:
@@ -202,17 +210,22 @@ class Turns:
             admitted.content,
             captured_at,
             source,
-            admitted.verdict,
-            title,
+            title=title,
+            **admitted.attributes,
         )
 
     def find_named(self, session: Session, names: Sequence[str]) -> tuple[Uid, ...]:
-        """Return the uids of a session's turns by names, oldest first.
+        """Return the uids of a session's turns by names, oldest first. Those of other sessions are reported as nonexistent.
 
-        :param names: whole uids, or unique beginnings or ends of at least six digits
-        :raises ArgumentError: a name belongs to no turn of this session, or to several
+        :param names: whole uids, or unique beginnings or ends of at least six digits; hyphens and case do not count
+        :raises ArgumentError: a name belongs to none or to several, or there are more than `MAX_NAMED`
         """
-        return find_turns_by_name(self._db, session, names)
+        if len(names) > MAX_NAMED:
+            raise errors.ArgumentError(f"a fact names at most {MAX_NAMED} turns, not {len(names)}", len(names))
+        rows = self._db.rows(UIDS_OF_SESSION, (uids.parse_uid(session.uid),))
+        turn_uids = uids.to_texts([uid for (uid,) in rows])
+        named = {find_only_turn(name, turn_uids) for name in names}
+        return tuple(uid for uid in turn_uids if uid in named)
 
     def search(
         self,
@@ -571,13 +584,6 @@ def to_turn_filter(session: str | None, roles: Sequence[str], for_agents: bool) 
     return is_wanted
 
 
-def is_for_agents(content: str, origin_id: int | None, verdict: str | None) -> bool:
-    """Check whether agents are given a turn; one from before turns were checked is checked now."""
-    if verdict is not None:
-        return is_admitted(verdict)
-    return origin_id is not None or find_turn_rule(content) is None
-
-
 def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: int) -> dict[int, float]:
     """Return the best of these and their neighbours, which need not share a word: an answer follows its question."""
     spreading = spread_scores(scores)
@@ -597,13 +603,6 @@ def to_plain_query(query: str) -> str:
     return safe_text.to_printable(query[:4_000]).replace(":", " ")
 
 
-def to_turn(row: Sequence[Any], names: Names) -> Turn:
-    """Convert a row of `ROWS` to a turn."""
-    _, uid, theme, session, role, content, at, origin_id, verdict = row[:9]
-    origin, title = names.origins.by_key(origin_id), names.title_in_theme(theme, session)
-    return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at), origin, verdict, title)
-
-
 def find_known_turns(
     conn: sqlite3.Connection, theme_id: int | None, turn_uids: Sequence[bytes], *, again: bool = False
 ) -> set[bytes]:
@@ -616,3 +615,20 @@ def find_known_turns(
         sql = KNOWN.format(marks=", ".join(f"?{n}" for n in range(2, len(some) + 2)), again=int(again))
         known_uids.update(uid for (uid,) in conn.execute(sql, (theme_id, *some)))
     return known_uids
+
+
+def find_only_turn(name: str, turn_uids: Sequence[Uid]) -> Uid:
+    """Return the only turn of that name. :raises ArgumentError: there is none, or there are several"""
+    shown = errors.shorten_value(name)
+    digits = uids.parse_uid_digits(name[:64])
+    if digits is None or len(digits) < MIN_DIGITS:
+        raise errors.ArgumentError(
+            f"turns are named by the uids that memory_turn gives, or by {MIN_DIGITS} or more digits of their beginning "
+            f"or end, not {shown!r}",
+            name,
+        )
+    matches = [uid for uid in turn_uids if uids.has_uid_part(uid, digits)]
+    if len(matches) != 1:
+        how = "several" if matches else "none"
+        raise errors.ArgumentError(f"of the captured turns of this session, {how} is called {shown!r}", name)
+    return matches[0]

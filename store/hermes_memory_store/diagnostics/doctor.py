@@ -33,8 +33,9 @@ from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.fulltext import rebuild_damaged_indexes
-from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, STANDS, TURN, FactRow, ItemKind
+from hermes_memory_store.items.kinds import FACT, STANDS, TURN, FactRow, ItemKind
 from hermes_memory_store.items.mutation import Mutation
+from hermes_memory_store.items.tier_columns import COUNT_LINKED_WHILE_STANDING, LOST_LINKS, link_columns
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import Actor, Check
 from hermes_memory_store.projects.project_repair import find_project_faults, repair_projects
@@ -89,14 +90,6 @@ ORPHANS = {
     "purged facts that are still there": "SELECT count(*) FROM tombstones JOIN facts USING (uid)",
     "counts of reads without a fact": "SELECT count(*) FROM reads WHERE fact_id NOT IN (SELECT id FROM facts)",
 }
-
-LOST_LINKS = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE superseded_by IS NOT NULL
-      AND (superseded_by = uid OR superseded_by NOT IN (SELECT uid FROM facts))
-"""
-
-LINKED_WHILE_STANDING = f"SELECT count(*) FROM facts WHERE superseded_by IS NOT NULL AND {STANDS}"
 
 
 def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str], None] | None = None) -> list[Check]:
@@ -260,7 +253,7 @@ def check_projects(store: Store, repair: bool) -> Check:
 
 def check_supersede_links(store: Store, repair: bool) -> Check:
     lost = store.db.rows(LOST_LINKS)
-    linked = store.db.value(LINKED_WHILE_STANDING)
+    linked = store.db.value(COUNT_LINKED_WHILE_STANDING)
     if linked:
         return Check("links", False, f"{pluralise(linked, 'fact')} in force though marked as replaced")
     if not lost:
@@ -271,7 +264,7 @@ def check_supersede_links(store: Store, repair: bool) -> Check:
     with store.db.write_transaction() as conn:
         change = Mutation(conn, store.names, store.journal, DOCTOR)
         for row in lost:
-            change.update_fact(FactRow(*row), "unlink", keep_time=True, superseded_by=None)
+            change.update_fact(FactRow(*row), "unlink", keep_time=True, **link_columns(None))
         change.record()
     return Check("links", True, f"{detail}; the links were taken out", repaired=True)
 

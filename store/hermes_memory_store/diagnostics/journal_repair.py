@@ -13,8 +13,8 @@ from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.diagnostics.row_checks import read_backup_head
 from hermes_memory_store.items import journal
+from hermes_memory_store.items.journal import JournalRecord
 from hermes_memory_store.items.journal_receipt import read_chain_head
-from hermes_memory_store.items.journal_records import JournalRecord
 from hermes_memory_store.model import Actor
 from hermes_memory_store.store import Store
 from hermes_memory_store.upkeep import backup

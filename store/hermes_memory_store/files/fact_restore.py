@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import DAY_MS
@@ -22,7 +21,6 @@ from hermes_memory_store.intake.intake import (
     AdmittedText,
     AdmittedTurn,
     Writer,
-    is_admitted,
     repeat_text,
     to_listed_name,
 )
@@ -32,7 +30,14 @@ from hermes_memory_store.items.kinds import FACT_COLUMNS, STANDS, FactRow
 from hermes_memory_store.items.mutation import count_notation_chars, find_standing_fact
 from hermes_memory_store.items.name_keys import ScopeKey, to_theme_name
 from hermes_memory_store.items.origin_rows import drop_foreign_turns
-from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE, QUARANTINE_PREFIX, superseded_columns
+from hermes_memory_store.items.tier_columns import (
+    COOLED_BY_PRESSURE,
+    cold_columns,
+    link_columns,
+    quarantined_columns,
+    settled_columns,
+    superseded_columns,
+)
 from hermes_memory_store.memory.scopes import admit_label
 from hermes_memory_store.model import IMPORT, STANDING_TIERS, Actor, Origin, ScopeStatus, Tier, Way
 from hermes_memory_store.store import Store
@@ -142,7 +147,7 @@ class Restorer:
             for uid, link in self._unlinked.items():
                 row, successor = change.fact_row(uid), change.fact_row(self._now_called.get(link, link))
                 if row is not None and successor is not None and row.tier == Tier.SUPERSEDED and successor.uid != uid:
-                    change.update_fact(row, "link", keep_time=True, superseded_by=successor.uid)
+                    change.update_fact(row, "link", keep_time=True, **link_columns(successor.uid))
             change.record()
         self._unlinked.clear()
 
@@ -153,10 +158,10 @@ class Restorer:
             if isinstance(item, PortableScope):
                 return intake.admit_name(self._theme, "the scope", item.label, writer=Writer.AGENT)
             if isinstance(item, PortableTurn):
-                return admit_turn(intake, self._theme, item, verdict=item.verdict)
+                return admit_turn(intake, self._theme, item)
             if item is None:
                 return None
-            return intake.admit_record(self._theme, item.said, scope=item.scope, verdict=item.verdict)
+            return item.admit(intake, self._theme)
         except errors.StoreError as error:
             return error
 
@@ -179,18 +184,16 @@ class Restorer:
 
     def _hold(self, fact: PortableFact, admission: Admission) -> PortableFact:
         """Return a fact as it comes in: what reads like an instruction waits; what was replaced already needs not."""
-        fact = replace(
-            fact, said=admission.facts[0].said, actor=Actor(fact.actor.kind, to_listed_name(fact.actor.name))
-        )
-        rule = admission.suspicion and admission.suspicion.rule
+        fact = replace(fact.with_listed_names(), said=admission.facts[0].said)
+        rule = None if admission.suspicion is None else admission.suspicion.rule
         if fact.tier is Tier.QUARANTINED:
-            rule = rule or (None if is_admitted(fact.verdict or "") else fact.verdict)
+            rule = rule or fact.waiting_rule
         elif fact.tier is Tier.SUPERSEDED:
             rule = None
         if rule is None:
-            return fact if fact.cooled_by is None else replace(fact, cooled_by=to_listed_name(fact.cooled_by))
+            return fact
         self.waiting += 1
-        return replace(fact, tier=Tier.QUARANTINED, cooled_by=f"{QUARANTINE_PREFIX}{rule}", pinned=False)
+        return replace(fact, **quarantined_columns(rule) | {"tier": Tier.QUARANTINED, "pinned": False})
 
     def _take_turn(
         self, change: BatchMutation, theme_id: int, turn: PortableTurn, admitted: AdmittedTurn
@@ -287,30 +290,25 @@ class Restorer:
         *,
         withdrawn: FactRow | None = None,
     ) -> None:
-        tier, link, pinned = fact.tier, None, fact.pinned
-        if tier in STANDING_TIERS:
+        attributes = fact.attributes | link_columns(None)
+        if fact.tier in STANDING_TIERS:
             standing = find_standing_fact(change.conn, scope.id, fact.said.type, fact.said.target)
             self.superseded += standing is not None
             if standing is not None and standing.updated_at > fact.updated_at:
-                tier, link, pinned = Tier.SUPERSEDED, standing.uid, False
+                attributes |= settled_columns(Tier.SUPERSEDED.value, False, standing.uid)
             elif standing is not None:
                 change.update_fact(standing, "supersede", **superseded_columns(uid), pinned=0)
-        elif tier is Tier.SUPERSEDED and fact.superseded_by is not None:
+        elif fact.tier is Tier.SUPERSEDED and fact.superseded_by is not None:
             successor = change.fact_row(self._now_called.get(fact.superseded_by, fact.superseded_by))
             if successor is not None and successor.theme_id == theme_id:
-                link = successor.uid
+                attributes |= link_columns(successor.uid)
             else:
                 self._unlinked[uid] = fact.superseded_by
-        cooled_by = fact.cooled_by if tier is fact.tier else None
-        if tier is Tier.HOT and not self._has_room(fact, pinned):
-            tier, pinned, cooled_by = Tier.COLD, False, COOLED_BY_PRESSURE
-        attributes: dict[str, Any] = {"tier": tier.value, "pinned": int(pinned), "updated_at": fact.updated_at}
-        attributes |= {"superseded_by": link, "cooled_by": cooled_by, **fact.more}
+        if attributes["tier"] == Tier.HOT and not self._has_room(fact, fact.pinned):
+            attributes |= cold_columns(COOLED_BY_PRESSURE) | {"pinned": 0}
         if withdrawn is not None:
             # Undone, or held by a purge: somebody wants it back.
-            change.update_fact(
-                withdrawn, "restore", content=admitted, verdict=admitted.verdict, scope=scope, **attributes
-            )
+            change.update_fact(withdrawn, "restore", content=admitted, **admitted.attributes, scope=scope, **attributes)
             return
         if fact.origin is not None:
             origin = self._store.names.origins.resolve(change.conn, fact.origin, change.now)

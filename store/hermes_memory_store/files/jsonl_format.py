@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -17,11 +17,30 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.conversations.turn_rows import PortableTurn, validate_turn
 from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicion
-from hermes_memory_store.intake.intake import APPROVED
-from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, SCOPE, FactRow, Form, ItemKind, to_portable
+from hermes_memory_store.intake.intake import Admission, Intake, to_listed_name
+from hermes_memory_store.items.kinds import (
+    FACT,
+    FACT_COLUMNS,
+    SCOPE,
+    FactRow,
+    Form,
+    ItemKind,
+    to_file_value,
+)
 from hermes_memory_store.items.origin_rows import PortableOrigin, parse_portable_origin
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import IMPORT, PERSON, Actor, FactType, Notation, ScopeStatus, Tier, format_notation
+from hermes_memory_store.model import (
+    APPROVED,
+    IMPORT,
+    PERSON,
+    Actor,
+    FactType,
+    Notation,
+    ScopeStatus,
+    Tier,
+    format_notation,
+    is_clean_verdict,
+)
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_store.store import Store
 
@@ -101,6 +120,26 @@ class PortableFact:
     """What the content checks of its store found in it, and what was decided."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Other optional attributes of facts."""
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Return where it stands and what it has besides, as it is stored."""
+        state = {"tier": self.tier.value, "pinned": int(self.pinned), "updated_at": self.updated_at}
+        return state | {"superseded_by": self.superseded_by, "cooled_by": self.cooled_by, **self.more}
+
+    @property
+    def waiting_rule(self) -> str | None:
+        """The rule for which it waits where it comes from, unless somebody let it in."""
+        return None if is_clean_verdict(self.verdict) else self.verdict
+
+    def admit(self, intake: Intake, theme: str) -> Admission:
+        """Check it on its way in. :raises StoreError: it must not come in"""
+        return intake.admit_record(theme, self.said, scope=self.scope, verdict=self.verdict)
+
+    def with_listed_names(self) -> PortableFact:
+        """Return it with the names of who wrote and of what cooled it as they may be listed."""
+        actor = Actor(self.actor.kind, to_listed_name(self.actor.name))
+        return replace(self, actor=actor, cooled_by=self.cooled_by and to_listed_name(self.cooled_by))
 
 
 VERDICT = re.compile(r"[a-z][a-z0-9_.:+-]{0,499}")
@@ -210,17 +249,6 @@ def to_file_words(kind: ItemKind, values: Mapping[str, Any]) -> dict[str, Any]:
         for attribute in kind.attributes
         if not attribute.is_optional
     }
-
-
-def to_file_value(form: Form, value: Any) -> Any:
-    """Return the stored value of an attribute as a file says it."""
-    if form is Form.FLAG:
-        return bool(value)
-    if value is None:
-        return None
-    if form is Form.TIME:
-        return format_iso_time(value)
-    return FactType(value).word if form is Form.TYPE else to_portable(value)
 
 
 def turn_jsonl_lines(reader: Store, theme_id: int, words: OriginWords) -> Iterator[str]:

@@ -305,7 +305,7 @@ class UpgradeBuilder:
         self, change: Mutation, theme_id: int, fact: Hermes030Fact, standing: dict[tuple[Any, ...], str]
     ) -> None:
         scope = self._scopes.get(fact.scope_id or "") or change.scope_for_writing(theme_id, None)
-        tier, successor = TIERS[fact.status], self._successor(fact)
+        tier, successor = TIERS[fact.status], hermes_030_file.find_hermes_030_successor(self._old, fact)
         if tier is not Tier.SUPERSEDED and standing[self._place(fact)] != fact.id:
             tier, successor = Tier.SUPERSEDED, standing[self._place(fact)]
             self._report.collided += 1
@@ -332,13 +332,6 @@ class UpgradeBuilder:
             read_at = (fact.last_accessed or fact.updated_at) * 1000
             change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.access_count, read_at))
         self._report.facts += 1
-
-    def _successor(self, fact: Hermes030Fact) -> str | None:
-        """Find the replacement of a fact, if that was not purged since."""
-        if fact.superseded_by is None:
-            return None
-        row = self._old.execute("SELECT id FROM facts WHERE id = ?", (fact.superseded_by,)).fetchone()
-        return row[0] if row else None
 
     def _import_sessions(self, change: Mutation, theme_id: int) -> None:
         """Import sessions, so that a client that returns under the same name resumes its session."""

@@ -34,7 +34,7 @@ from hermes_memory_store.intake.spans import (
     to_secret_placeholder,
 )
 from hermes_memory_store.intake.text_folding import to_name_sentence
-from hermes_memory_store.model import Notation, Rule, Suspicion, format_notation
+from hermes_memory_store.model import ALLOWED, APPROVED, Notation, Rule, Suspicion, format_notation, is_admitted
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import Policies, ThemePolicy
 
@@ -49,12 +49,6 @@ MOST_MASKED = 20_000
 
 MOST_REPEATED = 2_000
 """Characters of what is no notation that are looked through; a refusal repeats fewer."""
-
-APPROVED = "approved:"
-"""Begins the verdict on a text that a person let in although this rule matched."""
-
-ALLOWED = "allowed:"
-"""Begins the verdict on a text that a person's rule on its source let in."""
 
 TURN_TARGET = "turn"
 """The target under which the secrets of captured turns are kept."""
@@ -113,6 +107,11 @@ class AdmittedFact:
     verdict: str | None = None
     """The rule that matched, with what was decided about it; None when none did."""
 
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Return what is stored beside what it says."""
+        return {"verdict": self.verdict}
+
 
 @dataclass(frozen=True, slots=True)
 class AdmittedTurn:
@@ -121,6 +120,11 @@ class AdmittedTurn:
     content: str
     verdict: str | None = None
     """Why agents are not given it; None when they are."""
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Return what is stored beside what it says."""
+        return {"verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,9 +466,9 @@ class Intake:
         return Masking(masked, tuple(dict.fromkeys(names)), len(spans) - len(names))
 
 
-def repeat_fact(notation: Notation, verdict: str | None = None) -> AdmittedFact:
+def repeat_fact(notation: Notation) -> AdmittedFact:
     """Return a fact of the store's own records, which passed the intake when it came in, or was there before."""
-    return AdmittedFact(notation, verdict)
+    return AdmittedFact(notation)
 
 
 def repeat_text(text: str) -> AdmittedText:
@@ -488,11 +492,6 @@ def is_held_by(verdict: str | None, rule: str) -> bool:
 def split_rule(rule: str) -> set[str]:
     check, _, names = rule.partition(":")
     return {check} if check == "score" else {f"{check}:{name}" for name in names.split("+")}
-
-
-def is_admitted(verdict: str) -> bool:
-    """Check whether a verdict says that a person let a text in, or a person's rule."""
-    return verdict.startswith((APPROVED, ALLOWED))
 
 
 @lru_cache(maxsize=4096)

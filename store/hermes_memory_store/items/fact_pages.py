@@ -7,19 +7,36 @@ tallies show which combinations hold facts at all, and how many.
 
 from __future__ import annotations
 
+import itertools
+import json
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_store import errors
+from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.items.kinds import FACT, FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
-from hermes_memory_store.items.row_reader import RowReader
-from hermes_memory_store.model import Fact, FactFilter, FactPage, FactType, PageCursor, Sort, Tier, Way
+from hermes_memory_store.items.tier_columns import IS_COOLED_BY
+from hermes_memory_store.language.tokenizer import natural_order
+from hermes_memory_store.model import (
+    Fact,
+    FactFilter,
+    FactPage,
+    FactType,
+    ListOrder,
+    Millis,
+    PageCursor,
+    Sort,
+    Tier,
+    Way,
+)
 
 MAX_LIMIT = 1_000
 """Facts one page holds at most."""
@@ -170,7 +187,7 @@ def filter_conditions(names: Names, fact_filter: FactFilter) -> tuple[list[str],
     if fact_filter.read is not None:
         where.append(f"f.id {'' if fact_filter.read else 'NOT '}IN (SELECT fact_id FROM reads)")
     if fact_filter.cooled_by is not None:
-        where += ["tier = 'cold'", "cooled_by = ?"]
+        where.append(IS_COOLED_BY)
         args.append(fact_filter.cooled_by)
     if fact_filter.seen_from is not None and fact_filter.theme is not None:
         where.append(names.seen_from_condition([fact_filter.theme], fact_filter.seen_from))
@@ -375,3 +392,116 @@ def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
         rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
         facts |= reader.by_id(rows)
     return [facts[key] for key in keys if key in facts]
+
+
+NAMED = {ListOrder.SCOPE: "scope_id", ListOrder.THEME: "theme_id", ListOrder.AUTHOR: "actor_id"}
+"""Columns of orders by a name: the keys of the names."""
+
+COUNTED = {
+    ListOrder.TOKENS: "f.tokens",
+    ListOrder.READS: "coalesce(r.times, 0)",
+    ListOrder.READ_AT: "coalesce(r.last_at, 0)",
+    ListOrder.GIVEN: f"f.tokens * coalesce(r.times, 0) * 1.0 / max(1, (? - f.created_at) / {DAY_MS}.0)",
+}
+"""Orders by a number, as SQL; the argument is the present."""
+
+
+def sorted_fact_keys(
+    db: Db, names: Names, fact_filter: FactFilter, *, sort: Sort | ListOrder, descending: bool, now: Millis
+) -> array[int]:
+    """Return every key in order; see `Facts.ids`."""
+    way = "DESC" if descending else "ASC"
+    before, joined, args = "", "", []  # type: tuple[str, str, list[str | int]]
+    with db.snapshot() as conn:
+        match sort:
+            case Sort.TYPE:
+                order = f"{type_rank_sql()} {'ASC' if descending else 'DESC'}, updated_at {way}, id {way}"
+            case Sort():
+                order = f"{KEYS[sort]} {way}, id {way}"
+            case ListOrder.SCOPE | ListOrder.THEME | ListOrder.AUTHOR:
+                before = "WITH places AS MATERIALIZED (SELECT key AS place, value AS named FROM json_each(?)) "
+                args = [json.dumps(order_names(db, names, sort))]
+                joined = f" JOIN places ON places.named = f.{NAMED[sort]}"
+                order = f"place {way}, updated_at DESC, id DESC"
+            case _:
+                joined = " LEFT JOIN reads r ON r.fact_id = f.id"
+                order = f"{COUNTED[sort]} {way}, updated_at DESC, id DESC"
+        selection = select_ranges(db, names, fact_filter)
+        where = " AND ".join(["1", *range_conditions(selection), *selection.conditions])
+        after = [now] if sort is ListOrder.GIVEN else []
+        sql = f"{before}SELECT id FROM facts f{joined} WHERE {where} ORDER BY {order}"
+        return array("q", itertools.chain.from_iterable(conn.execute(sql, (*args, *selection.args, *after))))
+
+
+def order_names(db: Db, names: Names, sort: ListOrder) -> list[int]:
+    """Return the keys of the names that facts have, in natural order."""
+    if sort is ListOrder.AUTHOR:
+        sql = "SELECT id, coalesce((SELECT theme_id FROM sessions WHERE name = a.name LIMIT 1), 0) FROM actors a"
+        authors = [(key, names.author(key, theme)) for key, theme in db.rows(sql)]
+        rows = [(key, author.title or author.name or author.kind) for key, author in authors]
+    else:
+        rows = db.rows("SELECT id, label FROM scopes" if sort is ListOrder.SCOPE else "SELECT id, name FROM themes")
+    return [key for key, _ in sorted(rows, key=lambda row: natural_order(row[1]))]
+
+
+FACT_TYPES = {kind.value: kind for kind in FactType}
+
+TIERS = {tier.value: tier for tier in Tier}
+
+
+LABEL = len(FactRow._fields)
+"""Place of the first of `READ_COLUMNS`."""
+
+LINKS = tuple((name, FactRow._fields.index(name)) for name in FACT.links)
+
+OPTIONAL = tuple((name, FactRow._fields.index(name)) for name in FACT.optional)
+
+
+class RowReader:
+    """Make facts of rows: the columns of `FACT_COLUMNS`, and those of `READ_COLUMNS` after them.
+
+    What `Names` has cached is looked up here in place, and `Names` is called only for the rest: a page has fifty
+    rows, and each of them a theme and an actor.
+    """
+
+    __slots__ = ("_authors", "_names", "_origins", "_theme_names")
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._theme_names = names.known_theme_names
+        self._authors = names.known_authors
+        self._origins = names.origins
+
+    def facts(self, rows: Iterable[Sequence[Any]]) -> list[Fact]:
+        """Return the facts of these rows, in their order."""
+        rows = list(rows)
+        named = uids.to_texts([row[1] for row in rows])
+        origins = {keys: self._origins.by_key(*keys) for keys in {(row[16], row[17]) for row in rows}}
+        return [
+            Fact(
+                id=row[0],
+                uid=uid,
+                theme=self._theme_names.get(row[2]) or self._names.theme_name(row[2]),
+                scope=row[LABEL] or None,
+                type=FACT_TYPES[row[4]],
+                target=row[5],
+                content=row[6],
+                tier=TIERS[row[7]],
+                pinned=bool(row[8]),
+                chars=row[9],
+                tokens=row[10],
+                actor=self._authors.get((row[11], row[2])) or self._names.author(row[11], row[2]),
+                created_at=Millis(row[12]),
+                updated_at=Millis(row[13]),
+                reads=row[LABEL + 1] or 0,
+                read_at=None if row[LABEL + 2] is None else Millis(row[LABEL + 2]),
+                origin=origins[row[16], row[17]],
+                **{name: None if row[place] is None else uids.format_uid(row[place]) for name, place in LINKS},
+                **{name: row[place] for name, place in OPTIONAL},
+            )
+            for row, uid in zip(rows, named, strict=True)
+        ]
+
+    def by_id(self, rows: Iterable[Sequence[Any]]) -> dict[int, Fact]:
+        """Return the facts of these rows by their keys."""
+        return {fact.id: fact for fact in self.facts(rows)}

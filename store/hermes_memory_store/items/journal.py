@@ -13,13 +13,14 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.journal_receipt import ChainHead, is_head_held, load_restore_time, read_chain_head
 from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.origin_rows import OriginRows
 from hermes_memory_store.model import Actor, Change, Check, Millis, Origin
 from hermes_memory_store.safe_text import pluralise
 
@@ -31,6 +32,20 @@ COLUMNS = "seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before,
 JOURNAL_HEAD = "SELECT seq, at, hash FROM journal ORDER BY seq DESC LIMIT 1"
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+BATCH = 5_000
+"""Rows that are read from a journal at once."""
+
+RECORDS = """
+    SELECT j.seq, j.at, t.name, a.kind, a.name, j.op, j.entity, j.uid, j.change, j.undoes, j.before, j.after, j.salt,
+      j.digest, j.hash, j.origin_id, o.digest
+    FROM journal j JOIN themes t ON t.id = j.theme_id JOIN actors a ON a.id = j.actor_id
+    LEFT JOIN origins o ON o.id = j.origin_id
+    WHERE j.seq > ? AND j.at <= ?
+    ORDER BY j.seq LIMIT ?
+"""
+
+FOREVER = (1 << 63) - 1
 
 APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES ({', '.join('?' * 15)})"
 
@@ -47,6 +62,46 @@ class JournalEntry:
     after: dict[str, Any] | None
     actor: Actor | None = None
     """Who did it, when that is not the actor of the whole change (relief inside a write)."""
+
+
+class JournalRecord(NamedTuple):
+    """A row of the journal in portable words, with what its hash is made from."""
+
+    seq: int
+    at: int
+    theme: str
+    actor: Actor
+    op: str
+    entity: str
+    uid: bytes
+    change: int
+    undoes: int | None
+    before: str | None
+    """JSON text, exactly as it was digested."""
+    after: str | None
+    salt: bytes
+    digest: bytes | None
+    """Stands for the text after a purge took it out."""
+    hash: bytes
+    origin_id: int | None = None
+    origin_digest: bytes | None = None
+    origins: tuple[dict[str, Any], ...] = ()
+    """Origins that no record before told of, as `OriginRows.record` returns them."""
+
+    def link(self, before: bytes) -> bytes:
+        """Return what the hash must be, 20 bytes, after the one before it.
+
+        Rows without an origin have the header they had before there were origins.
+        """
+        from hashlib import blake2b  # here: it loads OpenSSL, 2 ms that nobody who only reads should wait for
+
+        source = "" if self.origin_digest is None else f"|{self.origin_digest.hex()}"
+        header = (
+            f"{self.seq}|{self.at}|{self.theme}|{self.actor}|{self.op}|{self.entity}|{self.uid.hex()}|{self.change}"
+            f"|{self.undoes or ''}{source}"
+        )
+        payload = self.digest or journal_payload_digest(self.salt, self.before, self.after)
+        return blake2b(before + header.encode() + payload, digest_size=20).digest()
 
 
 class Journal:
@@ -137,13 +192,10 @@ class Journal:
             theme = names.known_theme_names.get(entry.theme_id) or names.theme_name(entry.theme_id)
             origin_id = names.origins.key(conn, entry.theme_id, origin)
             source = None if origin_id is None else names.origins.digest(origin_id)
-            facts = chain_header(seq, at, theme, author, entry.op, entry.entity, entry.uid, change, undoes, source)
-            link = next_chain_link(link, facts, journal_payload_digest(salt, before, after))
+            content = (entry.op, entry.entity, entry.uid, change, undoes, before, after, salt, None)
+            link = JournalRecord(seq, at, theme, author, *content, b"", origin_id, source).link(link)
             actor_id = names.known_actor_keys.get((author.kind, author.name)) or names.actor(conn, author)
-            rows.append(
-                (seq, at, entry.theme_id, actor_id, entry.op, entry.entity, entry.uid)
-                + (change, undoes, before, after, salt, None, origin_id, link)
-            )
+            rows.append((seq, at, entry.theme_id, actor_id, *content, origin_id, link))
         if len(rows) == 1:
             conn.execute(APPEND, rows[0])
         else:
@@ -304,11 +356,10 @@ class Journal:
             start = rows[-1][0]
 
     def _link(self, link: bytes, row: tuple[Any, ...]) -> bytes:
-        seq, at, theme_id, actor_id, op, entity, uid, change, undoes, before, after, salt, digest, origin_id, _ = row
+        seq, at, theme_id, actor_id, *content, origin_id, recorded = row
         actor, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
         source = None if origin_id is None else self._names.origins.digest(origin_id)
-        facts = chain_header(seq, at, theme, actor, op, entity, uid, change, undoes, source)
-        return next_chain_link(link, facts, digest or journal_payload_digest(salt, before, after))
+        return JournalRecord(seq, at, theme, actor, *content, recorded, origin_id, source).link(link)
 
 
 def is_change_undone(conn: sqlite3.Connection, change: int, undoing: int | None = None) -> bool:
@@ -339,36 +390,32 @@ def to_journal_json(columns: dict[str, Any] | None) -> str | None:
     return None if columns is None else _encoder.encode(columns)
 
 
-def chain_header(
-    seq: int,
-    at: int,
-    theme: str,
-    actor: Actor,
-    op: str,
-    entity: str,
-    uid: bytes,
-    change: int,
-    undoes: int | None,
-    origin: bytes | None,
-) -> str:
-    """Return the fields of a row besides its text: the part of the chain that a purge leaves readable.
-
-    :param origin: its digest; rows without an origin have the header they had before there were origins
-    """
-    source = "" if origin is None else f"|{origin.hex()}"
-    return f"{seq}|{at}|{theme}|{actor}|{op}|{entity}|{uid.hex()}|{change}|{undoes or ''}{source}"
-
-
 def journal_payload_digest(salt: bytes, before: str | None, after: str | None) -> bytes:
     """Return the salted digest of a change, 16 bytes."""
-    from hashlib import blake2b  # here: it loads OpenSSL, 2 ms that nobody who only reads should wait for
+    from hashlib import blake2b
 
     text = f"{before or ''}\x1f{after or ''}".encode()
     return blake2b(text, digest_size=16, key=salt).digest()
 
 
-def next_chain_link(link: bytes, facts: str, payload: bytes) -> bytes:
-    """Return the next link of the chain, 20 bytes."""
-    from hashlib import blake2b
+def load_records(db: Db, *, since: int = 0, until: int = FOREVER) -> Iterator[JournalRecord]:
+    """Load the journal after row `since`, up to the moment `until`, in portable words, oldest first."""
+    origins, seen = OriginRows(db), set[int]()
+    while True:
+        rows = db.rows(RECORDS, (since, until, BATCH))
+        for seq, at, theme, kind, name, *rest in rows:
+            record = JournalRecord(seq, at, theme, Actor(kind, name), *rest)
+            new = record_origins(record) - seen
+            seen |= new
+            yield record._replace(origins=tuple(map(origins.record, sorted(new)))) if new else record
+        if len(rows) < BATCH:
+            return
+        since = rows[-1][0]
 
-    return blake2b(link + facts.encode() + payload, digest_size=20).digest()
+
+def record_origins(record: JournalRecord) -> set[int]:
+    """Return the keys of the origins that a record names: its own, and that of a fact that came from elsewhere."""
+    keys = set() if record.origin_id is None else {record.origin_id}
+    if record.entity == "fact" and record.before is None and record.after and '"origin":' in record.after:
+        keys |= {key for key in [json.loads(record.after).get("origin")] if isinstance(key, int)}
+    return keys

@@ -14,7 +14,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
+from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.index_health import FACTS, TURNS
+from hermes_memory_store.model import FactType
 
 
 class Form(Enum):
@@ -57,6 +59,10 @@ class Attribute:
     It is a field of `model.Fact`, too."""
     is_local: bool = False
     """Whether neither teammates nor agents nor scripts are told of it."""
+    is_incidental: bool = False
+    """Whether it only says when another was changed, or by what."""
+    phrase: str = ""
+    """What a person is told that it is."""
 
 
 class FactRow(NamedTuple):
@@ -116,8 +122,12 @@ class ItemKind:
         return tuple(attribute.name for attribute in self.attributes if attribute.default is Start.NOW)
 
     @cached_property
-    def _links(self) -> tuple[str, ...]:
+    def links(self) -> tuple[str, ...]:
         return tuple(attribute.name for attribute in self.attributes if attribute.form is Form.LINK)
+
+    @cached_property
+    def incidental(self) -> frozenset[str]:
+        return frozenset(attribute.name for attribute in self.attributes if attribute.is_incidental)
 
     @cached_property
     def _changing(self) -> frozenset[str]:
@@ -194,7 +204,7 @@ class ItemKind:
     def to_columns(self, words: Mapping[str, Any]) -> dict[str, Any]:
         """Return attributes in portable words as they are stored; a scope stays a label. :raises ValueError: a link is no uid"""
         stored = dict(words)
-        for name in self._links:
+        for name in self.links:
             if stored.get(name) is not None:
                 stored[name] = uids.parse_uid(str(stored[name]))
         return stored
@@ -213,17 +223,17 @@ FACT = ItemKind(
     "fact",
     "facts",
     (
-        Attribute("scope", Form.SCOPE),
+        Attribute("scope", Form.SCOPE, phrase="its scope"),
         Attribute("type", Form.TYPE, is_fixed=True),
         Attribute("target", is_fixed=True),
-        Attribute("content"),
-        Attribute("tier"),
-        Attribute("pinned", Form.FLAG, 0),
+        Attribute("content", phrase="its content"),
+        Attribute("tier", phrase="its tier"),
+        Attribute("pinned", Form.FLAG, 0, phrase="its pin"),
         Attribute("created_at", Form.TIME, Start.NOW),
-        Attribute("updated_at", Form.TIME, Start.NOW),
-        Attribute("superseded_by", Form.LINK, None),
-        Attribute("cooled_by", default=None),
-        Attribute("verdict", default=None, is_optional=True, is_local=True),
+        Attribute("updated_at", Form.TIME, Start.NOW, is_incidental=True),
+        Attribute("superseded_by", Form.LINK, None, phrase="what replaced it"),
+        Attribute("cooled_by", default=None, is_incidental=True, phrase="what cooled it"),
+        Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),
     ),
     FACTS,
     ("target", "content"),
@@ -234,11 +244,11 @@ SCOPE = ItemKind(
     "scope",
     "scopes",
     (
-        Attribute("label"),
-        Attribute("status"),
-        Attribute("opened_at", Form.TIME),
-        Attribute("closed_at", Form.TIME, None),
-        Attribute("closed_by", default=None),
+        Attribute("label", phrase="its name"),
+        Attribute("status", phrase="its status"),
+        Attribute("opened_at", Form.TIME, phrase="its opening"),
+        Attribute("closed_at", Form.TIME, None, phrase="its closing"),
+        Attribute("closed_by", default=None, phrase="its closing"),
     ),
 )
 
@@ -253,7 +263,18 @@ SESSION = ItemKind(
     ),
 )
 
-TURN = ItemKind("turn", "turns", (), TURNS, ("content",))
+TURN = ItemKind(
+    "turn",
+    "turns",
+    (
+        Attribute("role", is_fixed=True),
+        Attribute("content", is_fixed=True),
+        Attribute("at", Form.TIME, is_fixed=True),
+        Attribute("verdict", default=None, is_optional=True, is_local=True),
+    ),
+    TURNS,
+    ("content",),
+)
 
 ITEM_KINDS = {kind.index: kind for kind in (FACT, TURN)}
 """By full-text index."""
@@ -269,6 +290,17 @@ def to_portable(value: Any) -> Any:
     if isinstance(value, bytes):
         return uids.format_uid(value)
     return str(value) if isinstance(value, str) else value
+
+
+def to_file_value(form: Form, value: Any) -> Any:
+    """Return the value of an attribute as files and scripts are told it."""
+    if form is Form.FLAG:
+        return bool(value)
+    if value is None:
+        return None
+    if form is Form.TIME:
+        return format_iso_time(value)
+    return FactType(value).word if form is Form.TYPE else to_portable(value)
 
 
 def parse_words(text: str | None) -> dict[str, Any]:

@@ -225,7 +225,7 @@ class Mutation:
         values: dict[str, Any] = {
             "tier": Tier.HOT.value,
             **FACT.initial(self.now),
-            "verdict": admitted.verdict,
+            **admitted.attributes,
             **attributes,
         }
         return FactRow(

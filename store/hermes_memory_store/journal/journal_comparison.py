@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION
+from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, TURN
 from hermes_memory_store.journal.journal_fold import (
     ENDED,
     FoldedItem,
@@ -40,7 +40,7 @@ SESSION_COLUMNS = (
     *("on_orphan", "checkpoint", "client_version", "number", "project_id"),
 )
 
-TURN_COLUMNS = ("theme_id", "session_id", "role", "content", "at", "origin_id", "verdict")
+TURN_COLUMNS = ("theme_id", "session_id", *TURN.names, "origin_id")
 
 TURN_ERASURES = "SELECT theme_id, after FROM journal NOT INDEXED WHERE entity = 'turn' AND op = 'purge'"
 
@@ -192,9 +192,10 @@ def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uid
             yield uid, row | {"scope": scope_uids.get(row.pop("scope_id"))}
 
     def columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:
-        link = must.get("superseded_by")
-        if link is not None and row["superseded_by"] is None and conn.execute(ERASED_FACT, (link,)).fetchone()[0]:
-            must["superseded_by"] = None  # a purge took the link out with what it led to
+        for link in FACT.links:
+            other = must.get(link)
+            if other is not None and row[link] is None and conn.execute(ERASED_FACT, (other,)).fetchone()[0]:
+                must[link] = None  # a purge took the link out with what it led to
         return differing_columns(row, must)
 
     def is_tombstoned(item: FoldedItem) -> bool:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from hermes_memory_store import uids
-from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, parse_words
+from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, TURN, parse_words
 from hermes_memory_store.items.origin_rows import format_origin_detail
 from hermes_memory_store.items.session_names import NUMBERED, is_numbering
 from hermes_memory_store.model import SessionStatus, split_client_version
@@ -169,7 +169,7 @@ def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     for rows in fold_rows(conn, "turn"):
         row = rows[0]
         if row.op == "capture":
-            words = {"verdict": None, "origin": row.origin_id, **parse_words(row.after)}
+            words = {**TURN.defaults, "origin": row.origin_id, **parse_words(row.after)}
             words["origin_id"] = words.pop("origin")
             yield FoldedItem(row.uid, row.theme_id, words, row.seq, rows[-1].seq, False)
 

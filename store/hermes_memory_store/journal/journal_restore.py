@@ -17,6 +17,7 @@ from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.database.gauge_recount import recount_gauges
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items.batch_mutation import FACET_TRIGGERS
+from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.journal.journal_comparison import Difference
 from hermes_memory_store.memory.sessions import HEARTBEAT_MS, LEASE_MS
@@ -218,7 +219,7 @@ def restore_turns(conn: driver.Connection, differences: Sequence[Difference], ba
             conn.execute("DELETE FROM turns WHERE uid = ?", (difference.uid,))
             continue
         must = difference.journaled
-        columns = {name: must[name] for name in ("theme_id", "role", "origin_id", "verdict")}
+        columns = {name: must[name] for name in ("theme_id", "role", "origin_id", *TURN.optional)}
         if difference.stored is None or not {"digest", "chars"}.isdisjoint(difference.columns):
             saved = find_saved_turn(backups, difference.uid, must["digest"])
             if saved is None:

@@ -16,7 +16,7 @@ from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.intake.intake import repeat_text
 from hermes_memory_store.items import fulltext, journal, origin_rows
 from hermes_memory_store.items.batch_mutation import UnindexedMutation
-from hermes_memory_store.items.journal_records import JournalRecord
+from hermes_memory_store.items.journal import JournalRecord
 from hermes_memory_store.items.kinds import FACT, SCOPE, TURN, FactRow, ItemKind
 from hermes_memory_store.items.mutation import Mutation, count_notation_chars, insert_fact_rows
 from hermes_memory_store.items.project_rows import project_key, write_place_choice
@@ -247,13 +247,13 @@ class Replayer:
         self._conn.execute(NUMBER_SESSION, (version, project_id, after.get("number"), uid))
 
     def _purge(self, record: JournalRecord, theme_id: int, actor_id: int) -> None:
-        if record.uid in self._facts or self._mutation.fact_row(record.uid) is not None:
+        is_there = self._mutation.fact_row(record.uid) is not None
+        if is_there or any(record.uid in row for row in self._facts.values()):  # itself, or one that it replaced
             self._write_facts()
+        if self._mutation.fact_row(record.uid) is not None:
             self._write_rows()
             self._conn.execute("DELETE FROM facts WHERE uid = ?", (record.uid,))
             journal.redact_journal(self._conn, record.uid)
-        if any(row.superseded_by == record.uid for row in self._facts.values()):
-            self._write_facts()
         self._conn.execute(UNLINK_FACT, (record.uid,))
         self._conn.execute(
             "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", (record.uid, theme_id, record.at, actor_id)

@@ -14,7 +14,7 @@ from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.items import journal
-from hermes_memory_store.items.journal_records import JournalRecord, load_records
+from hermes_memory_store.items.journal import JournalRecord, load_records
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.journal.record_applier import revert_record
 from hermes_memory_store.model import Actor, Millis

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.database_copies import Progress
-from hermes_memory_store.items.journal_records import load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store

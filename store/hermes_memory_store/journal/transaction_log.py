@@ -17,7 +17,7 @@ from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.items import journal, origin_rows
 from hermes_memory_store.items.batch_mutation import defer_indexing
-from hermes_memory_store.items.journal_records import JournalRecord, load_records
+from hermes_memory_store.items.journal import JournalRecord, load_records
 from hermes_memory_store.journal.record_applier import Replayer
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor, Millis
 

@@ -22,7 +22,6 @@ from hermes_memory_store.database.index_health import (
     retry_without_index,
 )
 from hermes_memory_store.intake.intake import (
-    APPROVED,
     Admission,
     AdmittedFact,
     AdmittedText,
@@ -31,17 +30,19 @@ from hermes_memory_store.intake.intake import (
     repeat_text,
 )
 from hermes_memory_store.items import fact_pages
-from hermes_memory_store.items.fact_orders import sorted_fact_keys
+from hermes_memory_store.items.fact_pages import RowReader, sorted_fact_keys
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
+from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, to_theme_name
 from hermes_memory_store.items.origin_rows import require_turns_of_theme
-from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.items.tier_columns import (
+    FACTS_OF_CHAIN,
+    archived_columns,
     cold_columns,
     find_waiting_rule,
     hot_columns,
+    restored_columns,
     superseded_columns,
 )
 from hermes_memory_store.memory.fact_lookup import find_facts_by_name
@@ -52,6 +53,7 @@ from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.memory.tiers import ResolvedTheme, Tiers, present_gauge
 from hermes_memory_store.memory.write_rules import write_fact
 from hermes_memory_store.model import (
+    APPROVED,
     HOLD_OPERATION,
     LIVE_TIERS,
     PERSON,
@@ -505,23 +507,8 @@ class Facts:
         """
         row = self._find(uid, theme)
         with self._db.snapshot() as conn:
-            keys = {row.id}
-            newest = row
-            while newest.superseded_by is not None:
-                successor = conn.execute(
-                    f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (newest.superseded_by,)
-                ).fetchone()
-                if successor is None or successor[0] in keys:
-                    break
-                newest = FactRow(*successor)
-                keys.add(newest.id)
-            reach = list(keys)
-            while reach:
-                marks = ", ".join("?" * len(reach))
-                sql = f"SELECT id FROM facts WHERE superseded_by IN (SELECT uid FROM facts WHERE id IN ({marks}))"
-                reach = [key for (key,) in conn.execute(sql, reach) if key not in keys]
-                keys.update(reach)
-        return self.by_ids(sorted(keys))
+            keys = [key for (key,) in conn.execute(FACTS_OF_CHAIN, (row.id,))]
+        return self.by_ids(keys)
 
     def edit(
         self,
@@ -568,7 +555,7 @@ class Facts:
             admitted = AdmittedFact(notation, verdict)
 
             def columns(_: Mutation, present: FactRow) -> dict[str, Any]:
-                return {} if present.content == notation.content else {"content": admitted, "verdict": admitted.verdict}
+                return {} if present.content == notation.content else {"content": admitted, **admitted.attributes}
 
             return self._each([row.uid], "edit", actor, columns)
 
@@ -595,8 +582,8 @@ class Facts:
         :param names: one uid or many, whole or at least six digits of their beginning or end
         :raises UnknownFact: AmbiguousUid, FactConflict; nothing was changed then
         """
-        moved = {"tier": Tier.ARCHIVED.value, "cooled_by": None, "pinned": 0}
-        return self._each(self._find_keys(names, theme), "archive", actor, column_rule(moved), allowed=STANDING_TIERS)
+        rule = column_rule(archived_columns())
+        return self._each(self._find_keys(names, theme), "archive", actor, rule, allowed=STANDING_TIERS)
 
     def cool(self, names: Uids, *, actor: Actor = PERSON, theme: str | None = None) -> ChangeResult:
         """Move facts out of the hot tier by hand: search still finds them, the context block omits them.
@@ -722,7 +709,7 @@ def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
     standing = find_standing_fact(change.conn, row.scope_id, row.type, row.target, ignored=row.uid)
     if standing is not None:
         change.update_fact(standing, "supersede", **superseded_columns(row.uid), pinned=0)
-    columns = {"tier": Tier.HOT.value, "superseded_by": None, "cooled_by": None}
+    columns = restored_columns()
     rule = find_waiting_rule(row)
     if rule is not None:
         columns["verdict"] = APPROVED + rule

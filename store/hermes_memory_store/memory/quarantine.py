@@ -7,10 +7,10 @@ from typing import Any
 
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import Admission
+from hermes_memory_store.items.fact_pages import RowReader
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS, Mutation
 from hermes_memory_store.items.name_keys import Names, ScopeKey
-from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.items.tier_columns import find_waiting_rule, quarantined_columns
 from hermes_memory_store.memory import sources
 from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier

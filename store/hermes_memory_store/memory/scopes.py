@@ -16,7 +16,13 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey, to_theme_name
-from hermes_memory_store.items.tier_columns import COOLED_BY_CLOSING, cold_columns, hot_columns, superseded_columns
+from hermes_memory_store.items.tier_columns import (
+    COOLED_BY_CLOSING,
+    IS_COOLED_BY,
+    cold_columns,
+    hot_columns,
+    superseded_columns,
+)
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
 
 MAX_LABEL = 128
@@ -204,7 +210,7 @@ def reopen_scope(change: Mutation, scope: ScopeKey, *, by: Actor | None = None) 
     if scope.status != ScopeStatus.CLOSED:
         return True
     cooled = change.conn.execute(
-        f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND tier = 'cold' AND cooled_by = ?",
+        f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND {IS_COOLED_BY}",
         (scope.id, COOLED_BY_CLOSING),
     ).fetchall()
     for row in cooled:

@@ -139,20 +139,10 @@ def learn_from_correction(store: Store, fact: Fact, lesson: QuestionLesson) -> N
     """Note a fact that was replaced, archived or undone after it was given."""
     lesson.never[fact.notation] = None
     lesson.given.pop(fact.notation, None)
-    heir = find_heir(store, fact.superseded_by)
+    heir = next((other for other in store.facts.chain(fact.uid) if other.tier in LIVE_TIERS), None)
     lesson.reasons["replaced after it was given" if heir is not None else "taken away after it was given"] = None
     if heir is not None and heir.type is not FactType.OBSOLETE:
         note_wanted(lesson, heir)
-
-
-def find_heir(store: Store, uid: Uid | None) -> Fact | None:
-    """Return the live fact at the end of a chain of replacements."""
-    while uid is not None:
-        fact = store.facts.by_uids([uid]).get(uid)
-        if fact is None or fact.tier in LIVE_TIERS:
-            return fact
-        uid = fact.superseded_by
-    return None
 
 
 def note_wanted(lesson: QuestionLesson, fact: Fact) -> None:

@@ -173,7 +173,7 @@ class CaseRunner:
                 return f"it is {live.tier}: pin or warm it if sessions must start with it"
             return f"it stands in the memory, theme {live.theme}, but no word or rule brings it here"
         if facts:
-            return f"it is {facts[0].tier}" + (f" by {facts[0].superseded_by}" if facts[0].superseded_by else "")
+            return f"it is {facts[0].standing}"
         return "nothing in the memory matches it"
 
     def find_facts(self, expectation: Expectation) -> list[Fact]:

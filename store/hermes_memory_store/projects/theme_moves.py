@@ -104,8 +104,8 @@ class ThemeMoves:
 
 STANDING_ROWS = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND {STANDS} ORDER BY id"
 
-CARRIED = frozenset(FACT.names) - {"scope", "type", "target", "content", "superseded_by", "verdict"}
-"""What a fact keeps besides what it says, and the verdict on that."""
+CARRIED = frozenset(FACT.names) - {"scope", "type", "target", "content", *FACT.links}
+"""What a fact keeps besides what it says."""
 
 COPY_READS = (
     "INSERT OR IGNORE INTO reads SELECT ?, times, last_at FROM reads WHERE fact_id = ?",
@@ -132,7 +132,7 @@ def move_row(change: Mutation, row: FactRow, theme_id: int, op: str, project: st
     moved = change.insert_fact(
         theme_id,
         scope,
-        repeat_fact(Notation(FactType(row.type), row.target, row.content), row.verdict),
+        repeat_fact(Notation(FactType(row.type), row.target, row.content)),
         uid=uid,
         by=names.actor_by_key(row.actor_id),
         origin=replace(origin, project=project) if project and origin.project else origin,

@@ -24,9 +24,10 @@ from hermes_memory_store.database.index_health import StoreConnection
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.batch_mutation import nocase_place
-from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.kinds import FACT, FactRow
 from hermes_memory_store.items.mutation import count_notation_chars, fact_index_columns, insert_fact_rows
 from hermes_memory_store.items.name_keys import UNSCOPED
+from hermes_memory_store.items.tier_columns import superseded_columns
 from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Tier, Uid
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.store import Store
@@ -159,7 +160,6 @@ def to_remote_fact_row(fact: RemoteFact, key: int, theme_id: int, scope_id: int)
     """Convert a remote fact to a row of its table. :raises StoreError: KeyError, ValueError, TypeError: malformed"""
     attrs = fact.attrs
     notation = Notation(FactType(attrs["type"]), validate_row_text(attrs["target"]), validate_row_content(fact.content))
-    link = attrs.get("superseded_by")
     return FactRow(
         id=key,
         uid=uids.parse_uid(fact.uid),
@@ -169,14 +169,13 @@ def to_remote_fact_row(fact: RemoteFact, key: int, theme_id: int, scope_id: int)
         target=notation.target,
         content=notation.content,
         tier=Tier(attrs["tier"]).value,
-        pinned=int(bool(attrs["pinned"])),
         chars=count_notation_chars(notation.target, notation.content),
         tokens=token_estimate.estimate_tokens(str(notation)),
         actor_id=0,
         created_at=validate_row_time(attrs["created_at"]),
         updated_at=validate_row_time(attrs["updated_at"]),
-        superseded_by=None if link is None else uids.parse_uid(link),
-        cooled_by=None,
+        **FACT.defaults | {"pinned": int(bool(attrs["pinned"]))},
+        **FACT.to_columns({name: attrs.get(name) for name in FACT.links}),
     )
 
 
@@ -187,6 +186,6 @@ def keep_newest_standing(rows: Sequence[FactRow]) -> list[FactRow]:
         row
         if row.tier not in STANDING_TIERS
         or (by := standing[nocase_place(row.scope_id, row.type, row.target)]) == row.uid
-        else row._replace(tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0)
+        else row._replace(**superseded_columns(by), pinned=0)
         for row in rows
     ]

@@ -25,7 +25,7 @@ from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT, STANDS, FactRow
 from hermes_memory_store.items.mutation import find_standing_fact
 from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
-from hermes_memory_store.items.tier_columns import QUARANTINE_PREFIX
+from hermes_memory_store.items.tier_columns import displaced_columns, link_columns, quarantined_columns, settled_columns
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.sync.content_checks import SOURCE
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks
@@ -82,6 +82,8 @@ from hermes_memory_store.sync.wire_format import (
     hide_secrets,
     mask_row,
     scope_sync_uid,
+    to_link,
+    to_state,
     validate_fact_fields,
     validate_row_time,
 )
@@ -615,42 +617,34 @@ class ShadowSettler:
         target, content, label, created_at, updated_at = validate_fact_fields(payload)
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        tier, pinned, cooled_by = Tier(attrs["tier"]).value, int(bool(attrs["pinned"])), attrs.get("cooled_by")
+        state = to_state(attrs)
         if checked.quarantine_rule is not None:
             is_approved = row is not None and row.tier not in HIDDEN_TIERS and row.content == content
             if not is_approved:
-                tier, pinned, cooled_by = Tier.QUARANTINED.value, 0, f"{QUARANTINE_PREFIX}{checked.quarantine_rule}"
-        if checked.uncurated and tier != Tier.QUARANTINED:
+                state |= quarantined_columns(checked.quarantine_rule) | {"pinned": 0}
+        if checked.uncurated and state["tier"] != Tier.QUARANTINED:
             is_agreed = row is not None and row.tier == Tier.HOT and row.content == content
             if not is_agreed:
-                cold = to_kept_cold(attrs)
-                tier, pinned, cooled_by = cold["tier"], 0, cold["cooled_by"]
+                state = to_state(to_kept_cold(attrs))
             elif row is not None:
-                pinned &= row.pinned
-        link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
-        if link == uid or tier in STANDING_TIERS or not self._is_here(link):
-            link = None
+                state["pinned"] &= row.pinned
+        link = to_link(attrs)
+        if link == uid or state["tier"] in STANDING_TIERS or not self._is_here(link):
+            state |= link_columns(None)
         scope = self._scopes.get(label) or self._open_scope(label)
-        there = self._find_standing(uid, scope.id, kind, target) if tier in STANDING_TIERS else None
+        there = self._find_standing(uid, scope.id, kind, target) if state["tier"] in STANDING_TIERS else None
         if there is not None:
             if uid > there.uid:
                 self._demote(there, uid, content)
             else:
                 self._keep_shadow(uid)
                 self._note(uid, there.uid, there.content, content)
-                tier, pinned, link, cooled_by = Tier.SUPERSEDED.value, 0, there.uid, None
-        columns: dict[str, Any] = {
-            "target": target,
-            "content": content,
-            "scope": scope,
-            "tier": tier,
-            "pinned": pinned,
-            "created_at": created_at,
-            "updated_at": updated_at,
-            "superseded_by": link,
-            "cooled_by": cooled_by,
-        }
-        return columns | {name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown}
+                state = settled_columns(Tier.SUPERSEDED.value, False, there.uid)
+        state |= {"target": target, "content": content, "scope": scope}
+        state |= {"created_at": created_at, "updated_at": updated_at}
+        state |= {name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown}
+        # In the order in which the journal tells of them.
+        return {name: state[name] for name in ("target", "content", *FACT.names) if name in state}
 
     def _find_standing(self, uid: bytes, scope_id: int, kind: str, target: str) -> FactRow | None:
         """Find what stands in the place of a fact, besides itself."""
@@ -688,9 +682,7 @@ class ShadowSettler:
     def _demote(self, there: FactRow, by: bytes, content: str) -> None:
         """Show a standing fact as superseded."""
         self._keep_shadow(there.uid)
-        self._change.update_fact(
-            there, "supersede", keep_time=True, tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0, cooled_by=None
-        )
+        self._change.update_fact(there, "supersede", keep_time=True, **displaced_columns(by))
         self._moved.add(there.uid)
         self._note(there.uid, by, content, there.content)
 

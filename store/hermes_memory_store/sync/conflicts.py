@@ -18,6 +18,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.intake.intake import repeat_fact
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
+from hermes_memory_store.items.tier_columns import IS_COOLED_BY, settled_columns, superseded_columns
 from hermes_memory_store.memory.scopes import close_scope, record_change, reopen_scope
 from hermes_memory_store.model import (
     PERSON,
@@ -68,6 +69,7 @@ from hermes_memory_store.sync.wire_format import (
     HiddenVersion,
     SyncConflict,
     SyncRow,
+    to_link,
     validate_row_content,
 )
 
@@ -112,7 +114,7 @@ class Standing:
 
     def uncurated_count(self) -> int:
         """Count the facts that are hot for others and kept cold here, since no curator made them hot."""
-        which = "f.tier = 'cold' AND f.cooled_by = ?"
+        which = IS_COOLED_BY
         return int(self._db.value(COUNT_CHECKED.format(which=which), (UNCURATED,)))
 
     def purged_uids(self, theme: str) -> set[str]:
@@ -292,7 +294,7 @@ class ConflictResolver:
     def _replace(self, name: str, by: bytes) -> None:
         row = self._change.fact_row(uids.parse_uid(name))
         if row is not None:
-            self._change.update_fact(row, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=by, pinned=0)
+            self._change.update_fact(row, "supersede", **superseded_columns(by), pinned=0)
 
     def _bring_back(self, lost: SyncRow) -> None:
         uid = uids.parse_uid(lost.uid)
@@ -304,15 +306,15 @@ class ConflictResolver:
         attrs = lost.attrs
         scope = self._change.scope_for_writing(self._theme_id, attrs["scope"])
         kind, tier = FactType(attrs["type"]), attrs["tier"]
-        link = None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
+        link = to_link(attrs)
         if tier in STANDING_TIERS:
             link = None
             other = find_standing_fact(self._change.conn, scope.id, kind, attrs["target"], ignored=uid)
             if other is not None:
-                self._change.update_fact(other, "supersede", tier=Tier.SUPERSEDED.value, superseded_by=uid, pinned=0)
+                self._change.update_fact(other, "supersede", **superseded_columns(uid), pinned=0)
         elif link is not None and (link == uid or self._change.fact_row(link) is None):
             link = None
-        columns = {"tier": tier, "pinned": int(attrs["pinned"]), "superseded_by": link, "cooled_by": None}
+        columns = settled_columns(tier, attrs["pinned"], link)
         if row is None:
             notation = Notation(kind, attrs["target"], validate_row_content(lost.content))
             origin = self._find_origin(lost)

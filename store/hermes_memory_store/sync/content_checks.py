@@ -19,6 +19,7 @@ from hermes_memory_store.model import ScopeStatus
 from hermes_memory_store.sync.standing import is_uncurated
 from hermes_memory_store.sync.wire_format import (
     LIVE,
+    NAMES_IN_FACT,
     UNCHANGED,
     UNIDENTIFIED,
     CheckedVersion,
@@ -138,8 +139,8 @@ def check_fact_version(
 ) -> CheckedVersion:
     """Check a fact. :param name_refusal: why its scope must not be listed"""
     target = row.attrs["target"]
-    names = {"the target": target, "its author": row.attrs["by"], "what cooled it": row.attrs.get("cooled_by")}
-    for what, name in names.items():
+    for what, field in NAMES_IN_FACT.items():
+        name = row.attrs.get(field)
         if name_refusal is None and name:
             name_refusal = find_name_refusal(check, row.theme, what, str(name))
     if name_refusal is not None and not db.value(FACT_IS_STANDING, (uids.parse_uid(row.uid), theme_id)):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from hermes_memory_store import uids
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.items.mutation import Mutation
+from hermes_memory_store.items.tier_columns import REPLACED_FACTS
 from hermes_memory_store.memory.tiers import Tiers, present_gauge
 from hermes_memory_store.model import SYNC
 from hermes_memory_store.sync.apply import (
@@ -117,7 +118,7 @@ class TeamInbox:
         purged = applier.purged
         if not purged:
             return set()
-        sql = "SELECT uid FROM facts WHERE superseded_by = ? AND theme_id = ?"
+        sql = f"{REPLACED_FACTS} AND theme_id = ?"
         linked = {row[0] for uid in purged for row in conn.execute(sql, (uid, theme_id))} - set(purged)
         # Erasing takes their links out; whoever purged sends versions without them.
         shadow_versions(conn, theme_id, linked - applier.arrived.keys())

@@ -15,7 +15,6 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.intake.intake import is_admitted
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import (
     PortableOrigin,
@@ -25,7 +24,7 @@ from hermes_memory_store.items.origin_rows import (
     to_origin_words,
 )
 from hermes_memory_store.items.project_rows import are_project_words
-from hermes_memory_store.model import Origin, Way
+from hermes_memory_store.model import Origin, Way, is_admitted
 from hermes_memory_store.sync.versions import find_fact_uids
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 

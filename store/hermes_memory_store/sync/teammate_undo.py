@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_memory_store.items.kinds import FactRow
+from hermes_memory_store.items.kinds import FACT, FactRow
 from hermes_memory_store.items.mutation import Mutation, find_standing_fact
 from hermes_memory_store.memory.reversal import format_fact_name
 from hermes_memory_store.model import STANDING_TIERS, Tier
@@ -30,7 +30,7 @@ HISTORY = """
     WHERE j.uid = ? AND j.entity = 'fact' AND j.after IS NOT NULL ORDER BY j.seq
 """
 
-MOVES = ("scope", "tier", "superseded_by", "pinned")
+MOVES = ("scope", "tier", *FACT.links, "pinned")
 """What is moved of a fact whose words stay. What replaced it belongs to its tier."""
 
 
@@ -88,10 +88,10 @@ class TeammateUndo:
     def _restore(self, row: FactRow, history: dict[str, ColumnHistory], numbers: list[int]) -> None:
         """Return the columns that are as he left them to what they were before him."""
         former = {name: column.former for name, column in history.items() if column.is_his and column.has_former}
-        if "tier" in former:
-            former["superseded_by"] = history["superseded_by"].former
-        else:
-            former.pop("superseded_by", None)
+        for link in FACT.links:
+            former.pop(link, None)
+            if "tier" in former:
+                former[link] = history[link].former
         if "pinned" in former:
             former["pinned"] = int(bool(former["pinned"]))
         present = {"content": row.content, "tier": row.tier, "pinned": row.pinned}
@@ -99,8 +99,9 @@ class TeammateUndo:
         if not changed:
             return
         columns = self.change.columns_of(row, changed)
-        if "superseded_by" in columns and not self._is_standing(columns["superseded_by"]):
-            columns["superseded_by"] = None
+        for link in columns.keys() & set(FACT.links):
+            if not self._is_standing(columns[link]):
+                columns[link] = None
         scope_id = columns["scope"].id if "scope" in columns else row.scope_id
         other = find_standing_fact(self.change.conn, scope_id, row.type, row.target, ignored=row.uid)
         if columns.get("tier", row.tier) in STANDING_TIERS and other is not None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import VALUES_AT_ONCE, in_chunks
 from hermes_memory_store.items.kinds import FACT, SCOPE, Form
+from hermes_memory_store.items.tier_columns import REPLACED_FACTS
 from hermes_memory_store.model import Actor, ScopeStatus, Tier
 from hermes_memory_store.sync.hybrid_clock import PhysicalClocks, descendant_tick, lowered_clocks, next_own_tick
 from hermes_memory_store.sync.merge import Stamp, newest_ancestors
@@ -314,7 +315,7 @@ def to_outgoing_payload(
 
 def without_times(attrs: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a fact without the time of its last touch and what moved it."""
-    return {key: value for key, value in attrs.items() if key not in ("updated_at", "cooled_by")}
+    return {key: value for key, value in attrs.items() if key not in FACT.incidental}
 
 
 def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
@@ -420,5 +421,5 @@ def load_sync_rows(conn: sqlite3.Connection, theme_id: int, theme: str, versions
 
 def attach_replaced(conn: sqlite3.Connection, uid: bytes, row: SyncRow) -> SyncRow:
     """Return the version of a fact with the oldest fact that it replaced."""
-    (replaced,) = conn.execute("SELECT min(uid) FROM facts WHERE superseded_by = ?", (uid,)).fetchone()
+    replaced = min((former for (former,) in conn.execute(REPLACED_FACTS, (uid,))), default=None)
     return row if replaced is None else replace(row, supersedes=uids.format_uid(replaced))

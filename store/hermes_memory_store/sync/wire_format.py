@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
 from hermes_memory_store.items.name_keys import UNSCOPED
+from hermes_memory_store.items.tier_columns import settled_columns
 from hermes_memory_store.model import FactType, Millis, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation.memory_spec import MAX_TARGET
 
@@ -394,6 +395,19 @@ FIELDS: dict[str, tuple[tuple[str, Callable[[Any], bool], str], ...]] = {
 """What a live version of each kind says: field, what it must be, and the fault of one that is not."""
 
 OPTIONAL = frozenset({"cooled_by"})
+
+NAMES_IN_FACT = {"the target": "target", "its author": "by", "what cooled it": "cooled_by"}
+"""Fields of a fact that are listed as names."""
+
+
+def to_link(attrs: dict[str, Any]) -> bytes | None:
+    """Return the uid of the fact that replaced the one of a valid version."""
+    return None if attrs["superseded_by"] is None else uids.parse_uid(attrs["superseded_by"])
+
+
+def to_state(attrs: dict[str, Any]) -> dict[str, Any]:
+    """Return where the fact of a valid version stands, as columns."""
+    return settled_columns(Tier(attrs["tier"]).value, attrs["pinned"], to_link(attrs), attrs.get("cooled_by"))
 
 
 def find_row_faults(rows: Iterable[SyncRow]) -> list[str | None]:

@@ -88,6 +88,12 @@ def read_hermes_030_facts(conn: sqlite3.Connection) -> Iterator[Hermes030Fact]:
     return (Hermes030Fact(*row) for row in conn.execute(sql))
 
 
+def find_hermes_030_successor(conn: sqlite3.Connection, fact: Hermes030Fact) -> str | None:
+    """Find the replacement of a fact, if that was not purged since."""
+    row = conn.execute("SELECT id FROM facts WHERE id = ?", (fact.superseded_by,)).fetchone()
+    return row[0] if row else None
+
+
 def read_hermes_030_sessions(conn: sqlite3.Connection) -> Iterator[Hermes030Session]:
     """Read every session, oldest first."""
     sql = f"SELECT {', '.join(Hermes030Session._fields)} FROM sessions ORDER BY started_at, rowid"

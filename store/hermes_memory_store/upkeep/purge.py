@@ -16,12 +16,12 @@ from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.items import journal
+from hermes_memory_store.items.fact_pages import RowReader
 from hermes_memory_store.items.journal import Journal, JournalEntry
 from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
-from hermes_memory_store.items.row_reader import RowReader
 from hermes_memory_store.items.tier_columns import UNLINK_FACT
 from hermes_memory_store.memory.fact_lookup import MIN_DIGITS, find_facts_by_name
 from hermes_memory_store.model import HOLD_OPERATION, PERSON, RELIEF, Actor, FactPurgePlan, PurgePlan, Tier, Turn

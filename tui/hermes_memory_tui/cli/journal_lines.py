@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.items.kinds import FACT, SCOPE, Form
 from hermes_memory_store.items.project_rows import PLACES
 from hermes_memory_store.model import Actor, Change, Fact, Origin
 from hermes_memory_store.safe_text import to_printable
@@ -21,8 +22,14 @@ from hermes_memory_tui.text.origin_text import format_branch_merge
 if TYPE_CHECKING:
     from hermes_memory_store.journal.change_folds import ChangeFold
 
-DERIVED_COLUMNS = frozenset(
-    {"updated_at", "created_at", "opened_at", "closed_at", "ended_at", "cooled_by", "superseded_by"}
+DERIVED_COLUMNS = FACT.incidental.union(
+    {"ended_at"},
+    (
+        attribute.name
+        for kind in (FACT, SCOPE)
+        for attribute in kind.attributes
+        if attribute.form in (Form.TIME, Form.LINK)
+    ),
 )
 """Columns that follow from the others, or repeat when it was."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.items.kinds import FACT
+from hermes_memory_store.items.kinds import FACT, Form, to_file_value
 from hermes_memory_store.items.origin_rows import to_origin_words
 from hermes_memory_store.model import (
     Change,
@@ -62,22 +62,23 @@ def origin_json(origin: Origin) -> dict[str, Any]:
     return to_origin_words(origin)
 
 
+STATED = tuple(
+    attribute
+    for attribute in FACT.attributes
+    if attribute.name in Fact.__annotations__ and not attribute.is_optional and attribute.form is not Form.LINK
+)
+"""What a line of an export says of a fact, too."""
+
+
 def fact_json(fact: Fact) -> dict[str, Any]:
     return {
         "uid": fact.uid,
         "theme": fact.theme,
-        "scope": fact.scope,
-        "type": fact.type.word,
-        "target": fact.target,
-        "content": fact.content,
-        "tier": fact.tier.value,
-        "pinned": fact.pinned,
-        "created_at": format_iso_time(fact.created_at),
-        "updated_at": format_iso_time(fact.updated_at),
+        **{attribute.name: to_file_value(attribute.form, getattr(fact, attribute.name)) for attribute in STATED},
         "notation": fact.notation,
         "tokens": fact.tokens,
         "actor": str(fact.actor),
-        "superseded_by": fact.superseded_by,
+        **{name: getattr(fact, name) for name in FACT.links},
         "reads": fact.reads,
         "read_at": None if fact.read_at is None else format_iso_time(fact.read_at),
         "session_title": fact.actor.title or None,
@@ -87,8 +88,8 @@ def fact_json(fact: Fact) -> dict[str, Any]:
 
 
 FACT_FIELDS = (
-    "uid", "theme", "scope", "type", "target", "content", "tier", "pinned", "created_at", "updated_at", "notation",
-    "tokens", "actor", "superseded_by", "reads", "read_at", "session_title", "origin", *FACT.shown,
+    "uid", "theme", *(attribute.name for attribute in STATED), "notation", "tokens", "actor", *FACT.links,
+    "reads", "read_at", "session_title", "origin", *FACT.shown,
 )  # fmt: skip
 """The keys of a fact."""
 

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import re
 
+from hermes_memory_store.items.kinds import FACT, SCOPE
 from hermes_memory_store.operations import OPERATIONS
 from hermes_memory_store.uids import short_uid
 
-COLUMNS = {
-    "content": "its content",
-    "tier": "its tier",
-    "scope": "its scope",
-    "pinned": "its pin",
-    "superseded_by": "what replaced it",
-    "cooled_by": "what cooled it",
-    "verdict": "its check",
-    "label": "its name",
-    "status": "its status",
-    "closed_at": "its closing",
-    "closed_by": "its closing",
-    "opened_at": "its opening",
+PHRASES = {
+    attribute.name: attribute.phrase for kind in (FACT, SCOPE) for attribute in kind.attributes if attribute.phrase
 }
-"""Columns of a fact or a scope as a person knows them."""
+"""Attributes of a fact or a scope as a person knows them."""
 
 FOLLOWED = re.compile(
     r"change (?P<change>\d+) was followed by change (?P<later>\d+) of the same (?:fact|scope), "
@@ -78,5 +68,5 @@ def deed_in_words(what: str) -> str:
 
 def columns_in_words(columns: str) -> str:
     """Return columns in words, each once: `its content and its tier`."""
-    *words, last = dict.fromkeys(COLUMNS.get(one, one.replace("_", " ")) for one in columns.split(", "))
+    *words, last = dict.fromkeys(PHRASES.get(one, one.replace("_", " ")) for one in columns.split(", "))
     return f"{', '.join(words)} and {last}" if words else last

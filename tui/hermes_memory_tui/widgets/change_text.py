@@ -6,6 +6,7 @@ from typing import Any
 
 from textual.content import Content
 
+from hermes_memory_store.items.kinds import FACT
 from hermes_memory_store.model import Change, Tier
 from hermes_memory_store.operations import find_operation
 from hermes_memory_store.safe_text import to_printable
@@ -15,7 +16,7 @@ from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.widgets.fact_detail import change_phrase, content_difference
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, labelled_value
 
-HIDDEN = frozenset({"content", "updated_at", "cooled_by"})
+HIDDEN = FACT.incidental | {"content"}
 """Columns that are shown otherwise, or mean nothing to a person."""
 
 

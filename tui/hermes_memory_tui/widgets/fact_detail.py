@@ -14,6 +14,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from hermes_memory_store.context.read_log import FactReading
+from hermes_memory_store.items.tier_columns import find_recorded_rule
 from hermes_memory_store.model import Change, Fact, Tier, Turn
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.uids import short_uid
@@ -29,7 +30,6 @@ MOST_CONTENT_ROWS = 5
 MESSAGE_CHARS = 300
 """Characters of a message that are shown beside the fact that was written from it."""
 
-QUARANTINE = "quarantine:"
 """What the record of a quarantined fact puts before the reason."""
 
 
@@ -261,11 +261,8 @@ def reader_line(reader: FactReading, now: int) -> Content:
 
 
 def quarantine_reason(history: list[Change]) -> str:
-    for change in reversed(history):
-        by = (change.after or {}).get("cooled_by")
-        if isinstance(by, str) and by.startswith(QUARANTINE):
-            return to_printable(by.removeprefix(QUARANTINE))
-    return "not recorded"
+    rules = (find_recorded_rule(change.after or {}) for change in reversed(history))
+    return next((to_printable(rule) for rule in rules if rule is not None), "not recorded")
 
 
 def change_phrase(change: Change) -> str:

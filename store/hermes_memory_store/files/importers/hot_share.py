@@ -9,7 +9,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.files.importers.import_batch import ImportItem
 from hermes_memory_store.files.jsonl_format import PortableFact
 from hermes_memory_store.items.mutation import count_notation_chars
-from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE
+from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE, cold_columns
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 
@@ -44,7 +44,7 @@ def limit_hot_share(
         if chars <= room:
             room -= chars
             continue
-        cold = replace(fact, tier=Tier.COLD, pinned=False, cooled_by=COOLED_BY_PRESSURE)
+        cold = replace(fact, **cold_columns(COOLED_BY_PRESSURE) | {"tier": Tier.COLD, "pinned": False})
         limited[number] = replace(items[number], said=cold)
         cooled += 1
     return limited, cooled

@@ -20,7 +20,7 @@ from hermes_memory_store import errors, safe_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN, PortableTurn, validate_turn
 from hermes_memory_store.files.jsonl_format import LATEST, PortableFact, PortableScope
 from hermes_memory_store.items.origin_rows import PortableOrigin
-from hermes_memory_store.items.tier_columns import QUARANTINE_PREFIX
+from hermes_memory_store.items.tier_columns import quarantined_columns
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
 from hermes_memory_store.notation import memory_spec
@@ -182,7 +182,7 @@ class ImportBatch:
         """Add a fact, or several numbered ones where the content is over the limit.
 
         :param names: what identifies it in its source, beside its type, target and content
-        :param attributes: uid, tier, pinned, superseded_by, cooled_by, reads, read_at
+        :param attributes: others of `PortableFact`
         """
         with self._note_rejection(place):
             identity = source_theme(theme)
@@ -197,7 +197,7 @@ class ImportBatch:
             seen = CheckedText(text) if self.screen is None else self.screen(identity, aim, content.strip())
             parts = memory_spec.split_content(" ".join(seen.content.split()), self.limit_of(identity))
             if seen.waits is not None and attributes.get("tier") is not Tier.SUPERSEDED:
-                attributes |= {"tier": Tier.QUARANTINED, "cooled_by": QUARANTINE_PREFIX + seen.waits, "pinned": False}
+                attributes |= quarantined_columns(seen.waits) | {"tier": Tier.QUARANTINED, "pinned": False}
                 self.waiting += 1
             made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
             changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))

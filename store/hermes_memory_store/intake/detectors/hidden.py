@@ -10,7 +10,7 @@ from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.model import Suspicion
 
 HIDDEN_RULE = "hidden"
-"""The verdict on a text with characters that a person cannot see."""
+"""The rule under which a text with characters that a person cannot see is found."""
 
 HIDDEN = Suspicion(HIDDEN_RULE, "holds characters that a person cannot see")
 

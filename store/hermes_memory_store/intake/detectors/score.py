@@ -23,7 +23,7 @@ FEWEST_SIGNALS = 2
 scripts that the corpus has few of."""
 
 MOST_SIGNALS = 3
-"""Signals that a verdict names."""
+"""Signals that the rule of a score names."""
 
 
 class ScoreDetector(Detector):

@@ -101,7 +101,7 @@ class LogPrinter:
         return last
 
     def _documents(self, last: int, limit: int | None) -> int:
-        from hermes_memory_store.items.journal_records import load_records
+        from hermes_memory_store.items.journal import load_records
         from hermes_memory_store.journal.transaction_log import to_log_line
 
         for record in load_records(self._store.db, since=last):
