@@ -224,7 +224,7 @@ def test_what_a_fact_replaced_is_found_without_reading_every_fact(store: Store) 
     newer = store.facts.write("t", "D[cache]: none").fact
     plans: list[str] = []
     real = store.db.conn
-    real.set_trace_callback(lambda sql: plans.append(sql) if "superseded_by IN" in sql else None)
+    real.set_trace_callback(lambda sql: plans.append(sql) if "WITH RECURSIVE" in sql else None)
     store.facts.chain(newer.uid)
     real.set_trace_callback(None)
     assert plans
