@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from hermes_memory_store.context.context_block import count_fence, count_fenced_line
 from hermes_memory_store.context.fence import format_fenced_text
 from hermes_memory_store.context.given import GivenReasons
-from hermes_memory_store.context.line_costs import count_fence, count_fenced_line
 from hermes_memory_store.context.packing import Budget, count_fitting, format_left_out
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Uid

@@ -10,8 +10,8 @@ from hermes_memory_bridge.hook_service.giving import (
     pack_lines,
     to_giving,
 )
-from hermes_memory_store.context.given import FactReasons, GivenReasons, to_given_reasons
-from hermes_memory_store.context.line_costs import count_fenced_line, count_left_out_line
+from hermes_memory_store.context.context_block import count_fenced_line, count_left_out_line, to_given_reasons
+from hermes_memory_store.context.given import FactReasons, GivenReasons
 from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.hosts.host_sessions import HostSession

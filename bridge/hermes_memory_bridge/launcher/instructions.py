@@ -28,7 +28,7 @@ def read_facts(store_path: str, folder: str, **whose: Any) -> HotContext | None:
 
     :param whose: what `read_instruction_facts` takes: `theme`, `client`, `token` …
     """
-    from hermes_memory_store.context.instruction_facts import read_instruction_facts
+    from hermes_memory_store.context.hot_context import read_instruction_facts
 
     facts = read_instruction_facts(store_path, folder, reserved=WORDS_TOKENS, **whose)
     if facts is None:

@@ -1,23 +1,30 @@
-"""The context block: the facts an agent is given about its memory, packed into a hard token budget.
-
-A last line counts what was left out, so that the agent knows that a search is worthwhile.
-"""
+"""The context block: the facts an agent is given about its memory, packed into a hard token budget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from hermes_memory_store import uids
 from hermes_memory_store.clock import Clock, system_clock
-from hermes_memory_store.context.given import Given, GivenItem, RankReason, StartSituation, to_given_reasons
-from hermes_memory_store.context.line_costs import (
-    count_fence,
-    count_fenced_lines,
-    count_left_out_line,
-    count_text,
+from hermes_memory_store.context.fence import HEAD, MARK
+from hermes_memory_store.context.given import (
+    MOST_LEFT_OUT,
+    FactReasons,
+    Given,
+    GivenItem,
+    GivenReasons,
+    RankReason,
+    StartSituation,
 )
-from hermes_memory_store.context.packing import LINE_TOKENS, count_fitting, format_left_out, to_given_order
+from hermes_memory_store.context.packing import (
+    LINE_TOKENS,
+    MOST_GIVEN_BYTES,
+    count_fitting,
+    format_left_out,
+    to_given_order,
+)
 from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.context.start_choice import StartCandidate, StartChoice, choose_start_facts
 from hermes_memory_store.context.start_situation import Situation
@@ -57,16 +64,35 @@ RULES
 """
 """The block hermes-memory 0.3.0 hands to agents, word for word."""
 
-
 SPEC_REFERENCE = (
     "[MEMORY_SPEC v1.0, as given before] C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete; ! critical"
 )
 """What stands for `SPEC` where its reader was given it already."""
 
-
 OPEN_SCOPES = """
     SELECT label FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> '' ORDER BY id DESC LIMIT 200
 """
+
+
+@lru_cache(maxsize=1 << 14)
+def count_text(text: str, count: Callable[[str], int] = count_tokens) -> int:
+    """Return the tokens of a text that is counted again and again: lines, labels and parts of blocks stay the same for long."""
+    return count(text)
+
+
+def count_fenced_line(line: str) -> int:
+    """Return what a line costs in its fence."""
+    return count_text(f"\n{MARK}{line}")
+
+
+def count_fence() -> int:
+    """Return what the head of a fence costs."""
+    return count_text(HEAD)
+
+
+def count_left_out_line() -> int:
+    """Return what the line costs that counts the facts left out."""
+    return count_fenced_line(format_left_out(9_999))
 
 
 class ContextBlocks:
@@ -126,14 +152,16 @@ class ContextBlocks:
         scopes: list[str] = [to_given_name(label) for (label,) in labels]
         gauge_line = f"[MEMORY {gauge.pct:.1f}% ({gauge.used}/{gauge.budget})]"
         head = [SPEC_REFERENCE if is_spec_known else SPEC, gauge_line, ""]
-        lines, omitted, active = choice.lines, len(choice.left_out), format_scope_labels(scopes, count)
+        lines, active = choice.lines, format_scope_labels(scopes, count)
 
         def to_text(fitting: int) -> str:
-            return format_block(head, lines[:fitting], omitted + len(lines) - fitting, choice.held, active)
+            left_out = len(choice.left_out) + len(lines) - fitting
+            return format_block(head, lines[:fitting], left_out, choice.held, active)
 
-        fitting = count_fitting(len(lines), to_text)
-        text = to_text(fitting)
-        if fitting < len(lines):
+        text = to_text(len(lines))
+        if len(text.encode("utf-8", "replace")) > MOST_GIVEN_BYTES:
+            fitting = count_fitting(len(lines), to_text)
+            text = to_text(fitting)
             choice.cut(fitting)
             chosen = chosen[:fitting]
         if record:
@@ -160,8 +188,9 @@ class ContextBlocks:
         )
         choice = self.choose_fenced(start.theme, situation, budget)
         facts = {fact.id: fact for fact in self.load_facts([*choice.given, *choice.left_out])}
-        given, left_out = (
-            tuple(
+
+        def to_items(candidates: list[StartCandidate]) -> tuple[GivenItem, ...]:
+            return tuple(
                 GivenItem(
                     choice.to_line(candidate),
                     candidate.cost,
@@ -172,8 +201,8 @@ class ContextBlocks:
                 for candidate in candidates
                 if candidate.key in facts
             )
-            for candidates in (choice.given, choice.left_out)
-        )
+
+        given, left_out = to_items(choice.given), to_items(choice.left_out)
         tokens = count_fence() + choice.tokens + (count_left_out_line() if left_out else 0) if given else 0
         return Given(given, left_out, tokens)
 
@@ -239,7 +268,7 @@ class ContextBlocks:
             personal=personal and has_project_themes,
             sealed=sealed or not has_project_themes,
             count_line=count_line,
-            count=partial(count_fenced_lines, count=count),
+            count=lambda lines: [count_text(f"\n{MARK}{line}", count) for line in lines],
             is_allowed=is_allowed,
         )
 
@@ -262,6 +291,16 @@ class ContextBlocks:
         rows = ask(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(keys))})", keys)
         facts = self._reader.by_id(rows)
         return [facts[key] for key in keys if key in facts]
+
+
+def to_given_reasons(choice: StartChoice) -> GivenReasons:
+    """Return the reasons of a choice."""
+    candidates = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
+    reasons = []
+    for uid, candidate in zip(uids.to_texts([candidate.uid for candidate in candidates]), candidates, strict=True):
+        parts = tuple([(name, round(part, 2)) for name, part in candidate.parts])
+        reasons.append(FactReasons(uid, round(candidate.value, 2), candidate.cost, parts))
+    return GivenReasons(tuple(reasons[: len(choice.given)]), tuple(reasons[len(choice.given) :]))
 
 
 def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: str) -> str:

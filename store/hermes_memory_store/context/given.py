@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
 
-from hermes_memory_store import uids
-from hermes_memory_store.context.start_choice import StartChoice
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, Millis, Turn, Uid
 from hermes_memory_store.places.branch_marks import BranchMark
@@ -183,18 +181,3 @@ def parse_given_reasons(text: str | None) -> GivenReasons | None:
         return GivenReasons(*(tuple(to_reasons(*entry) for entry in document[key]) for key in ("given", "left_out")))
     except (ValueError, TypeError, KeyError, IndexError):
         return None
-
-
-def to_given_reasons(choice: StartChoice) -> GivenReasons:
-    """Return the reasons of a choice."""
-    candidates = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
-    reasons = [
-        FactReasons(
-            uid,
-            round(candidate.value, 2),
-            candidate.cost,
-            tuple([(name, round(part, 2)) for name, part in candidate.parts]),
-        )
-        for uid, candidate in zip(uids.to_texts([candidate.uid for candidate in candidates]), candidates, strict=True)
-    ]
-    return GivenReasons(tuple(reasons[: len(choice.given)]), tuple(reasons[len(choice.given) :]))

@@ -1,7 +1,6 @@
 """The hot facts of a folder's theme, read from the store's file: for a hook without a bridge, and for `instructions`.
 
-Chosen and packed as the context block is. Nothing is copied: what was purged, quarantined or withdrawn is not in the
-hot tier any more, so the next read has nothing of it.
+Chosen and packed as the context block is. Nothing is copied, so that the next read has nothing of what was purged.
 """
 
 from __future__ import annotations
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     Policy = tuple[int, str, bool]
     """Of a theme: `injection_tokens`, `branches`, and whether projects have themes."""
 
+    Access = tuple[str, bool, bool]
+    """The theme that a reader is given, whether also the person's own facts, and whether no other theme."""
+
 DEFAULT_POLICY = (180, "mark", True)
 """What holds without a file of policies."""
 
@@ -39,6 +41,25 @@ WRITTEN_AT = """
     FROM origins o LEFT JOIN projects p ON p.id = o.project_id
     WHERE o.id IN ({marks}) AND (o.branch IS NOT NULL OR o.commit_id IS NOT NULL)
 """
+
+
+LAST_SESSIONS = 3
+"""Sessions of a host in which its hook must have been heard once. More silence than that, and the hook is gone."""
+
+HEARD = "SELECT max(heard_at), max(folder = ?2), count(DISTINCT folder) FROM host_sessions WHERE host = ?1"
+
+NEWEST_SESSIONS = "SELECT client, started_at FROM sessions WHERE client IS NOT NULL ORDER BY id DESC LIMIT 500"
+
+ALLOWED = """
+    SELECT theme, rights FROM credentials
+    WHERE digest = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)
+"""
+
+STATUS_TOOL = "tool:memory_status"
+"""The tool that gives the same facts: a token restricted to others may not read them this way either."""
+
+SETTLED_MS = 60_000
+"""By how much a host's first sign in a session, by its hook or by MCP, may come before the other."""
 
 
 class HotContext:
@@ -97,14 +118,81 @@ def read_hot_context(
     :param environ: where `HERMES_HOME` is looked for; the process's environment unless given
     """
 
-    def read(conn: driver.Connection) -> HotContext:
-        ask = to_ask(conn)
-        policies = load_policies(environ)
-        name = find_theme(ask, folder, theme, policies)
-        return read_theme_context(ask, name, folder, find_policy(policies, name), budget)
-
-    context = store_reading.read_store(store_path, read)
+    context = store_reading.read_store(
+        store_path, lambda conn: read_theme_context(to_ask(conn), (theme, True, False), folder, environ, budget)
+    )
     return None if context is None else context.within_bytes()
+
+
+def read_instruction_facts(
+    store_path: str,
+    folder: str,
+    *,
+    theme: str = "",
+    client: str = "",
+    token: str = "",
+    personal: bool = True,
+    sealed: bool = False,
+    reserved: int = 0,
+    environ: Mapping[str, str] | None = None,
+) -> HotContext | None:
+    """Return the hot facts that a server gives with its handshake; None where it gives none.
+
+    Whoever may not read the theme gets none; nor does a host whose start hook was heard, since that gives the same.
+
+    :param client: what its program calls itself
+    :param token: what it presents, if anything; without one it comes over this user's own socket
+    :param personal: without a token: whether it may be given the person's own facts
+    :param sealed: without a token: it reads no theme but its own
+    :param reserved: tokens of the budget that something else takes
+    """
+
+    def read(conn: driver.Connection) -> HotContext | None:
+        ask = to_ask(conn)
+        access = read_token_access(conn, token) if token else (theme, personal, sealed)
+        if access is None or is_start_heard(ask, client, folder):
+            return None
+        context = read_theme_context(ask, access, folder, environ, reserved=reserved)
+        return context if context.text_lines else None
+
+    return store_reading.read_store(store_path, read)
+
+
+def read_token_access(conn: driver.Connection, token: str) -> Access | None:
+    """Return what a token gives access to; None where it may read no facts, or is good no longer."""
+    import hashlib
+
+    digest = hashlib.sha256(token.encode("utf-8", "replace")).digest()
+    row = conn.execute(ALLOWED, (digest, int(time() * 1000))).fetchone()
+    if row is None:
+        return None
+    rights = row[1].split(",")
+    tools = [right for right in rights if right.startswith("tool:")]
+    if "read" not in rights or (tools and STATUS_TOOL not in tools):
+        return None
+    return row[0], "personal" in rights, True
+
+
+def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
+    """Check whether the hooks of a client's host were heard within its last sessions.
+
+    Hooks can be installed in one project alone. Then they are heard there and nowhere else, so that being heard in one
+    other folder proves nothing: facts that are given twice are a blemish, facts that are never given a defect.
+    """
+    from hermes_memory_store.hosts.client_hosts import (  # here, not above: hooks need none
+        CLIENT_NAMES,
+        find_client_host,
+    )
+
+    host = find_client_host(client)
+    if host is None:
+        return False
+    heard_at, is_here, folders = next(iter(ask(HEARD, (host, folder))), (None, 0, 0))
+    if heard_at is None or not (is_here or folders != 1):
+        return False
+    names = CLIENT_NAMES[host]
+    starts = [at for name, at in ask(NEWEST_SESSIONS, ()) if str(name).lower().startswith(names)]
+    return len(starts) < LAST_SESSIONS or heard_at >= starts[LAST_SESSIONS - 1] - SETTLED_MS
 
 
 def to_ask(conn: driver.Connection) -> Ask:
@@ -131,38 +219,31 @@ def to_ask(conn: driver.Connection) -> Ask:
     return ask if version == store_reading.KNOWN_STORE[1] else ask_older
 
 
-def find_theme(ask: Ask, folder: str, named: str, policies: Policies | None) -> str:
-    """Return the theme of an agent: the one its person named, else that of the folder it works in.
-
-    :param policies: of `load_policies`
-    :return: empty for a project that the store does not know yet; `default` where projects have no themes (`projects = false`).
-    """
-    if named.strip():
-        return to_stored_theme(named)
-    theme = place_reading.read_folder_theme(ask, folder)
-    return theme if find_policy(policies, theme)[2] else place_reading.DEFAULT
-
-
 def read_theme_context(
     ask: Ask,
-    theme: str,
+    access: Access,
     folder: str,
-    policy: Policy,
+    environ: Mapping[str, str] | None,
     budget: int | None = None,
     *,
     reserved: int = 0,
-    personal: bool = True,
-    sealed: bool = False,
 ) -> HotContext:
-    """Return the hot facts that an agent of a theme is given, fence included.
+    """Return the hot facts that an agent is given, fence included.
+
+    Its theme is the one that its person named, else that of the folder it works in: empty for a project that the store does
+    not know yet, `default` where projects have no themes.
 
     :param folder: where the agent works, which decides what matters there and what was written on another branch
     :param budget: tokens in all; without it, what the policy says
     :param reserved: tokens of it that something else takes
-    :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
-    :param sealed: it reads no theme but its own
     """
-    tokens, branches, has_project_themes = policy
+    named, personal, sealed = access
+    policies = load_policies(environ)
+    theme = to_stored_theme(named) if named.strip() else place_reading.read_folder_theme(ask, folder)
+    tokens, branches, has_project_themes = find_policy(policies, theme)
+    if not named.strip() and not has_project_themes:
+        theme = place_reading.DEFAULT
+        tokens, branches, _ = find_policy(policies, theme)
     choice = choose_start_facts(
         ask,
         theme,
@@ -174,10 +255,8 @@ def read_theme_context(
         sealed=sealed or not has_project_themes,
         count_line=LEFT_OUT_TOKENS,
     )
-    uids, costs = (
-        [format_uuid(candidate.uid) for candidate in choice.given],
-        [candidate.cost for candidate in choice.given],
-    )
+    uids = [format_uuid(candidate.uid) for candidate in choice.given]
+    costs = [candidate.cost for candidate in choice.given]
     return HotContext(theme, choice.lines, uids, costs, len(choice.left_out))
 
 

@@ -1,21 +1,22 @@
-"""The facts worth most for where a session starts, by value per token, within a budget.
+"""The facts worth most for where a session starts, by value per token, within a budget: whoever gives facts chooses here.
 
-The context block, hooks, the server's instructions, rules files and what is read without a bridge are all chosen here.
+A value stands for the grade from 0 to 3 that somebody would give the fact who knows what a session there must know. Its numbers
+were chosen on the `choosing` sessions of `tests/recall_sets`.
 """
 
 from __future__ import annotations
 
 from hermes_memory_store.context.packing import LINE_TOKENS, pack_candidates
-from hermes_memory_store.context.start_situation import Situation, measure_nearness
-from hermes_memory_store.context.start_value import LEAST, PINNED, Nearness, is_critical
-from hermes_memory_store.fact_types import OPEN_TYPES, TYPE_SYMBOLS
-from hermes_memory_store.places.place_reading import OWN, PERSONAL, format_start_parts
+from hermes_memory_store.context.start_situation import Nearness, Situation, describe_facts, measure_nearness
+from hermes_memory_store.fact_types import OPEN_TYPES, TYPE_SYMBOLS, FactType
+from hermes_memory_store.places.place_reading import INHERITED, OWN, PERSONAL, PERSONAL_TARGETS, format_start_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from hermes_memory_store.context.start_situation import FactText
     from hermes_memory_store.places.branch_marks import HotPlace
     from hermes_memory_store.places.place_reading import Ask
 
@@ -24,6 +25,32 @@ if TYPE_CHECKING:
 
 BINDING = {symbol: rank for rank, symbol in enumerate(TYPE_SYMBOLS)}
 """Rank of a fact's type, most binding first, as `FactType` lists them."""
+
+WORTH = {kind.value: kind.weights for kind in FactType}
+"""By type, what a fact is worth to a session that works in its scope, what one of no scope anywhere, and one of another scope."""
+
+PINNED, PINNED_NEAR, PINNED_ELSEWHERE = 3.0, 0.6, 0.3
+"""What a pin adds to a fact of no scope, of the session's scope, and of another one. Much that is pinned in a scope is so for
+other work there."""
+
+CRITICAL, CRITICAL_ELSEWHERE = 1.3, 0.6
+OF_PERSON = 0.4
+NAMED = 0.8
+"""What it adds that a fact names where the session works."""
+
+FRESH, FRESH_DAYS = 2.0, 10.0
+"""What it adds that a fact in the session's scope was written just now, and the days after which half of it is left."""
+
+USED, MOST_USED = 0.25, 3
+UNUSED, MOST_UNUSED = 0.07, 8
+"""Share of its value that a fact loses with each time it was given, where nobody ever used it."""
+
+INHERITED_LOSS = 0.5
+"""Share of its value that a fact of `default` loses in a project with a theme of its own."""
+
+LEAST = 0.01
+
+DAY_MS = 86_400_000
 
 NEAR_SCOPE = 0.5
 """How near a scope must be for its cold facts to be candidates."""
@@ -117,16 +144,12 @@ class StartChoice:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of the facts that are given."""
         return [self.to_line(candidate) for candidate in self.given]
 
     def to_line(self, candidate: StartCandidate) -> str:
         """Return the line of a fact, with the label of its branch."""
-        return (
-            candidate.line
-            if candidate.key not in self.places
-            else f"{candidate.line} {self.places[candidate.key].mark.label}"
-        )
+        place = self.places.get(candidate.key)
+        return candidate.line if place is None else f"{candidate.line} {place.mark.label}"
 
     def cut(self, count: int) -> None:
         """Leave out all but the first of the facts that were to be given."""
@@ -173,10 +196,13 @@ def choose_start_facts(
         rows = [row for row in rows if is_allowed(row[12])]
     places = find_places([row for row in rows if relations.get(row[0]) != PERSONAL])
     rows = [row for row in rows if row[0] not in places or not places[row[0]].is_held]
-    candidates = [
-        StartCandidate(row, parts, value, places.get(row[0]), personal=relations.get(row[0]) == PERSONAL)
-        for row, (parts, value) in zip(rows, near.value_facts(rows, relations, situation.now), strict=True)
-    ]
+    texts = {**near.texts, **describe_facts([row for row in rows if row[0] not in near.texts], near.probes)}
+    candidates = []
+    for row in rows:
+        key = row[0]
+        parts, value = value_fact(row, texts[key], near, relations.get(key), situation.now)
+        is_of_person = relations.get(key) == PERSONAL
+        candidates.append(StartCandidate(row, parts, value, places.get(key), personal=is_of_person))
     if count is not None:
         for candidate, cost in zip(candidates, count([candidate.line for candidate in candidates]), strict=True):
             candidate.cost = cost + (places[candidate.key].tokens if candidate.key in places else 0)
@@ -186,15 +212,90 @@ def choose_start_facts(
 def read_cold_rows(ask: Ask, theme_id: int, near: Nearness) -> list[tuple[Any, ...]]:
     """Return cold facts that may be given: those of the scopes the session works in, and critical constraints."""
     rows = [row for row in ask(COLD_CRITICAL, (theme_id,)) if is_critical(row[10], row[11])]
-    scopes = sorted(
-        (
-            (nearness, key)
-            for key, nearness in near.of_scopes.items()
-            if nearness >= NEAR_SCOPE and isinstance(key, int)
-        ),
-        reverse=True,
-    )
     critical = {row[0] for row in rows}
-    for _, scope in scopes[:COLD_SCOPES]:
+    scopes = [(nearness, key) for key, nearness in near.of_scopes.items() if nearness >= NEAR_SCOPE]
+    keyed = [(nearness, key) for nearness, key in scopes if isinstance(key, int)]
+    for _, scope in sorted(keyed, reverse=True)[:COLD_SCOPES]:
         rows += [row for row in ask(COLD_OF_SCOPE, (scope,) * 4) if row[0] not in critical]
     return rows
+
+
+def value_fact(
+    row: tuple[Any, ...], text: FactText, near: Nearness, relation: str | None, now: int
+) -> tuple[list[tuple[str, float]], float]:
+    """Return what a fact is worth, part by part, and the sum.
+
+    :param row: of `START_FACTS`
+    :param relation: why it is read, where it is not of the agent's own theme
+    :param now: UTC milliseconds
+    """
+    _, kind, pinned, updated_at, _, _, _, _, _, label, target, content, _, _, given, used = row
+    close = max(near.unknown, near.of_scopes.get(text[0], 0.0))
+    in_scope, without_scope, elsewhere = WORTH[kind]
+    value = elsewhere if label else without_scope
+    parts = [("type", value)]
+    if close:
+        part = (in_scope - value) * close
+        parts.append(("unknown" if kind == "?" else "scope", part))
+        days = (now - updated_at) / DAY_MS
+        fresh = FRESH * close * FRESH_DAYS / (FRESH_DAYS + (days if days > 0 else 0.0))
+        parts.append(("age", fresh))
+        value += part + fresh
+    if near.probes and kind not in "✓~":
+        named = measure_named_words(text, near)
+        if named > LEAST:
+            parts.append(("words", NAMED * named))
+            value += NAMED * named
+    if pinned:
+        part = PINNED_ELSEWHERE + (PINNED_NEAR - PINNED_ELSEWHERE) * close if label and near.evidence else PINNED
+        parts.append(("pinned", part))
+        value += part
+    is_rule = bool(pinned) or kind == "C"
+    if is_critical(target, content):
+        is_rule = True
+        part = CRITICAL_ELSEWHERE + (CRITICAL - CRITICAL_ELSEWHERE) * close if label else CRITICAL
+        parts.append(("critical", part))
+        value += part
+    if relation == PERSONAL or target.partition(".")[0].casefold() in PERSONAL_TARGETS:
+        parts.append(("person", OF_PERSON))
+        value += OF_PERSON
+    if used:
+        part = USED * min(used, MOST_USED)
+        parts.append(("used", part))
+        value += part
+    elif given and not is_rule:  # who obeys a rule need not speak of it
+        part = -UNUSED * min(given, MOST_UNUSED) * value
+        parts.append(("unused", part))
+        value += part
+    if relation == INHERITED:
+        part = -INHERITED_LOSS * value
+        parts.append(("inherited", part))
+        value += part
+    return parts, value
+
+
+def measure_named_words(text: FactText, near: Nearness) -> float:
+    """Return how much of the situation a fact names itself, beyond what its scope does."""
+    scope, target, content = text
+    common = near.common.get(scope, ())
+    named = 0.0
+    for word, weight in near.weights.items():
+        if word in target:
+            if word not in common:
+                named += weight
+        elif word in content:
+            named += 0.5 * weight
+    return named if named < 1.0 else 1.0
+
+
+def is_critical(target: str, content: str) -> bool:
+    """Check whether a fact is marked as critical: `!` begins or ends its target or content, or stands alone in it.
+
+    >>> is_critical("deploy", "never on friday !"), is_critical("id", "a != b"), is_critical("css", "no !important")
+    (True, False, False)
+    """
+    if "!" not in content and "!" not in target:
+        return False
+    if target[0] == "!" or target[-1] == "!" or content[-1] == "!":
+        return True
+    return (content[0] == "!" and content[1:2] not in ("=", "")) or " ! " in content

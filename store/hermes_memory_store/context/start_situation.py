@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from math import log
 
-from hermes_memory_store.context.start_value import Nearness, describe_facts, to_probes, to_stem, to_words
 from hermes_memory_store.places.place_reading import find_known_folder
 
 TYPE_CHECKING = False
@@ -15,6 +14,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_memory_store.places.place_reading import Ask
+
+    FactText = tuple[Any, frozenset[str], frozenset[str]]
+    """Scope, words of the target, words of the content; no words where none of those that are looked for can be in it."""
 
 FOLDER_WEIGHT, BRANCH_WEIGHT, MESSAGE_WEIGHT = 1.0, 0.9, 0.5
 """What a word counts, by where it stands."""
@@ -29,16 +31,19 @@ MOST_SCOPES = 300
 """Newest scopes of a theme that are compared."""
 
 LEAST_SHARE, CONTENT_SHARE = 0.3, 0.3
-"""What a word speaks for a scope at least of which several targets have it, and what one does that its contents have.
-
-The choosing sessions are indifferent to both. They were seen to help a kept one, whose folder and branch do not name its scope.
-"""
+"""What a word speaks for a scope at least of which several targets have it, and what one does that its contents have."""
 
 DEEPEST_FOLDERS = 6
 """Parts of a path, from its end, that are compared."""
 
 LONGEST_MESSAGE = 2_000
 """Characters of a message that are compared."""
+
+CERTAIN = 0.5
+"""Evidence of a scope from which on others are taken to be somewhere else."""
+
+UNKNOWN_SHARE = 0.3
+"""How near every scope is where nothing says what the session works on."""
 
 GENERIC_WORDS = """
     home users user root src source code work workspace repo project dev lib app package module service component main master
@@ -47,6 +52,11 @@ GENERIC_WORDS = """
     next now all any use make add get set will should would still out off
 """
 """Words of folders, branches and messages that tell nothing of a scope."""
+
+SIGNS = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~→…", " "))
+
+MOST_KNOWN = 20_000
+"""Texts whose words are kept."""
 
 SCOPES = """
     SELECT id, label FROM scopes WHERE theme_id = ? AND label <> '' AND status <> 'withdrawn' ORDER BY id DESC LIMIT ?
@@ -68,6 +78,9 @@ LAST_MESSAGE = """
     SELECT t.content FROM sessions n JOIN turns t ON t.session_id = n.id
     WHERE n.theme_id = ? AND n.name = ? AND t.role = 'user' ORDER BY t.id DESC LIMIT 1
 """
+
+
+_known_words: dict[str, frozenset[str]] = {}
 
 
 class Situation:
@@ -104,7 +117,86 @@ def find_situation(ask: Ask, folder: str, now: int) -> Situation:
     return Situation(now, folder=folder, branch=find_known_folder(ask, folder).branch if folder else None)
 
 
+def to_words(text: str) -> frozenset[str]:
+    """Return the words of a text without their endings: `migrations`, `migration` → `migration`."""
+    words = _known_words.get(text)
+    if words is None:
+        if len(_known_words) >= MOST_KNOWN:
+            _known_words.clear()
+        words = frozenset([to_stem(word) for word in text.translate(SIGNS).casefold().split()])
+        _known_words[text] = words
+    return words
+
+
+def to_stem(word: str) -> str:
+    """Return an English word without the endings that most of its forms differ in."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    if len(word) > 6 and word.endswith("ing"):
+        return word[:-3]
+    return word[:-2] if len(word) > 6 and word.endswith("ed") else word
+
+
+def to_probes(words: Iterable[str]) -> tuple[str, ...]:
+    """Return what stands in each text that has one of these words, in any of its forms: few texts need be split."""
+    return tuple([word[:-1] if word.endswith("y") else word for word in words])
+
+
+def describe_facts(rows: Iterable[tuple[Any, ...]], probes: tuple[str, ...]) -> dict[int, FactText]:
+    """Return the scope and the words of facts, by key.
+
+    The scope of a fact without one is the first part of its target, where that has several.
+
+    :param rows: of `START_FACTS`
+    """
+    texts: dict[int, FactText] = {}
+    nothing: frozenset[str] = frozenset()
+    for row in rows:
+        target, content = row[10], row[11]
+        head, dot, _ = target.partition(".")
+        scope = row[8] if row[9] else head.casefold() if dot else None
+        folded = f"{target}\n{content}".casefold() if probes else ""
+        for probe in probes:
+            if probe in folded:
+                texts[row[0]] = scope, to_words(target), to_words(content)
+                break
+        else:
+            texts[row[0]] = scope, nothing, nothing
+    return texts
+
+
 GENERIC = frozenset([to_stem(word) for word in GENERIC_WORDS.split()])
+
+
+class Nearness:
+    """How near scopes are to a situation, from 0 to 1, and which words tell single facts near it."""
+
+    __slots__ = ("common", "evidence", "of_scopes", "probes", "texts", "unknown", "weights")
+
+    def __init__(
+        self,
+        weights: Mapping[str, float],
+        common: Mapping[Any, frozenset[str]],
+        evidence: Mapping[Any, float],
+        texts: Mapping[int, FactText],
+    ) -> None:
+        """:param weights: what a word of the situation counts in a fact that has it
+        :param common: by scope, words of the situation that most of its targets have: they tell its facts not apart
+        :param evidence: how much speaks for each scope
+        :param texts: of facts, by key; others are described when they are valued
+        """
+        self.weights = weights
+        self.common = common
+        self.texts = texts
+        self.probes = to_probes(weights)
+        best = max(evidence.values(), default=0.0)
+        self.evidence = min(1.0, best / CERTAIN)
+        self.unknown = UNKNOWN_SHARE * (1.0 - self.evidence)
+        top = max(best, CERTAIN)
+        self.of_scopes = {scope: (weight / top) ** 2 for scope, weight in evidence.items() if weight > 0}
+        """By scope; those of which nothing is said are missing."""
 
 
 def weigh_words(situation: Situation, message: str) -> dict[str, float]:

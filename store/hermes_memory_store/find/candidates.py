@@ -74,16 +74,31 @@ class RecallCandidate:
 
 
 @dataclass(frozen=True, slots=True)
+class RecallQuestion:
+    """What is asked of a memory; the fields are parameters of `Recall.rank`."""
+
+    themes: Sequence[str | None]
+    line: str
+    kinds: Collection[str]
+    nearest: Nearest | None
+    limit: int
+    """Of each kind and theme, 1 to 1,000."""
+    scope: str | None
+    session: str | None
+    for_agents: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RecallCandidates:
     """Candidates, and what a search says of them."""
 
     facts: list[RecallCandidate]
     turns: list[RecallCandidate]
-    total: int = 0
+    total: int
     """Facts that match."""
-    more: bool = False
+    more: bool
     """Whether there are more than these."""
-    note: str | None = None
+    note: str | None
 
 
 class CandidateFinder:
@@ -95,82 +110,48 @@ class CandidateFinder:
         self._turns = turns
         self._project_of = project_of
 
-    def find(
-        self,
-        themes: Sequence[str | None],
-        question: str,
-        *,
-        kinds: Collection[str],
-        scope: str | None,
-        session: str | None,
-        nearest: Nearest | None,
-        limit: int,
-        for_agents: bool,
-    ) -> RecallCandidates:
-        """Find the candidates of both kinds, best first by words. The parameters are those of `Recall.rank`.
-
-        :param limit: of each kind and theme, 1 to 1,000
-        """
-        result, facts, turns, total = FactSearchResult([], 0), [], [], 0
-        if "turn" in kinds:
-            turns = self._find_turns(themes, question, session, nearest, limit, for_agents=for_agents)
-        if "fact" in kinds:
-            most, also = limit if turns else max(limit, MOST_BY_WORDS), tuple(filter(None, themes[1:]))
+    def find(self, question: RecallQuestion) -> RecallCandidates:
+        """Find the candidates of both kinds, best first by words."""
+        turns = self._find_turns(question) if "turn" in question.kinds else []
+        result, facts, total = FactSearchResult([], 0), [], 0
+        if "fact" in question.kinds:
+            theme, *others = question.themes
+            scope, also = question.scope, tuple(filter(None, others))
+            most = question.limit if turns else max(question.limit, MOST_BY_WORDS)
             result = self._search.find(
-                themes[0], question, scope=scope, limit=most, record=False, also=also, ranked=most
+                theme, question.line, scope=scope, limit=most, record=False, also=also, ranked=most
             )
             scores = result.scores or [0.0] * len(result.facts)
             facts = [
                 RecallCandidate(fact.id, fact=fact, words=score, is_exact=place < result.exact)
                 for place, (fact, score) in enumerate(zip(result.facts, scores, strict=True))
-                if not (for_agents and fact.tier is Tier.QUARANTINED)
+                if not (question.for_agents and fact.tier is Tier.QUARANTINED)
             ]
             total = result.total if len(facts) == len(result.facts) else len(facts)
-            if nearest is not None:
-                near = self._measure_meaning(themes, nearest, facts)
-                passing = self._search.filter_keys(themes[0], question, list(near), scope=scope, also=also)
+            near = measure_meaning(question, facts)
+            if near:
+                passing = self._search.filter_keys(theme, question.line, list(near), scope=scope, also=also)
                 facts += [
                     RecallCandidate(key, fact=fact, meaning=near[key])
                     for key, fact in passing.items()
-                    if not (for_agents and fact.tier is Tier.QUARANTINED)
+                    if not (question.for_agents and fact.tier is Tier.QUARANTINED)
                 ]
         link_sources(facts, turns)
         return RecallCandidates(facts, turns, max(total, len(facts)), result.more, result.note)
 
-    def _measure_meaning(
-        self, themes: Sequence[str | None], nearest: Nearest, facts: Sequence[RecallCandidate]
-    ) -> dict[int, float]:
-        """Note of these facts how near they are, and return the similarity of the nearest others by key."""
-        by_key = {candidate.key: candidate for candidate in facts}
-        near = {
-            key: similarity
-            for theme in themes
-            if theme is not None
-            for key, similarity in nearest("fact", theme, MOST_BY_MEANING, list(by_key))
-        }
-        for key in near.keys() & by_key.keys():
-            by_key[key].meaning = near[key]
-        return {key: similarity for key, similarity in near.items() if key not in by_key}
-
-    def _find_turns(
-        self,
-        themes: Sequence[str | None],
-        question: str,
-        session: str | None,
-        nearest: Nearest | None,
-        limit: int,
-        *,
-        for_agents: bool,
-    ) -> list[RecallCandidate]:
+    def _find_turns(self, question: RecallQuestion) -> list[RecallCandidate]:
+        themes, session, for_agents = question.themes, question.session, question.for_agents
         project = None if themes[0] is None else self._project_of(themes[0])
         turns: list[RecallCandidate] = []
         for theme in themes if session is None else themes[:1]:
-            ranking = self._turns.rank(theme, question, most=limit, session=session, for_agents=for_agents)
+            ranking = self._turns.rank(
+                theme, question.line, most=question.limit, session=session, for_agents=for_agents
+            )
             candidates = {
                 key: RecallCandidate(key, turn=ranking.turns[key], words=score) for key, score in ranking.scored
             }
-            if nearest is not None and theme is not None:
-                near = dict(nearest("turn", theme, MOST_BY_MEANING, list(candidates)))
+            if question.nearest is not None and theme is not None:
+                near = dict(question.nearest("turn", theme, MOST_BY_MEANING, list(candidates)))
                 other_keys = [key for key in near if key not in candidates]
                 by_meaning = self._turns.by_keys(theme, other_keys, session=session, for_agents=for_agents)
                 candidates |= {key: RecallCandidate(key, turn=turn) for key, turn in by_meaning.items()}
@@ -183,6 +164,22 @@ class CandidateFinder:
                 if not is_foreign or (candidate.turn and candidate.turn.origin.project in (None, project))
             ]
         return turns
+
+
+def measure_meaning(question: RecallQuestion, facts: Sequence[RecallCandidate]) -> dict[int, float]:
+    """Note of these facts how near they are, and return the similarity of the nearest others by key."""
+    if question.nearest is None:
+        return {}
+    by_key = {candidate.key: candidate for candidate in facts}
+    near = {
+        key: similarity
+        for theme in question.themes
+        if theme is not None
+        for key, similarity in question.nearest("fact", theme, MOST_BY_MEANING, list(by_key))
+    }
+    for key in near.keys() & by_key.keys():
+        by_key[key].meaning = near.pop(key)
+    return near
 
 
 def link_sources(facts: Iterable[RecallCandidate], turns: Iterable[RecallCandidate]) -> None:

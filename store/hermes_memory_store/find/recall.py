@@ -1,29 +1,36 @@
-"""Rank the facts and turns that answer a question, in one list, and pack them into a budget of tokens."""
+"""Rank the facts and turns that answer a question, in one list, and pack them into a budget of tokens.
+
+One measure ranks both: what each says itself, and what stands beside it says. Its weights were chosen by grid where they are
+flat: each may be halved or doubled for hardly any evidence.
+"""
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Callable, Collection, Sequence
+from statistics import fmean
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.context.fence import HEAD, MARK
-from hermes_memory_store.context.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest
+from hermes_memory_store.context.given import WORDS_ONLY, Given, GivenItem, Mark, Nearest, RankReason
+from hermes_memory_store.context.packing import Budget
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.candidates import (
     MOST_OF_EACH,
     CandidateFinder,
     RecallCandidate,
     RecallCandidates,
+    RecallQuestion,
     TurnSource,
 )
 from hermes_memory_store.find.query_syntax import parse_query
-from hermes_memory_store.find.scoring import lower_by_branch, pack_recall, score_candidates
 from hermes_memory_store.find.search import MAX_LIMIT, Search
 from hermes_memory_store.find.turn_sentences import format_turn_line
-from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.language.tokenizer import index_terms
 from hermes_memory_store.model import FactFilter, Millis, format_notation
 from hermes_memory_store.notation.token_count import count_tokens
-from hermes_memory_store.projects.branch_labels import MarkedFacts
+from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFacts
 
 KINDS = ("fact", "turn")
 
@@ -33,21 +40,24 @@ SHORTEST_LINE = 8
 QUESTION_CHARS = 4_000
 """Of a question that are looked at."""
 
+BORROWED = 0.4
+"""What the best turn that a fact was written from adds, of that turn's words; and the best fact written from a turn."""
 
-@dataclass(frozen=True, slots=True)
-class RankedCandidates:
-    """What answers a question, before it is cut or packed."""
+MEANING = 0.6
+"""What standing out by meaning is worth beside standing out by words."""
 
-    candidates: RecallCandidates
-    ranked: list[RecallCandidate]
-    """Of the kinds that were asked for, best first."""
-    marks: MarkedFacts
-    """With the facts that are held back for their branch."""
+BORROWED_MEANING = 0.6
+"""The same of similarity, of a fact from its turn; both are averaged by their weights."""
 
-    @property
-    def total(self) -> int:
-        """Facts that match and may be given."""
-        return self.candidates.total - len(self.marks.held)
+SAME_MEASURE = 1e-9
+"""Measures that differ by less tell nothing apart."""
+
+ALREADY_HEARD = 0.5
+"""What a fact is still worth whose turns are given: the turn's sentence need not say all of it. A turn that a given fact tells
+is worth nothing."""
+
+MOST_MISFITS = 12
+"""Items that did not fit, after which no other is tried, and that are told as left out."""
 
 
 class Recall:
@@ -93,16 +103,17 @@ class Recall:
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """
-        answer = self._ask(themes, question, kinds, limit, nearest, mark, scope, session, for_agents=for_agents)
-        ranked = answer.ranked[:limit]
+        ranked, candidates, marks = self._ask(
+            themes, question, kinds, limit, nearest, mark, scope, session, for_agents=for_agents
+        )
         return Given(
-            tuple(map(self._make_items(question), ranked)),
+            tuple(map(self._make_items(question), ranked[:limit])),
             ranked_by=name_ranking(nearest, ranked_by),
-            note=answer.candidates.note,
-            exact=sum(candidate.is_exact for candidate in ranked),
-            total=answer.total,
-            more=answer.candidates.more,
-            held_note=answer.marks.held_note,
+            note=candidates.note,
+            exact=sum(candidate.is_exact for candidate in ranked[:limit]),
+            total=candidates.total - len(marks.held),
+            more=candidates.more,
+            held_note=marks.held_note,
         )
 
     def give(
@@ -122,17 +133,17 @@ class Recall:
 
         :raises StoreError: as `Search.find`
         """
-        answer = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
+        ranked, candidates, marks = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
         fence = self.count(f"{HEAD}\n")
-        chosen, left_out = pack_recall(answer.ranked, budget - fence, self._make_items(question))
+        chosen, left_out = pack_recall(ranked, budget - fence, self._make_items(question))
         return Given(
             tuple(chosen),
             tuple(left_out),
             fence + sum(item.tokens for item in chosen) if chosen else 0,
             name_ranking(nearest, ranked_by),
-            answer.candidates.note,
-            total=answer.total,
-            held_note=answer.marks.held_note,
+            candidates.note,
+            total=candidates.total - len(marks.held),
+            held_note=marks.held_note,
         )
 
     def _ask(
@@ -147,24 +158,19 @@ class Recall:
         session: str | None = None,
         *,
         for_agents: bool = True,
-    ) -> RankedCandidates:
-        """Find and score what answers a question, of the kinds that are asked for. :param limit: items"""
+    ) -> tuple[list[RecallCandidate], RecallCandidates, MarkedFacts]:
+        """Find and score what answers a question: of the kinds asked for, best first; all; and what is marked or held back."""
         question = question[:QUESTION_CHARS]
+        sought = KINDS if session is None and is_plain_question(question) else kinds
+        most = min(max(limit, MOST_OF_EACH), MAX_LIMIT)
         candidates = self._finder.find(
-            themes,
-            question,
-            kinds=KINDS if session is None and is_plain_question(question) else kinds,
-            scope=scope,
-            session=session,
-            nearest=nearest,
-            limit=min(max(limit, MOST_OF_EACH), MAX_LIMIT),
-            for_agents=for_agents,
+            RecallQuestion(themes, question, sought, nearest, most, scope, session, for_agents)
         )
         ranked, marks = score_candidates([*candidates.facts, *candidates.turns]), MarkedFacts((), ())
         if mark is not None:
             marks = mark([candidate.fact for candidate in candidates.facts if candidate.fact is not None])
             ranked = lower_by_branch(ranked, marks)
-        return RankedCandidates(candidates, [candidate for candidate in ranked if candidate.kind in kinds], marks)
+        return [candidate for candidate in ranked if candidate.kind in kinds], candidates, marks
 
     def _make_items(self, question: str) -> Callable[[RecallCandidate], GivenItem]:
         """Return what writes the line of a candidate and counts its tokens."""
@@ -197,3 +203,98 @@ def is_plain_question(question: str) -> bool:
 def name_ranking(nearest: Nearest | None, ranked_by: str | None) -> str:
     """Return what ranked an answer, in words."""
     return ranked_by or WORDS_ONLY if nearest is not None else WORDS_ONLY
+
+
+def score_candidates(candidates: Sequence[RecallCandidate]) -> list[RecallCandidate]:
+    """Score candidates by all that is known of them, best first; those with every word of a look-up before all others."""
+    words = [candidate.words for candidate in candidates]
+    beside = [BORROWED * max((other.words for other in candidate.beside), default=0.0) for candidate in candidates]
+    total = [own + borrowed for own, borrowed in zip(words, beside, strict=True)]
+    similar = [find_similarity(candidate) for candidate in candidates]
+    meaning = [0.0] * len(candidates)
+    if measured := [similarity for similarity in similar if similarity is not None]:
+        average = fmean(measured)
+        low, spread = find_spread(total)
+        near_low, near_spread = find_spread(measured)
+        words = [measure / spread for measure in words]
+        beside = [measure / spread for measure in beside]
+        meaning = [MEANING * ((average if near is None else near) - near_low) / near_spread for near in similar]
+        total = [measure / spread - low / spread + near for measure, near in zip(total, meaning, strict=True)]
+    best = max(total, default=0.0) or 1.0
+    for at, candidate in enumerate(candidates):
+        parts = (("words", words[at]), ("beside", beside[at]), ("meaning", meaning[at]))
+        candidate.score = total[at] / best
+        candidate.reasons = tuple(RankReason(name, value / best) for name, value in parts if value > 0)
+        if candidate.is_exact:  # none with less than the best score of all, in the order of the search
+            candidate.score = 1.0
+            candidate.reasons = (RankReason("every word", 1.0), *candidate.reasons)
+    return sorted(candidates, key=lambda candidate: (not candidate.is_exact, -candidate.score))
+
+
+def lower_by_branch(candidates: Sequence[RecallCandidate], facts: MarkedFacts) -> list[RecallCandidate]:
+    """Return candidates without the facts that are held back; a fact of an unmerged branch counts half.
+
+    Facts with every word of a look-up stay before all others.
+    """
+    marks = {mark.fact.uid: mark for mark in facts.given}
+    shown = [candidate for candidate in candidates if candidate.fact is None or candidate.uid in marks]
+    for candidate in shown:
+        candidate.marked = None if candidate.fact is None else marks[candidate.uid]
+        if candidate.marked is not None and candidate.marked.is_lowered:
+            reduction = candidate.score * (1 - LOWERED_SCORE)
+            candidate.score -= reduction
+            candidate.reasons = (*candidate.reasons, RankReason("branch", -reduction))
+    return sorted(shown, key=lambda candidate: (not candidate.is_exact, -candidate.score))
+
+
+def find_similarity(candidate: RecallCandidate) -> float | None:
+    """Return how near a candidate is; a fact borrows from the nearest of its turns."""
+    if candidate.meaning is None or candidate.fact is None:
+        return candidate.meaning
+    near = max((source.meaning for source in candidate.beside if source.meaning is not None), default=None)
+    return candidate.meaning if near is None else (candidate.meaning + BORROWED_MEANING * near) / (1 + BORROWED_MEANING)
+
+
+def find_spread(measures: Sequence[float]) -> tuple[float, float]:
+    """Return the lowest of some measures and their standard deviation, 1 where all are equal."""
+    lowest, mean = min(measures), fmean(measures)
+    spread = math.sqrt(fmean((measure - mean) ** 2 for measure in measures))
+    return lowest, spread if spread > SAME_MEASURE else 1.0
+
+
+def pack_recall(
+    ranked: Sequence[RecallCandidate], room: int, to_item: Callable[[RecallCandidate], GivenItem]
+) -> tuple[list[GivenItem], list[GivenItem]]:
+    """Return the items that fit into `room` tokens, and the best of the others, both best first.
+
+    One that is too long leaves its place to shorter ones after it.
+
+    :param ranked: best first
+    :param to_item: writes a line and counts its tokens, which costs more than all else: only what is looked at is written
+    """
+    among = frozenset(candidate.uid for candidate in ranked)
+    budget = Budget(room)
+    queue = [(-candidate.score, place, candidate, False) for place, candidate in enumerate(ranked)]
+    heapq.heapify(queue)
+    chosen: list[GivenItem] = []
+    left_out: list[GivenItem] = []
+    source_uids: set[str] = set()
+    """Of the turns that a chosen fact tells."""
+    turn_uids: set[str] = set()
+    """Of the chosen turns."""
+    while queue and len(left_out) < MOST_MISFITS:
+        score, place, candidate, is_lowered = heapq.heappop(queue)
+        is_turn = candidate.turn is not None
+        sources = frozenset() if is_turn else frozenset(source.uid for source in candidate.beside) & among
+        if is_turn and candidate.uid in source_uids:
+            left_out.append(to_item(candidate))
+        elif sources and sources <= turn_uids and not is_lowered:
+            heapq.heappush(queue, (score * ALREADY_HEARD, place, candidate, True))
+        elif budget.take((item := to_item(candidate)).tokens):
+            chosen.append(item)
+            source_uids |= sources
+            if is_turn:
+                turn_uids.add(candidate.uid)
+        else:
+            left_out.append(item)
+    return chosen, left_out

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import log
 
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.context.start_value import SIGNS
+from hermes_memory_store.context.start_situation import SIGNS
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT

@@ -15,8 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_store.context.fence import HEAD, to_shown_line
-from hermes_memory_store.context.hot_context import DEFAULT_POLICY, HotContext, read_hot_context, to_stored_theme
-from hermes_memory_store.context.instruction_facts import read_instruction_facts
+from hermes_memory_store.context.hot_context import (
+    DEFAULT_POLICY,
+    HotContext,
+    read_hot_context,
+    read_instruction_facts,
+    to_stored_theme,
+)
 from hermes_memory_store.context.packing import FENCE_TOKENS, LEFT_OUT_TOKENS, format_left_out
 from hermes_memory_store.context.start_choice import BINDING
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas

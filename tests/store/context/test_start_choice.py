@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.context.given import Given, StartSituation
 from hermes_memory_store.context.hot_context import read_hot_context
-from hermes_memory_store.context.start_situation import Situation, weigh_words
-from hermes_memory_store.context.start_value import LEAST, is_critical, to_words
+from hermes_memory_store.context.start_choice import LEAST, is_critical
+from hermes_memory_store.context.start_situation import Situation, to_words, weigh_words
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.places.project_sighting import ProjectSighting

@@ -14,7 +14,7 @@ from hermes_memory_store.context.given import WORDS_ONLY, GivenItem
 from hermes_memory_store.errors import QueryError
 from hermes_memory_store.find.candidates import RecallCandidate
 from hermes_memory_store.find.ranking import text_terms
-from hermes_memory_store.find.scoring import MOST_MISFITS, pack_recall
+from hermes_memory_store.find.recall import MOST_MISFITS, pack_recall
 from hermes_memory_store.find.turn_sentences import find_best_sentence, format_day, split_speaker
 from hermes_memory_store.model import Fact, FactType, Millis, Notation, Origin, Turn, Way
 from hermes_memory_store.notation.token_estimate import estimate_tokens
