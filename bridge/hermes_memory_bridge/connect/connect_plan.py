@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hermes_memory_bridge.connect.file_change import FileChange, to_file_change
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.hooks.codex_plan import to_codex_config
 from hermes_memory_bridge.connect.hooks.hook_edit import (
@@ -30,6 +29,7 @@ from hermes_memory_bridge.connect.hooks.installation_record import (
     to_record_path,
 )
 from hermes_memory_bridge.connect.host_config_files import (
+    FileEdits,
     HostFileError,
     apply_file_changes,
     read_host_config,
@@ -51,19 +51,16 @@ from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, describe_
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, to_merged_entry
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
-    find_script_plugin,
     hears_events,
     plan_own_files,
 )
-from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS
+from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_script_plugin
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectAnswers:
-    """What the person answered."""
-
     gives: bool
     """Whether agents are given what is remembered, by hooks."""
     keeps: bool | None
@@ -74,55 +71,6 @@ class ConnectAnswers:
     """Whether a file with facts is written into each workspace, for hosts whose hooks give nothing."""
     allows: bool | None = False
     """Whether tools run without a question; None where that was never offered, without what was taken out since."""
-
-
-class FileEdits:
-    """Edits of several files, one after the other; nothing is written."""
-
-    def __init__(self) -> None:
-        self._texts: dict[Path, str | None] = {}
-
-    def read(self, file: Path) -> str:
-        """Return a file's text as edited so far; empty when there is none.
-
-        :raises HostFileError: it cannot be read
-        """
-        if file not in self._texts:
-            return read_host_config(file)
-        return self._texts[file] or ""
-
-    def write(self, file: Path, text: str | None) -> None:
-        """Note what a file is to hold; None removes it."""
-        self._texts[file] = text
-
-    def copy(self) -> FileEdits:
-        copied = FileEdits()
-        copied._texts = dict(self._texts)
-        return copied
-
-    def is_edited(self, file: Path) -> bool:
-        """Check whether a file is to hold something else than it does."""
-        return file in self._texts and (self._texts[file] or "") != read_host_config(file)
-
-    def to_changes(self) -> list[FileChange]:
-        """Return the changes that are needed.
-
-        :raises HostFileError: a file cannot be read, or cannot hold a path of ours
-        """
-        try:
-            changes = [
-                to_file_change(file, None if text is None else text.encode()) for file, text in self._texts.items()
-            ]
-        except OSError as error:
-            raise HostFileError(
-                f"{error.filename} cannot be read: {error.strerror or error}", error.filename
-            ) from error
-        except UnicodeEncodeError as error:
-            path = error.object[: error.end].splitlines()[-1].strip()
-            raise HostFileError(
-                "no host's file can hold a path that is no UTF-8; choose another with --db", path
-            ) from error
-        return [change for change in changes if change.is_needed]
 
 
 def plan_connection(
@@ -137,13 +85,22 @@ def plan_connection(
     store = find_store_path(request.db)
     keeps = find_consent(store, host.name) is True if answers.keeps is None else answers.keeps
     file = find_host_config(host, place, project=request.project)
+    document = HOOKS.get(host.name)
     place_of_hooks = hooks_file = find_hooks_file(host, place, project=request.project)
     project = Path.cwd() if request.project else None
     permissions = lift_permissions(edits, former, host.name, place, request, answer=answers.allows)
     sharing = find_sharing_hosts(edits, host, place)
-    hooks = to_wanted_hooks(
-        host, place, request, gives=answers.gives, keeps=keeps or any(find_consent(store, one.name) for one in sharing)
-    )
+    keeps_any = keeps or any(find_consent(store, one.name) for one in sharing)
+    hooks: list[Hook] = []
+    if document is not None and not request.remove and (answers.gives or keeps_any):
+        hooks = document.to_hooks(
+            host.name,
+            to_command_options(request),
+            gives=answers.gives,
+            keeps=keeps_any,
+            platform=place.platform,
+            in_project=request.project,
+        )
     if sharing and not hooks:
         hooks_file = None  # another host reads the same file
     if host.name in SCRIPTS:
@@ -161,8 +118,8 @@ def plan_connection(
             )
     is_joint = hooks_file is not None and os.path.realpath(hooks_file) == os.path.realpath(file)
     present = "" if hooks_file is None else edits.read(hooks_file)
-    if hooks_file is not None and not is_joint:
-        plan_hooks(edits, HOOKS[host.name], hooks_file, hooks)
+    if document is not None and hooks_file is not None and not is_joint:
+        plan_hooks(edits, document, hooks_file, hooks)
     if is_joint:
         after = to_joint_config(host, file, before, entry, hooks)
     elif hooks_file is not None and host.name == "codex":
@@ -209,10 +166,7 @@ def plan_connection(
 
 
 def plan_removal_elsewhere(edits: FileEdits, host: Host, place: HostEnvironment, request: ConnectRequest) -> None:
-    """Note the removal of a host's hooks from every file that the record knows of, those of projects included.
-
-    :raises HostFileError: a file cannot be changed safely
-    """
+    """Note the removal of a host's hooks from every file that the record knows of, those of projects included."""
     store = find_store_path(request.db)
     for permission in lift_permissions(edits, store, host.name, place, request, answer=False):
         permission.put_back(edits, store, store)
@@ -252,36 +206,17 @@ def to_joint_config(host: Host, file: Path, text: str, entry: dict[str, object] 
 def plan_hooks(edits: FileEdits, document: HookDocument, file: Path, hooks: list[Hook]) -> None:
     """Note the edit of a file that holds hooks and no entry; one that we made goes when nothing is left in it."""
     before = edits.read(file)
-    after: str | None = to_hooked_config(file, before, hooks, version=document.version)
-    if after == before:
-        return
-    if not hooks and not str(after).strip() and was_made_by_us(file):
-        after = None
-    edits.write(file, after)
-
-
-def to_wanted_hooks(
-    host: Host, place: HostEnvironment, request: ConnectRequest, *, gives: bool, keeps: bool
-) -> list[Hook]:
-    document = HOOKS.get(host.name)
-    if document is None or request.remove or not (gives or keeps):
-        return []
-    return document.to_hooks(
-        host.name,
-        to_command_options(request),
-        gives=gives,
-        keeps=keeps,
-        platform=place.platform,
-        in_project=request.project,
-    )
+    after = to_hooked_config(file, before, hooks, version=document.version)
+    if after != before:
+        edits.write(file, None if not hooks and not after.strip() and was_made_by_us(file) else after)
 
 
 def find_sharing_hosts(edits: FileEdits, host: Host, place: HostEnvironment) -> list[Host]:
     """Return the other connected hosts that read the file in which a host's hooks stand."""
-    document = HOOKS.get(host.name)
+    hooks_file = find_hooks_file(host, place, project=False)
     sharing: list[Host] = []
     for name, other in HOOKS.items():
-        if document is None or name == host.name or other.file(place) != document.file(place):
+        if hooks_file is None or name == host.name or other.file(place) != hooks_file:
             continue
         with contextlib.suppress(ValueError, HostFileError):  # a host that cannot read its file is none
             if HOSTS[name].find_entry(edits.read(HOSTS[name].file(place))) is not None:
@@ -292,11 +227,9 @@ def find_sharing_hosts(edits: FileEdits, host: Host, place: HostEnvironment) -> 
 def find_hooks_file(host: Host, place: HostEnvironment, *, project: bool) -> Path | None:
     """Return the file for a host's hooks; None where it has none."""
     document = HOOKS.get(host.name)
-    if document is None:
+    if document is None or (project and document.project is None):
         return None
-    if not project:
-        return document.file(place)
-    return Path.cwd() / document.project if document.project else None
+    return Path.cwd() / str(document.project) if project else document.file(place)
 
 
 def has_own_hooks(file: Path) -> bool:

@@ -7,6 +7,7 @@ import os
 import select
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,6 @@ KEPT_VARIABLES = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 
 @dataclass(frozen=True, slots=True)
 class HostCheckResult:
-    """The result of a check."""
-
     ok: bool
     output: str
 
@@ -37,16 +36,17 @@ def check_configured_command(command: list[str], env: dict[str, str]) -> HostChe
             False, f"{command[0]} cannot be started: {error.strerror or error}; connect again to correct it"
         )
     with process:
+        answers = RpcProcess(process)
         try:
             hello = {
                 "protocolVersion": "2025-11-25",
                 "capabilities": {},
                 "clientInfo": {"name": "hermes-memory-check", "version": "1"},
             }
-            request_from_process(process, 1, "initialize", hello)
-            send_to_process(process, {"jsonrpc": "2.0", "method": "notifications/initialized"})
-            tools = request_from_process(process, 2, "tools/list", {})["tools"]
-            status = request_from_process(process, 3, "tools/call", {"name": "memory_status", "arguments": {}})
+            answers.request("initialize", hello)
+            answers.send({"method": "notifications/initialized"})
+            tools = answers.request("tools/list", {})["tools"]
+            status = answers.request("tools/call", {"name": "memory_status", "arguments": {}})
         except (OSError, ValueError, KeyError, TimeoutError) as error:
             process.kill()
             complaint = (process.stderr.read() if process.stderr else b"").decode(errors="replace").strip()
@@ -54,40 +54,53 @@ def check_configured_command(command: list[str], env: dict[str, str]) -> HostChe
         theme = status.get("structuredContent", {}).get("theme")
         if theme is None:
             process.kill()
-            said = "; ".join(part.get("text", "") for part in status.get("content", []))
-            return HostCheckResult(False, f"{' '.join(command)} answers, but not what the memory holds: {said}")
+            complaint = "; ".join(part.get("text", "") for part in status.get("content", []))
+            return HostCheckResult(False, f"{' '.join(command)} answers, but not what the memory holds: {complaint}")
         took = time.monotonic() - begun
         assert process.stdin is not None
         process.stdin.close()
     return HostCheckResult(True, f"{len(tools)} tools, theme {theme}, answered in {took * 1000:.0f} ms")
 
 
-def send_to_process(process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(message).encode() + b"\n")
-    process.stdin.flush()
+class RpcProcess:
+    """A program that answers JSON-RPC on its pipes, a message a line."""
 
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._number = 0
+        self._pending = b""
 
-def request_from_process(
-    process: subprocess.Popen[bytes], number: int, method: str, params: dict[str, Any]
-) -> dict[str, Any]:
-    """Send one request and return its result.
+    def send(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()
 
-    :raises ValueError: the response is an error, or missing
-    """
-    send_to_process(process, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-    assert process.stdout is not None
-    deadline = time.monotonic() + ANSWER_TIMEOUT_S
-    while True:
-        if not select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise TimeoutError(f"no answer to {method} within {ANSWER_TIMEOUT_S:.0f} s")
-        line = process.stdout.readline()
-        if not line:
-            raise ValueError(f"it ended before it answered {method}")
-        answer = json.loads(line)
-        if answer.get("id") != number:
-            continue
-        if "error" in answer:
-            raise ValueError(answer["error"]["message"])
-        result: dict[str, Any] = answer["result"]
-        return result
+    def request(self, method: str, params: Mapping[str, Any], deadline: float | None = None) -> Any:
+        """Send one request and return its result.
+
+        :param deadline: monotonic time; `ANSWER_TIMEOUT_S` from now unless given
+        :raises ValueError: the answer is an error, or missing
+        :raises TimeoutError: it came too late
+        """
+        self._number += 1
+        self.send({"id": self._number, "method": method, "params": params})
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S if deadline is None else deadline
+        while True:
+            answer = json.loads(self._read_line(method, deadline))
+            if answer.get("id") != self._number:
+                continue
+            if "error" in answer:
+                raise ValueError(answer["error"].get("message", method))
+            return answer["result"]
+
+    def _read_line(self, method: str, deadline: float) -> bytes:
+        assert self._process.stdout is not None
+        while b"\n" not in self._pending:
+            if not select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                raise TimeoutError(f"no answer to {method} within {ANSWER_TIMEOUT_S:.0f} s")
+            data = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not data:
+                raise ValueError(f"it ended before it answered {method}")
+            self._pending += data
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line

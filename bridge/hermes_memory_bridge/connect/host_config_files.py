@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import glob
 import itertools
 import os
 import shutil
 import stat
+import sys
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_bridge.connect.file_change import FileChange
 from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import StoreError
 
@@ -23,11 +25,79 @@ class HostFileError(StoreError):
     code = "host.unreadable"
 
 
-def read_host_config(file: Path) -> str:
-    """Return the file's text; empty when there is none.
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change to one file, as bytes. Nothing is written by making one."""
 
-    :raises HostFileError: it cannot be read
-    """
+    path: Path
+    before: bytes | None
+    """None where no such file exists."""
+    after: bytes | None
+    """None removes the file, and the folders that its removal leaves empty."""
+
+    @property
+    def is_needed(self) -> bool:
+        return self.before != self.after
+
+    def show(self) -> None:
+        before, after = ((content or b"").decode().splitlines(keepends=True) for content in (self.before, self.after))
+        sys.stdout.writelines(difflib.unified_diff(before, after, str(self.path), str(self.path)))
+
+
+def to_file_change(path: Path, after: bytes | None) -> FileChange:
+    """Return the change that gives a file this content. :raises OSError: the file exists and cannot be read"""
+    try:
+        before = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        before = None
+    return FileChange(path, before, after)
+
+
+class FileEdits:
+    """Edits of several files, one after the other; nothing is written."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Path, str | None] = {}
+
+    def read(self, file: Path) -> str:
+        """Return a file's text as edited so far; empty when there is none. :raises HostFileError: it cannot be read"""
+        if file not in self._texts:
+            return read_host_config(file)
+        return self._texts[file] or ""
+
+    def write(self, file: Path, text: str | None) -> None:
+        """Note what a file is to hold; None removes it."""
+        self._texts[file] = text
+
+    def copy(self) -> FileEdits:
+        copied = FileEdits()
+        copied._texts = dict(self._texts)
+        return copied
+
+    def is_edited(self, file: Path) -> bool:
+        """Check whether a file is to hold something else than it does."""
+        return file in self._texts and (self._texts[file] or "") != read_host_config(file)
+
+    def to_changes(self) -> list[FileChange]:
+        """Return the changes that are needed. :raises HostFileError: a file cannot be read, or cannot hold a path of ours"""
+        try:
+            changes = [
+                to_file_change(file, None if text is None else text.encode()) for file, text in self._texts.items()
+            ]
+        except OSError as error:
+            raise HostFileError(
+                f"{error.filename} cannot be read: {error.strerror or error}", error.filename
+            ) from error
+        except UnicodeEncodeError as error:
+            path = error.object[: error.end].splitlines()[-1].strip()
+            raise HostFileError(
+                "no host's file can hold a path that is no UTF-8; choose another with --db", path
+            ) from error
+        return [change for change in changes if change.is_needed]
+
+
+def read_host_config(file: Path) -> str:
+    """Return the file's text; empty when there is none. :raises HostFileError: it cannot be read"""
     try:
         if not stat.S_ISREG(file.stat().st_mode):
             raise HostFileError(f"{file} is no file; move it away, and try again", file)
@@ -39,7 +109,7 @@ def read_host_config(file: Path) -> str:
 
 
 def replace_host_config(file: Path, text: str) -> Path | None:
-    """Replace the file atomically, following links and keeping its mode; return the path of the backup."""
+    """Replace the file atomically, following links; return the path of the backup."""
     target = file.resolve()
     kept = None
     try:
@@ -71,7 +141,7 @@ def apply_file_changes(changes: Sequence[FileChange], *, without_backup: Collect
     written: list[tuple[FileChange, list[Path]]] = []
     try:
         for change in changes:
-            folders = find_missing_folders(change.path.resolve())
+            folders = [folder for folder in change.path.resolve().parents if not folder.exists()]  # innermost first
             written.append((change, folders))
             kept = apply_file_change(change)
             if kept is not None:
@@ -86,10 +156,7 @@ def apply_file_changes(changes: Sequence[FileChange], *, without_backup: Collect
 
 
 def apply_file_change(change: FileChange) -> Path | None:
-    """Write one change; return the path of the backup.
-
-    :raises HostFileError: it cannot be written, or the file is no longer as it was
-    """
+    """Write one change; return the path of the backup. :raises HostFileError: the file is not as it was, or not writable"""
     try:
         current = change.path.read_bytes() if change.path.exists() else None
     except OSError as error:
@@ -127,11 +194,6 @@ def put_back_file(change: FileChange, folders: Sequence[Path], backup: Path | No
             folder.rmdir()
 
 
-def find_missing_folders(file: Path) -> list[Path]:
-    """Return the folders that writing a file will make, the innermost first."""
-    return [folder for folder in file.parents if not folder.exists()]
-
-
 def was_made_by_us(file: Path) -> bool:
     """Check whether no backup of a file predates what we put into it: our name, which stands in all of that."""
     copies = file.resolve().parent.glob(f"{glob.escape(file.resolve().name)}.*.bak")
@@ -139,10 +201,7 @@ def was_made_by_us(file: Path) -> bool:
 
 
 def back_up_host_config(file: Path) -> Path:
-    """Copy a file beside itself under an unused name.
-
-    :raises OSError: it cannot be copied
-    """
+    """Copy a file beside itself under an unused name. :raises OSError: it cannot be copied"""
     stamp = time.strftime("%Y%m%dT%H%M%S")
     for number in itertools.count(1):
         kept = file.with_name(f"{file.name}.{stamp}{'' if number == 1 else f'-{number}'}.bak")

@@ -10,20 +10,18 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect.connect_plan import (
     ConnectAnswers,
-    FileEdits,
     find_hooks_file,
     find_sharing_hosts,
     has_own_hooks,
     plan_connection,
     plan_removal_elsewhere,
 )
-from hermes_memory_bridge.connect.file_change import FileChange, show_file_change
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.hooks.codex_plan import TRUST_QUESTION
 from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
 from hermes_memory_bridge.connect.hooks.installation_record import find_installations, find_offers
 from hermes_memory_bridge.connect.host_check import check_configured_command
-from hermes_memory_bridge.connect.host_config_files import HostFileError, apply_file_changes
+from hermes_memory_bridge.connect.host_config_files import FileChange, FileEdits, HostFileError, apply_file_changes
 from hermes_memory_bridge.connect.host_entries import (
     ConnectRequest,
     find_bridge_entry,
@@ -36,8 +34,8 @@ from hermes_memory_bridge.connect.host_entries import (
 )
 from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, lift_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
-from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin, hears_events
-from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, read_plugin_command
+from hermes_memory_bridge.connect.plugins.host_plugins import hears_events
+from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_script_plugin, read_plugin_command
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
@@ -229,7 +227,7 @@ def write_connections(
         print(f"{titles}: nothing to change in {files}")
         return 0
     for change in changes:
-        show_file_change(change)
+        change.show()
     for note in notes:
         print(note)
     if request.dry_run:

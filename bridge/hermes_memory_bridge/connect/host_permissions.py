@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.connect.file_change import TextFiles
-from hermes_memory_bridge.connect.hooks.hook_check import PROJECT_SETTINGS
 from hermes_memory_bridge.connect.hooks.hook_edit import remove_listed_element
 from hermes_memory_bridge.connect.hooks.installation_record import find_offers, note_offer
-from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config, was_made_by_us
+from hermes_memory_bridge.connect.host_config_files import FileEdits, HostFileError, read_host_config, was_made_by_us
 from hermes_memory_bridge.connect.host_entries import ConnectRequest
 from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Entry, HostEnvironment, without_marks
@@ -169,7 +167,7 @@ class PermissionEdit:
     bare: str = ""
     """The text without our permissions."""
 
-    def put_back(self, files: TextFiles, former: Path, store: Path) -> None:
+    def put_back(self, files: FileEdits, former: Path, store: Path) -> None:
         """Write the permissions that are to stand, and note them beside the store.
 
         :param former: the store that the host served until now
@@ -190,7 +188,7 @@ class PermissionEdit:
 
 
 def lift_permissions(
-    files: TextFiles, store: Path, host: str, place: HostEnvironment, request: ConnectRequest, answer: bool | None
+    files: FileEdits, store: Path, host: str, place: HostEnvironment, request: ConnectRequest, answer: bool | None
 ) -> list[PermissionEdit]:
     """Take our permissions out, so that other edits find the text before them; return how they are put back, last one first.
 
@@ -238,7 +236,7 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     if form is None:
         return ""
     folder = find_permitted_folder(form)
-    others = [Path.cwd() / name for name in PROJECT_SETTINGS.get(host, ()) if form.path]
+    others = [Path.cwd() / name for name in HOSTS[host].switches if form.path]
     try:
         rules = [form.find_rules(read_host_config(file), folder) for file in (form.file(place), *others)]
     except (ValueError, HostFileError) as error:

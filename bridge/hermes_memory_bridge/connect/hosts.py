@@ -1,10 +1,11 @@
-"""The supported hosts: where each keeps its MCP servers, and in which form."""
+"""The supported hosts, as `hosts.toml` lists them: where each keeps its MCP servers, and in which form."""
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ NAME = "hermes-memory"
 """What the bridge is called in every host."""
 
 Entry = dict[str, Any]
+
+TABLES: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
+    Path(__file__).with_name("hosts.toml").read_text(encoding="utf-8")
+)
+"""What is known of hosts: `hosts`, `hooks` and `scripts`, each by the host's name."""
 
 COMMAND_KEYS = ("command", "cmd", "args")
 """What an entry says of the program; the rest of it may be the person's."""
@@ -42,13 +48,21 @@ class HostEnvironment:
 
         :raises ArgumentError: it names a relative path, which depends on where the host is started
         """
-        said = self.environ.get(variable, "").strip()
-        if not said:
+        value = self.environ.get(variable, "").strip()
+        if not value:
             return standard
-        path = Path(said).expanduser()
+        path = Path(value).expanduser()
         if not path.is_absolute():
-            raise ArgumentError(f"{variable} is {said!r}, a relative path; give the whole path, or unset it", said)
+            raise ArgumentError(f"{variable} is {value!r}, a relative path; give the whole path, or unset it", value)
         return path
+
+    def find_path(self, path: str) -> Path:
+        """Return a path of `hosts.toml`, whose head says how it begins. :raises ArgumentError: as `find_folder`"""
+        by_variable = re.fullmatch(r"\{(\w+) or (.+)\}/?(.*)", path)
+        if by_variable is not None:
+            return self.find_folder(by_variable[1], self.find_path(by_variable[2])) / by_variable[3]
+        base, _, rest = path.partition("/")
+        return (self.home if base == "~" else self.app_data()) / rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +86,43 @@ def without_marks(text: str) -> tuple[str, TextMarks]:
     return (bare.replace("\r\n", "\n") if crlf else bare), TextMarks(bare != text, crlf)
 
 
-def to_plain_entry(command: str, args: list[str]) -> Entry:
-    return {"command": command, "args": args}
-
-
-def to_goose_entry(command: str, args: list[str]) -> Entry:
-    return {"type": "stdio", "name": NAME, "enabled": True, "cmd": command, "args": args, "envs": {}, "timeout": 300}
-
-
 @dataclass(frozen=True, slots=True)
 class Host:
     """A host and its configuration file."""
 
     name: str
     title: str
-    file: Callable[[HostEnvironment], Path]
+    path: str
+    path_on_windows: str | None = None
+    """Where it stands on Windows, if elsewhere."""
+    other_path: str | None = None
+    """Another name of the file, for where that alone exists."""
     project: str | None = None
     """Its file inside a project, from the project's folder."""
     program: str | None = None
     """The program that shows that the host is there, where it has one."""
-    entry: Callable[[str, list[str]], Entry] = to_plain_entry
+    entry_form: Entry = field(default_factory=lambda: {"command": "COMMAND", "args": "ARGS"})
+    """An entry, with words in place of its command: see `entry`."""
     kind: str = "json"
     """`json`, `toml`, `yaml`, or `yaml-list`."""
     key: str = "mcpServers"
     """Under which key its servers stand."""
+    switches: tuple[str, ...] = ()
+    """Files of a project that may switch its hooks off, or say what tools may do, whoever wrote them."""
+
+    def file(self, place: HostEnvironment) -> Path:
+        """Return its configuration file. :raises ArgumentError: as `HostEnvironment.find_folder`"""
+        windows = self.path_on_windows if place.platform == "win32" else None
+        usual = place.find_path(windows or self.path)
+        other = place.find_path(self.other_path) if self.other_path else usual
+        return other if other.exists() and not usual.exists() else usual
+
+    def entry(self, command: str, args: list[str]) -> Entry:
+        """Return the entry that starts a program."""
+        words = {"COMMAND": command, "ARGS": args, "WORDS": [command, *args]}
+        return {
+            key: words.get(value, value) if isinstance(value, str) else value for key, value in self.entry_form.items()
+        }
 
     def is_there(self, place: HostEnvironment) -> bool:
         """Check whether the host is on this machine: its program, or the folder of its configuration."""
@@ -182,115 +209,4 @@ def to_started_command(entry: Entry) -> list[str]:
     return [str(word) for word in [*words, *(entry.get("args") or [])]]
 
 
-def find_opencode_config(place: HostEnvironment) -> Path:
-    """Return opencode's configuration: the one that exists, where there may be comments or not."""
-    folder = place.find_folder("XDG_CONFIG_HOME", place.home / ".config") / "opencode"
-    commented = folder / "opencode.jsonc"
-    return commented if commented.exists() and not (folder / "opencode.json").exists() else folder / "opencode.json"
-
-
-HOSTS = {
-    host.name: host
-    for host in (
-        Host(
-            "claude-code",
-            "Claude Code",
-            lambda p: p.find_folder("CLAUDE_CONFIG_DIR", p.home) / ".claude.json",
-            ".mcp.json",
-            "claude",
-            # Its tools stand in the first request, and are not searched for first.
-            lambda command, args: {"command": command, "args": args, "alwaysLoad": True},
-        ),
-        Host("claude-desktop", "Claude Desktop", lambda p: p.app_data() / "Claude" / "claude_desktop_config.json"),
-        Host("cursor", "Cursor", lambda p: p.home / ".cursor" / "mcp.json", ".cursor/mcp.json"),
-        Host(
-            "vscode",
-            "VS Code",
-            lambda p: p.app_data() / "Code" / "User" / "mcp.json",
-            ".vscode/mcp.json",
-            entry=lambda command, args: {"type": "stdio", "command": command, "args": args},
-            key="servers",
-        ),
-        Host("continue", "Continue", lambda p: p.home / ".continue" / "config.yaml", kind="yaml-list"),
-        Host(
-            "zed",
-            "Zed",
-            lambda p: (p.home / ".config" if p.platform != "win32" else p.app_data()) / "zed" / "settings.json",
-            ".zed/settings.json",
-            key="context_servers",
-        ),
-        Host(
-            "goose",
-            "Goose",
-            lambda p: p.home / ".config" / "goose" / "config.yaml",
-            program="goose",
-            entry=to_goose_entry,
-            kind="yaml",
-            key="extensions",
-        ),
-        Host(
-            "codex",
-            "Codex",
-            lambda p: p.find_folder("CODEX_HOME", p.home / ".codex") / "config.toml",
-            ".codex/config.toml",
-            "codex",
-            kind="toml",
-            key="mcp_servers",
-        ),
-        Host(
-            "gemini",
-            "Gemini CLI",
-            lambda p: p.find_folder("GEMINI_CLI_HOME", p.home) / ".gemini" / "settings.json",
-            ".gemini/settings.json",
-            "gemini",
-        ),
-        Host(
-            "copilot",
-            "Copilot CLI",
-            lambda p: p.find_folder("COPILOT_HOME", p.home / ".copilot") / "mcp-config.json",
-            program="copilot",
-            entry=lambda command, args: {"tools": ["*"], "type": "local", "command": command, "args": args},
-        ),
-        Host(
-            "qwen",
-            "Qwen Code",
-            lambda p: p.find_folder("QWEN_HOME", p.home / ".qwen") / "settings.json",
-            ".qwen/settings.json",
-            "qwen",
-        ),
-        Host(
-            "droid",
-            "Factory droid",
-            lambda p: p.home / ".factory" / "mcp.json",
-            ".factory/mcp.json",
-            "droid",
-            lambda command, args: {"type": "stdio", "command": command, "args": args, "disabled": False},
-        ),
-        Host(
-            "opencode",
-            "opencode",
-            find_opencode_config,
-            "opencode.json",
-            "opencode",
-            # Its usual 5 seconds may be short while the bridge starts on a busy machine.
-            lambda command, args: {"type": "local", "command": [command, *args], "enabled": True, "timeout": 15000},
-            key="mcp",
-        ),
-        Host(
-            "cline",
-            "Cline",
-            lambda p: p.find_folder(
-                "CLINE_MCP_SETTINGS_PATH", p.home / ".cline" / "data" / "settings" / "cline_mcp_settings.json"
-            ),
-            program="cline",
-        ),
-        Host(
-            "hermes-agent",
-            "hermes-agent",
-            lambda p: p.find_folder("HERMES_HOME", p.home / ".hermes") / "config.yaml",
-            program="hermes",
-            kind="yaml",
-            key="mcp_servers",
-        ),
-    )
-}
+HOSTS = {name: Host(name, **table) for name, table in TABLES["hosts"].items()}

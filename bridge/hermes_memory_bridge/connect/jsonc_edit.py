@@ -9,9 +9,10 @@ byte for byte.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -153,9 +154,9 @@ def remove_jsonc_member(text: str, path: Sequence[str | int]) -> str:
         return set_jsonc_member(original, keys, value)
 
     if not any(isinstance(key, int) for key in path[:-1]):
-        for original in find_possible_originals(text, root, chain):
-            if is_result_of(put_back, original, text):
-                return original
+        original = find_original(text, find_possible_originals(text, root, chain), put_back)
+        if original is not None:
+            return original
     return remove_member(text, *chain[-1])
 
 
@@ -186,12 +187,13 @@ def find_possible_originals(text: str, root: JsoncNode, chain: list[tuple[JsoncN
                 yield f"{text[: holder.start]}null{text[holder.end :]}"
 
 
-def is_result_of(edit: Callable[[str], str], original: str, text: str) -> bool:
-    """Check whether an edit of `original` gives `text`."""
-    try:
-        return edit(original) == text
-    except ValueError:
-        return False
+def find_original(text: str, bodies: Iterable[str], edit: Callable[[str], str | None]) -> str | None:
+    """Return the first of some texts of which an edit makes `text`; None where it makes it of none of them."""
+    for body in bodies:
+        with contextlib.suppress(ValueError):
+            if edit(body) == text:
+                return body
+    return None
 
 
 def insert_member(text: str, node: JsoncNode, key: str | None, value: Any) -> str:

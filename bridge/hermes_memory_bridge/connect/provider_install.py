@@ -16,11 +16,11 @@ import tempfile
 from pathlib import Path
 
 from hermes_memory_bridge.connect import toml_yaml_edit
-from hermes_memory_bridge.connect.connect_plan import FileEdits
-from hermes_memory_bridge.connect.file_change import FileChange, show_file_change
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
 from hermes_memory_bridge.connect.host_check import check_configured_command
 from hermes_memory_bridge.connect.host_config_files import (
+    FileChange,
+    FileEdits,
     HostFileError,
     apply_file_changes,
     read_host_config,
@@ -114,7 +114,7 @@ def install_provider(home: Path, request: ConnectRequest) -> int:
         return 0
     if not same:
         print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(files)} files, version {__version__}")
-    show_file_change(FileChange(config, before.encode(), after.encode()))
+    FileChange(config, before.encode(), after.encode()).show()
     if request.dry_run:
         return 0
     if not request.yes and not confirm_on_terminal(f"Write to {home}?", default=True):
@@ -142,7 +142,7 @@ def uninstall_provider(home: Path, request: ConnectRequest) -> int:
         return 0
     if folder.exists():
         print(f"{folder}: removed")
-    show_file_change(FileChange(config, before.encode(), after.encode()))
+    FileChange(config, before.encode(), after.encode()).show()
     if request.dry_run:
         return 0
     if not request.yes and not confirm_on_terminal(f"Remove it from {home}?", default=True):

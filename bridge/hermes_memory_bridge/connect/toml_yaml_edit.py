@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from hermes_memory_bridge.connect.jsonc_edit import find_newline_style, is_result_of
+from hermes_memory_bridge.connect.jsonc_edit import find_newline_style, find_original
 
 Document = dict[str, Any]
 
@@ -35,72 +35,55 @@ class UneditableConfig(ValueError):
 
 def add_toml_table(text: str, table: str, name: str, entry: Document) -> str:
     """Append `[table.name]` to the text, replacing an existing one; or add it to the inline table that `table` is."""
-    held = parse_toml(text).get(table, {})
-    if not isinstance(held, dict):
+    entries = parse_toml(text).get(table, {})
+    if not isinstance(entries, dict):
         raise refused_at(text, toml_line(text, table), f"{table} holds no named servers; remove it, and try again")
-    if name in held:
+    if name in entries:
         text = remove_toml_table(text, table, name)
     inline = toml_value_span(text, (table,))
     if inline is not None:
-        flat = f"{toml_key(name)} = {toml_inline(entry)}"
-        after = with_flat(text, *inline, flat)
+        after = with_flat(text, *inline, f"{toml_key(name)} = {toml_inline(entry)}")
     else:
-        lines = format_toml_table([table, name], entry)
-        after = append_lines(text, [""] * bool(text) + lines, find_newline_style(text))
-    prove(
-        parse_toml(text),
-        parse_toml(after),
-        table,
-        lambda held: {**held, name: entry},
-        refused_at(text, toml_line(text, table), f"{table}.{name} cannot be added safely; add it by hand"),
-    )
+        after = append_lines(text, [""] * bool(text) + format_toml_table([table, name], entry))
+    refusal = refused_at(text, toml_line(text, table), f"{table}.{name} cannot be added safely; add it by hand")
+    prove(parse_toml(text), parse_toml(after), table, lambda entries: {**entries, name: entry}, refusal)
     return after
 
 
 def remove_toml_table(text: str, table: str, name: str) -> str:
     """Remove `[table.name]` and its contents from the text. Comments above the next table belong to that table."""
     document = parse_toml(text)
-    held = document.get(table, {})
-    if name not in held:
+    entries = document.get(table, {})
+    if name not in entries:
         return text
-    said = refused_at(
-        text,
-        toml_line(text, name),
-        f"{table}.{name} is written in a way that cannot be taken out safely; remove it by hand",
-    )
+
+    def add_again(original: str) -> str | None:
+        return None if toml_has(original, table, name) else add_toml_table(original, table, name, entries[name])
+
     inline = toml_value_span(text, (table,))
     if inline is not None:
-        after = toml_without_inline(text, inline, table, name)
-        prove(document, parse_toml(after), table, lambda held: drop_entry(held, name), said)
-        return after
-    kept, starts = find_other_toml_lines(text, table, name)
-    body = "".join(kept)
-    for original in (*to_trimmed_variants(body), body):
-        if not toml_has(original, table, name) and is_result_of(
-            lambda one: add_toml_table(one, table, name, held[name]), original, text
-        ):
-            return original
-    for start in reversed(starts):
-        if 0 < start <= len(kept) and not kept[start - 1].strip():
-            del kept[start - 1]  # the blank line above the block
-    after = toml_without_lines("".join(kept), table, name)
-    prove(document, parse_toml(after), table, lambda held: drop_entry(held, name), said)
+        flat = f"{toml_key(name)} = {toml_inline(entries[name])}"
+        value = text[slice(*inline)]
+        bodies = [
+            text[: inline[0]] + value.replace(added, "", 1) + text[inline[1] :] for added in (f" {flat} ", f", {flat}")
+        ]
+    else:
+        body = without_toml_tables(text, lambda path: path[:2] == [table, name])
+        bodies = [*to_trimmed_variants(body), body]
+    original = find_original(text, bodies, add_again)
+    if original is not None:
+        return original
+    after = toml_without_lines(body, table, name) if inline is None else toml_without_inline(text, inline, table, name)
+    said = f"{table}.{name} is written in a way that cannot be taken out safely; remove it by hand"
+    refusal = refused_at(text, toml_line(text, name), said)
+    prove(document, parse_toml(after), table, lambda entries: drop_entry(entries, name), refusal)
     return after
 
 
 def toml_without_inline(text: str, span: tuple[int, int], table: str, name: str) -> str:
     import tomlkit
 
-    entry = parse_toml(text)[table][name]
-    flat = f"{toml_key(name)} = {toml_inline(entry)}"
-    for added in (f" {flat} ", f", {flat}"):
-        original = text[: span[0]] + text[span[0] : span[1]].replace(added, "", 1) + text[span[1] :]
-        if not toml_has(original, table, name) and is_result_of(
-            lambda one: add_toml_table(one, table, name, entry), original, text
-        ):
-            return original
-    document = tomlkit.parse(text)
-    inline: Any = document[table]
+    inline: Any = tomlkit.parse(text)[table]
     del inline[name]
     return f"{text[: span[0]]}{inline.as_string()}{text[span[1] :]}"
 
@@ -121,7 +104,7 @@ def toml_value_span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     """Return the span of the value a line assigns to a key; None when there is none, or it is made of tables.
 
     tomlkit has no positions: the value is replaced in its tree, and the difference in the rendered text shows where it
-        was.
+    was.
     """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -140,31 +123,24 @@ def toml_value_span(text: str, path: Sequence[str]) -> tuple[int, int] | None:
         rendered = document.as_string()
     except (KeyError, TypeError, TOMLKitError):
         return None
-    start = rendered.find(tomlkit.string(SENTINEL).as_string())
+    mark = tomlkit.string(SENTINEL).as_string()
+    start = rendered.find(mark)
     end = start + len(source)
-    if start < 0 or rendered != text[:start] + tomlkit.string(SENTINEL).as_string() + text[end:]:
-        return None
-    return start, end
+    return (start, end) if start >= 0 and rendered == text[:start] + mark + text[end:] else None
 
 
 def toml_has(text: str, table: str, name: str) -> bool:
     try:
-        held = parse_toml(text).get(table, {})
+        entries = parse_toml(text).get(table, {})
     except UneditableConfig:
         return False
-    return isinstance(held, dict) and name in held
+    return isinstance(entries, dict) and name in entries
 
 
 def toml_line(text: str, key: str) -> int:
     """Return the first line with that key, counted from 0."""
-    return next(
-        (
-            n
-            for n, line in enumerate(split_config_lines(text))
-            if re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", line)
-        ),
-        0,
-    )
+    whole_word = re.compile(rf"(?<![\w-]){re.escape(key)}(?![\w-])")
+    return next((number for number, line in enumerate(split_config_lines(text)) if whole_word.search(line)), 0)
 
 
 def toml_key(name: str) -> str:
@@ -188,36 +164,43 @@ def with_flat(text: str, start: int, end: int, flat: str) -> str:
     return f"{text[:at]}, {flat}{text[at:]}" if inside.strip() else f"{text[: end - 1]} {flat} {text[end - 1 :]}"
 
 
-def find_other_toml_lines(text: str, table: str, name: str) -> tuple[list[str], list[int]]:
-    """Return the lines outside `[table.name]`, and each index among them where it stood."""
+def without_toml_tables(text: str, is_ours: Callable[[list[str]], bool]) -> str:
+    """Return a text without some tables and the blank line above each; comments above the next table stay.
+
+    :param is_ours: picks a table by the path in its header
+    """
     kept: list[str] = []
     ours: list[str] = []
-    starts: list[int] = []
-    inside = False
-    read = ""
+    is_inside, read = False, ""
     for line in split_config_lines(text):
-        parts = parse_toml_header(line, read)
-        if parts is not None:
-            kept += find_trailing_lines(ours)
-            ours = []
-            inside = parts[:2] == [table, name]
-            if inside and starts[-1:] != [len(kept)]:
-                starts.append(len(kept))
-        (ours if inside else kept).append(line)
+        path = parse_toml_header(line, read)
+        if path is not None:
+            behind = find_trailing_lines(ours)
+            kept += behind
+            is_first = not is_inside or bool(behind)
+            ours, is_inside = [], is_ours(path)
+            if is_inside and is_first and kept and not kept[-1].strip():
+                kept.pop()
+        (ours if is_inside else kept).append(line)
         read += line
-    return kept + find_trailing_lines(ours), starts
+    return "".join(kept + find_trailing_lines(ours))
 
 
 def parse_toml_header(line: str, before: str) -> list[str] | None:
-    """Parse the parts of a table's name; None for a line that is no header, including any line inside a value."""
-    found = re.fullmatch(r"[ \t]*\[\[?([^\[\]]+)\]\]?[ \t]*(?:#.*)?\r?\n?", line)
-    if found is None:
+    """Parse the path in a table's header; None for a line that is no header, including any line inside a value."""
+    if not line.lstrip().startswith("["):
         return None
     try:
         tomllib.loads(before)
+        value: Any = tomllib.loads(line)
     except tomllib.TOMLDecodeError:
         return None
-    return [part.strip().strip("\"'") for part in found[1].split(".")]
+    path = []
+    while value:
+        ((key, value),) = value.items()
+        path.append(key)
+        value = value[0] if isinstance(value, list) else value
+    return path
 
 
 def find_trailing_lines(lines: list[str]) -> list[str]:
@@ -228,10 +211,7 @@ def find_trailing_lines(lines: list[str]) -> list[str]:
 
 
 def parse_toml(text: str) -> Document:
-    """Parse a TOML document.
-
-    :raises UneditableConfig: it is not valid TOML
-    """
+    """Parse a TOML document. :raises UneditableConfig: it is not valid TOML"""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -248,55 +228,55 @@ def format_toml_table(path: Sequence[str], entry: Document) -> list[str]:
 def add_yaml_entry(text: str, key: str, name: str, entry: Document, *, listed: bool) -> str:
     """Add an entry under a top-level key: `key: {name: entry}`, or `key: [entry]` when entries are listed."""
     document = parse_yaml(text)
-    held = document.get(key)
-    if held and not isinstance(held, list if listed else dict):
+    entries = document.get(key)
+    if entries and not isinstance(entries, list if listed else dict):
         raise refused_at(text, yaml_line(text, key), f"{key} holds no {'list of' if listed else 'named'} servers")
-    if has_yaml_entry(document, key, name):
+    if find_yaml_entry(document, key, name) is not None:
         text = remove_yaml_entry(text, key, name, listed=listed)
         document = parse_yaml(text)
     after = yaml_spliced(text, key, name, entry, listed=listed)
 
-    def add_to_entries(held: Any) -> Any:
-        return [{"name": name, **entry}, *(held or [])] if listed else {**(held or {}), name: entry}
+    def add_to_entries(entries: Any) -> Any:
+        return [{"name": name, **entry}, *(entries or [])] if listed else {**(entries or {}), name: entry}
 
-    said = refused_at(text, yaml_line(text, key), f"{name} cannot be added safely; add the entry by hand")
-    prove(document, parse_yaml(after), key, add_to_entries, said)
+    refusal = refused_at(text, yaml_line(text, key), f"{name} cannot be added safely; add the entry by hand")
+    prove(document, parse_yaml(after), key, add_to_entries, refusal)
     return after
 
 
 def yaml_spliced(text: str, key: str, name: str, entry: Document, *, listed: bool) -> str:
     """Insert an entry where the layout of the key requires it."""
     root = yaml_node(text)
-    pair = yaml_pair(root, key)
-    flat = yaml_flat(name, entry, listed=listed)
-    lines = split_config_lines(text)
-    if pair is None:
+    label, value = find_yaml_pair(root, key) or (None, None)
+    flat = (  # JSON on one line is YAML
+        json.dumps({"name": name, **entry}, ensure_ascii=False)
+        if listed
+        else f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}"
+    )
+    if label is None:
         if root is not None and root.flow_style:
-            inner = f"[{flat}]" if listed else f"{{{flat}}}"
-            return yaml_with_flat(text, root, f"{json.dumps(key)}: {inner}")
+            return yaml_with_flat(text, root, f"{json.dumps(key)}: " + (f"[{flat}]" if listed else f"{{{flat}}}"))
         if root is not None and re.search(r"^(---|\.\.\.)", text[root.end_mark.index :], re.MULTILINE):
             raise refused_at(text, root.end_mark.line, "the document ends before the file does; add the entry by hand")
-        return append_lines(
-            text, [f"{key}:", *format_yaml_block(name, entry, "  ", listed=listed)], find_newline_style(text)
-        )
-    label, value = pair
+        return append_lines(text, [f"{key}:", *format_yaml_block(name, entry, "  ", listed=listed)])
     if getattr(value, "flow_style", False) and value.value:
         return yaml_with_flat(text, value, flat, first=listed)
-    at = label.start_mark.line
-    if isinstance(value.value, list) and value.value and first_line(value) > at:
-        line, ending = lines[at].removesuffix(find_newline_style(text)), find_newline_style(text)
-        added = format_yaml_block(name, entry, find_yaml_indent(lines[at + 1 :]), listed=listed)
-        return "".join(lines[:at]) + append_lines(line + ending, added, ending) + "".join(lines[at + 1 :])
-    head = re.fullmatch(rf"([^\n]*?:)([ \t]+(?:{EMPTY})(?=\s|$))?([ \t]*(?:#.*)?)(\r?\n?)", lines[at])
-    if head is None or (root is not None and root.flow_style) or root.start_mark.column:
-        if getattr(value, "flow_style", False):
-            return yaml_with_flat(text, value, flat)
-        raise refused_at(text, at, f"{key} is written in a way that cannot be changed safely; add the entry by hand")
-    line = head[1] + re.sub(rf"({EMPTY})$", r"#\1", head[2] or "") + head[3]
-    added = format_yaml_block(name, entry, "" if listed else "    ", listed=listed)
-    return (
-        "".join(lines[:at]) + append_lines(line + head[4], added, find_newline_style(text)) + "".join(lines[at + 1 :])
-    )
+    lines, at = split_config_lines(text), label.start_mark.line
+    if isinstance(value.value, list) and value.value and to_marks(value.value[0])[0].line > at:
+        head, indent = lines[at], find_yaml_indent(lines[at + 1 :])
+    else:
+        parts = re.fullmatch(rf"([^\n]*?:)([ \t]+(?:{EMPTY})(?=\s|$))?([ \t]*(?:#.*)?)(\r?\n?)", lines[at])
+        if parts is None or root.flow_style or root.start_mark.column:
+            if getattr(value, "flow_style", False):
+                return yaml_with_flat(text, value, flat)
+            raise refused_at(
+                text, at, f"{key} is written in a way that cannot be changed safely; add the entry by hand"
+            )
+        head = parts[1] + re.sub(rf"({EMPTY})$", r"#\1", parts[2] or "") + parts[3] + parts[4]
+        indent = "" if listed else "    "
+    newline = find_newline_style(text)
+    added = append_lines(head, format_yaml_block(name, entry, indent, listed=listed), newline)
+    return "".join([*lines[:at], added, *lines[at + 1 :]])
 
 
 def yaml_with_flat(text: str, holder: Any, flat: str, *, first: bool = False) -> str:
@@ -307,75 +287,68 @@ def yaml_with_flat(text: str, holder: Any, flat: str, *, first: bool = False) ->
     if not holder.value:
         return f"{text[: start + 1]} {flat}{text[start + 1 :]}"  # a comment stands within
     if first:
-        at = holder.value[0].start_mark.index
+        at = to_marks(holder.value[0])[0].index
         return f"{text[:at]}{flat}, {text[at:]}"
-    last = holder.value[-1]
-    at = (last[1] if isinstance(last, tuple) else last).end_mark.index
+    at = to_marks(holder.value[-1])[1].index
     return f"{text[:at]}, {flat}{text[at:]}"
 
 
 def remove_yaml_entry(text: str, key: str, name: str, *, listed: bool) -> str:
     """Remove an entry. Comments behind it stay, and so does a key that existed before it."""
     document = parse_yaml(text)
-    if not has_yaml_entry(document, key, name):
-        return text
-    said = refused_at(
-        text, yaml_line(text, name), f"{name} is written in a way that cannot be taken out safely; remove it by hand"
-    )
-    pair = yaml_pair(yaml_node(text), key)
-    if pair is None or not isinstance(pair[1].value, list):
-        raise said
-    label, holder = pair
     entry = find_yaml_entry(document, key, name)
-    place, start, end = yaml_member(holder, name)
+    if entry is None:
+        return text
+    said = f"{name} is written in a way that cannot be taken out safely; remove it by hand"
+    refusal = refused_at(text, yaml_line(text, name), said)
+    root = yaml_node(text)
+    label, holder = find_yaml_pair(root, key) or (None, None)
+    members = holder.value if label is not None and isinstance(holder.value, list) else []
+    place = next((place for place, member in enumerate(members) if is_yaml_member(member, name)), None)
     if place is None:
-        raise said
+        raise refusal
+
+    def add_again(original: str) -> str | None:
+        if yaml_has(original, key, name):
+            return None
+        return add_yaml_entry(original, key, name, entry, listed=listed)
+
     if holder.flow_style:
-        for original in yaml_without_flat(text, yaml_node(text), label, holder, place, start, end):
-            if not yaml_reads_with(original, key, name) and is_result_of(
-                lambda one: add_yaml_entry(one, key, name, entry, listed=listed), original, text
-            ):
-                return original
-        after = next(yaml_without_flat(text, yaml_node(text), label, holder, place, start, end))
-        prove(document, parse_yaml(after), key, lambda held: drop_entry(held, name), said)
-        return after
-    lines = split_config_lines(text)
-    at, span = label.start_mark.line, find_yaml_span(lines, start.line)
-    above, below = lines[: span[0]], lines[span[1] :]
-    emptied = re.sub(rf"([ \t])#({EMPTY})(?=\s|$)", r"\1\2", lines[at])
-    uncommented = "".join([*lines[:at], emptied, *above[at + 1 :], *below])
-    without_key = "".join([*lines[:at], *above[at + 1 :], *below])
-    plain = "".join([*above, *below])
-    for body in (uncommented, plain, without_key):
-        for original in (body, *to_trimmed_variants(body)):
-            if not yaml_reads_with(original, key, name) and is_result_of(
-                lambda one: add_yaml_entry(one, key, name, entry, listed=listed), original, text
-            ):
-                return original
-    made_by_us = len(lines[span[0]]) - len(lines[span[0]].lstrip()) == 2 and lines[at].strip().removesuffix(":") == key
-    after = plain if parse_yaml(plain).get(key) else without_key if made_by_us and emptied == lines[at] else uncommented
-    prove(document, parse_yaml(after), key, lambda held: drop_entry(held, name), said)
+        bodies = list(yaml_without_flat(text, root, label, holder, place))
+        after = bodies[0]
+    else:
+        lines, at = split_config_lines(text), label.start_mark.line
+        first, end = find_yaml_span(lines, to_marks(members[place])[0].line)
+        emptied = re.sub(rf"([ \t])#({EMPTY})(?=\s|$)", r"\1\2", lines[at])
+        rest = "".join(lines[at + 1 : first] + lines[end:])
+        uncommented, plain, without_key = ("".join(lines[:at]) + head + rest for head in (emptied, lines[at], ""))
+        bodies = [
+            variant for body in (uncommented, plain, without_key) for variant in (body, *to_trimmed_variants(body))
+        ]
+        made_by_us = len(lines[first]) - len(lines[first].lstrip()) == 2 and lines[at].strip().removesuffix(":") == key
+        is_bare = made_by_us and emptied == lines[at]
+        after = plain if parse_yaml(plain).get(key) else without_key if is_bare else uncommented
+    original = find_original(text, bodies, add_again)
+    if original is not None:
+        return original
+    prove(document, parse_yaml(after), key, lambda entries: drop_entry(entries, name), refusal)
     return after
 
 
-def yaml_without_flat(text: str, root: Any, label: Any, holder: Any, place: int, start: Any, end: Any) -> Iterator[str]:
-    """Return the texts into which a flow member may have been inserted; the last one fits any layout."""
-    spans = [
-        (one[0].start_mark.index, one[1].end_mark.index)
-        if isinstance(one, tuple)
-        else (one.start_mark.index, one.end_mark.index)
-        for one in holder.value
-    ]
+def yaml_without_flat(text: str, root: Any, label: Any, holder: Any, place: int) -> Iterator[str]:
+    """Yield the texts into which a flow member may have been inserted; the first one fits any layout."""
+    spans = [tuple(mark.index for mark in to_marks(member)) for member in holder.value]
+    start, end = spans[place]
     if place:
-        yield text[: spans[place - 1][1]] + text[end.index :]
+        yield text[: spans[place - 1][1]] + text[end:]
     elif len(spans) > 1:
-        yield text[: start.index] + text[spans[1][0] :]
+        yield text[:start] + text[spans[1][0] :]
     else:
-        yield text[: start.index] + text[end.index :]
-        yield text[: start.index - 1] + text[end.index + 1 :]
-        yield text[: start.index - 1] + text[end.index :]
+        yield text[:start] + text[end:]
+        yield text[: start - 1] + text[end + 1 :]
+        yield text[: start - 1] + text[end:]
         if root.flow_style:
-            keys = [one[0].start_mark.index for one in root.value]
+            keys = [pair[0].start_mark.index for pair in root.value]
             number = keys.index(label.start_mark.index)
             if number:
                 yield text[: root.value[number - 1][1].end_mark.index] + text[holder.end_mark.index :]
@@ -383,15 +356,17 @@ def yaml_without_flat(text: str, root: Any, label: Any, holder: Any, place: int,
                 yield text[: label.start_mark.index - 1] + text[holder.end_mark.index + 1 :]
 
 
-def yaml_member(holder: Any, name: str) -> tuple[int | None, Any, Any]:
-    """Return the index of a named member of a mapping or sequence, and the marks of its start and end."""
-    for place, one in enumerate(holder.value):
-        if isinstance(one, tuple):
-            if one[0].value == name:
-                return place, one[0].start_mark, one[1].end_mark
-        elif any(isinstance(part, tuple) and (part[0].value, part[1].value) == ("name", name) for part in one.value):
-            return place, one.start_mark, one.end_mark
-    return None, None, None
+def is_yaml_member(member: Any, name: str) -> bool:
+    """Check whether a member of a mapping, or an element of a sequence, has this name."""
+    if isinstance(member, tuple):
+        return bool(member[0].value == name)
+    return any(isinstance(part, tuple) and (part[0].value, part[1].value) == ("name", name) for part in member.value)
+
+
+def to_marks(member: Any) -> tuple[Any, Any]:
+    """Return where a member of a mapping, or an element of a sequence, starts and ends."""
+    first, last = member if isinstance(member, tuple) else (member, member)
+    return first.start_mark, last.end_mark
 
 
 def yaml_node(text: str) -> Any:
@@ -405,16 +380,9 @@ def yaml_node(text: str) -> Any:
         raise UneditableConfig(str(error)) from error
 
 
-def yaml_pair(root: Any, key: str) -> tuple[Any, Any] | None:
+def find_yaml_pair(root: Any, key: str) -> tuple[Any, Any] | None:
     """Return a top-level key and its value in the node tree."""
     return next(((label, value) for label, value in root.value if label.value == key), None) if root else None
-
-
-def first_line(holder: Any) -> int:
-    """Return the line of the first member, regardless of an anchor."""
-    first = holder.value[0]
-    line: int = (first[0] if isinstance(first, tuple) else first).start_mark.line
-    return line
 
 
 def yaml_line(text: str, key: str) -> int:
@@ -422,62 +390,47 @@ def yaml_line(text: str, key: str) -> int:
     return next((n for n, line in enumerate(split_config_lines(text)) if key in line), 0)
 
 
-def yaml_flat(name: str, entry: Document, *, listed: bool) -> str:
-    """Format an entry in flow style. JSON on one line is YAML."""
-    if listed:
-        return json.dumps({"name": name, **entry}, ensure_ascii=False)
-    return f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}"
-
-
-def yaml_reads_with(text: str, key: str, name: str) -> bool:
+def yaml_has(text: str, key: str, name: str) -> bool:
     try:
-        return has_yaml_entry(parse_yaml(text), key, name)
+        return find_yaml_entry(parse_yaml(text), key, name) is not None
     except UneditableConfig:
         return False
 
 
 def find_yaml_indent(lines: list[str]) -> str:
     """Return the indentation of the first entry below a key."""
-    return next((found[1] for line in lines if (found := re.match(r"([ \t]*)[^\s#]", line))), "  ")
+    return next((match[1] for line in lines if (match := re.match(r"([ \t]*)[^\s#]", line))), "  ")
 
 
 def find_yaml_span(lines: list[str], first: int) -> tuple[int, int]:
     """Return the lines of the block entry that begins at a line: the first, and the one after the last."""
     indent = len(lines[first]) - len(lines[first].lstrip())
-    last = first + 1
-    for number in range(first + 1, len(lines)):
-        line = lines[number]
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if len(line) - len(line.lstrip()) <= indent:
-            break
-        last = number + 1
-    return first, last
+    end = first + 1
+    for number, line in enumerate(lines[end:], end):
+        if line.strip() and not line.lstrip().startswith("#"):
+            if len(line) - len(line.lstrip()) <= indent:
+                break
+            end = number + 1
+    return first, end
 
 
-def find_yaml_entry(document: Document, key: str, name: str) -> Document:
-    """Return an entry as it stands under a key, without its name."""
-    held = document.get(key) or {}
-    if isinstance(held, dict):
-        return dict(held[name])
-    for one in held:
-        if isinstance(one, dict) and one.get("name") == name:
-            return {inner: value for inner, value in one.items() if inner != "name"}
-    return {}
+def find_yaml_entry(document: Document, key: str, name: str) -> Document | None:
+    """Return an entry as it stands under a key, without its name; None where there is none."""
+    entries = document.get(key) or {}
+    if isinstance(entries, dict):
+        return dict(entries[name] or {}) if name in entries else None
+    entry = next((entry for entry in entries if isinstance(entry, dict) and entry.get("name") == name), None)
+    return None if entry is None else {inner: value for inner, value in entry.items() if inner != "name"}
 
 
 def format_yaml_block(name: str, entry: Document, indent: str, *, listed: bool) -> list[str]:
     """Format an entry as YAML lines. Values are written as JSON, which YAML reads alike."""
     lines = [f"{indent}- name: {name}"] if listed else [f"{indent}{name}:"]
-    inner = indent + "  "
-    return [*lines, *(f"{inner}{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())]
+    return [*lines, *(f"{indent}  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in entry.items())]
 
 
 def parse_yaml(text: str) -> Document:
-    """Parse a YAML document.
-
-    :raises UneditableConfig: it is not a YAML mapping
-    """
+    """Parse a YAML document. :raises UneditableConfig: it is not a YAML mapping"""
     from ruamel.yaml import YAML  # here, not above: the bridge's start need not pay for it
     from ruamel.yaml.error import YAMLError
 
@@ -492,23 +445,15 @@ def parse_yaml(text: str) -> Document:
     return document or {}
 
 
-def has_yaml_entry(document: Document, key: str, name: str) -> bool:
-    held = document.get(key) or {}
-    return (
-        name in held
-        if isinstance(held, dict)
-        else any(isinstance(one, dict) and one.get("name") == name for one in held)
-    )
-
-
-def append_lines(text: str, lines: Iterable[str], newline: str) -> str:
-    """Append lines to a text; one that ends without a line end still does."""
-    said = newline.join(lines)
-    return f"{text}{said}{newline}" if not text or text.endswith("\n") else f"{text}{newline}{said}"
+def append_lines(text: str, lines: Iterable[str], newline: str | None = None) -> str:
+    """Append lines to a text; one that ends without a line end still does. :param newline: as the text has it unless given"""
+    newline = newline or find_newline_style(text)
+    added = newline.join(lines)
+    return f"{text}{added}{newline}" if not text or text.endswith("\n") else f"{text}{newline}{added}"
 
 
 def to_trimmed_variants(text: str) -> Iterator[str]:
-    """Return the text without one and without two of its final line ends."""
+    """Yield the text without one and without two of its final line ends."""
     newline = find_newline_style(text)
     for ends in (newline, newline * 2):
         if text.endswith(ends):
@@ -516,13 +461,10 @@ def to_trimmed_variants(text: str) -> Iterator[str]:
 
 
 def prove(before: Document, after: Document, key: str, meant: Callable[[Any], Any], refusal: UneditableConfig) -> None:
-    """Check that an edit changed what was intended and nothing else.
-
-    :raises UneditableConfig: it did not
-    """
-    wanted = {**before, key: meant(before.get(key) or {})}
+    """Check that an edit changed what was intended and nothing else. :raises UneditableConfig: it did not"""
+    expected = {**before, key: meant(before.get(key) or {})}
     order = [name for name in before if name in after and name != key] == [name for name in after if name != key]
-    if not order or {**after, key: after.get(key) or None} != {**wanted, key: wanted[key] or None}:
+    if not order or {**after, key: after.get(key) or None} != {**expected, key: expected[key] or None}:
         raise refusal
 
 
@@ -532,11 +474,11 @@ def refused_at(text: str, line: int, said: str) -> UneditableConfig:
     return UneditableConfig(f"line {line + 1}: {said}" + (f" ({shown[0].strip():.60})" if shown else ""))
 
 
-def drop_entry(held: Any, name: str) -> Any:
+def drop_entry(entries: Any, name: str) -> Any:
     """Return entries, by name or in a list, without one of them."""
-    if isinstance(held, dict):
-        return {key: value for key, value in held.items() if key != name}
-    return [one for one in held if not isinstance(one, dict) or one.get("name") != name]
+    if isinstance(entries, dict):
+        return {key: value for key, value in entries.items() if key != name}
+    return [entry for entry in entries if not isinstance(entry, dict) or entry.get("name") != name]
 
 
 def split_config_lines(text: str) -> list[str]:

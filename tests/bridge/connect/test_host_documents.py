@@ -127,6 +127,7 @@ def test_connecting_adds_the_entry_alone_and_disconnecting_gives_the_bytes_back(
         ("codex", 'KEY.NAME.command = "old"\nKEY.NAME.args = [\n  "-v",\n]\nmodel = "o3"\n', 'model = "o3"\n'),
         ("goose", "KEY: {NAME: {cmd: old}, a: {cmd: x}}\n", "KEY: {a: {cmd: x}}\n"),
         ("goose", 'KEY:\n  "NAME":\n    cmd: old\n  a:\n    cmd: x\n', "KEY:\n  a:\n    cmd: x\n"),
+        ("goose", "KEY:\n  NAME:\n  a:\n    cmd: x\n", "KEY:\n  a:\n    cmd: x\n"),
         ("goose", "KEY:\n  NAME: {cmd: old}\n  a:\n    cmd: x\n", "KEY:\n  a:\n    cmd: x\n"),
         ("continue", "KEY:\n  - command: old\n    name: NAME\n  - name: a\n", "KEY:\n  - name: a\n"),
         ("continue", "KEY:\n  - {name: NAME, command: old}\n  - name: a\n", "KEY:\n  - name: a\n"),

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.connect.hooks.hook_check import PROJECT_SETTINGS
 from hermes_memory_bridge.connect.host_permissions import (
     PERMISSIONS,
     UNASKED_TOOLS,
@@ -346,7 +345,7 @@ def test_a_check_tells_reading_and_writing_apart(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", ["ask", "deny"])
 def test_a_check_knows_of_rules_that_count_for_more(name: str, kind: str, tmp_path: Path, work: Path) -> None:
     assert connect_here(tmp_path, name, "--yes") == 0
-    settings = work / PROJECT_SETTINGS[name][0]
+    settings = work / HOSTS[name].switches[0]
     settings.parent.mkdir()
     settings.write_text(json.dumps({"permissions": {kind: ["mcp__hermes-memory__memory_write"]}}))
     assert describe(name, tmp_path).startswith("reads without a question, asks before each writing")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hermes_memory_bridge.connect.file_change import TextFiles
-from hermes_memory_bridge.connect.host_config_files import HostFileError
+from hermes_memory_bridge.connect.host_config_files import FileEdits, HostFileError
 from hermes_memory_store.hosts.capture_switch import (
     CaptureSwitch,
     load_capture_switch,
@@ -15,7 +14,7 @@ from hermes_memory_store.hosts.capture_switch import (
 )
 
 
-def change_consent(files: TextFiles, store: Path, host: str, answer: bool | None) -> None:
+def change_consent(files: FileEdits, store: Path, host: str, answer: bool | None) -> None:
     """Note the answer for a host; None forgets it. A switch that then says nothing goes.
 
     :raises HostFileError: the file is damaged

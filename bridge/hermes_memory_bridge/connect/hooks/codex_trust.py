@@ -6,24 +6,17 @@ computed here: it follows rules of Codex that change.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import select
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, read_hook_document
+from hermes_memory_bridge.connect.host_check import ANSWER_TIMEOUT_S, RpcProcess
 from hermes_memory_bridge.connect.hosts import HostEnvironment, without_marks
-
-LIST_TIMEOUT_S = 20.0
-"""For the start of Codex and its answer; it takes less than a second on an idle machine."""
 
 
 class CodexUnavailable(Exception):
@@ -32,8 +25,6 @@ class CodexUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CodexHook:
-    """A hook as Codex sees it."""
-
     key: str
     """`FILE:EVENT:GROUP:HANDLER`."""
     file: str
@@ -112,61 +103,24 @@ def list_codex_hooks(place: HostEnvironment, home: Path | None = None) -> list[C
             env=environ,
             cwd=folder,
         ) as process:
+            codex, deadline = RpcProcess(process), time.monotonic() + ANSWER_TIMEOUT_S
             try:
-                answer = ask_app_server(process, folder)
+                codex.request("initialize", {"clientInfo": {"name": "hermes-memory", "version": "1"}}, deadline)
+                codex.send({"method": "initialized"})
+                listed = codex.request("hooks/list", {"cwds": [folder]}, deadline)["data"]
+                return [
+                    CodexHook(
+                        str(hook["key"]),
+                        str(hook["sourcePath"]),
+                        str(hook.get("command") or ""),
+                        str(hook["currentHash"]),
+                        str(hook["trustStatus"]),
+                        bool(hook.get("enabled", True)),
+                    )
+                    for folder_hooks in listed
+                    for hook in folder_hooks["hooks"]
+                ]
             finally:
                 process.kill()
     except (OSError, ValueError, KeyError, TypeError, TimeoutError) as error:
         raise CodexUnavailable(f"Codex did not list its hooks ({error}); it may be too old") from error
-    return answer
-
-
-def ask_app_server(process: subprocess.Popen[bytes], folder: str) -> list[CodexHook]:
-    """Greet Codex and ask for its hooks. :raises ValueError, KeyError, TypeError, OSError, TimeoutError: it answers otherwise"""
-    deadline = time.monotonic() + LIST_TIMEOUT_S
-    client = {"name": "hermes-memory", "version": "1"}
-    request_from_codex(process, 1, "initialize", {"clientInfo": client}, deadline)
-    write_to_codex(process, {"jsonrpc": "2.0", "method": "initialized"})
-    listed = request_from_codex(process, 2, "hooks/list", {"cwds": [folder]}, deadline)
-    return [
-        CodexHook(
-            str(hook["key"]),
-            str(hook["sourcePath"]),
-            str(hook.get("command") or ""),
-            str(hook["currentHash"]),
-            str(hook["trustStatus"]),
-            bool(hook.get("enabled", True)),
-        )
-        for place in listed["data"]
-        for hook in place["hooks"]
-    ]
-
-
-def request_from_codex(
-    process: subprocess.Popen[bytes], number: int, method: str, params: Mapping[str, Any], deadline: float
-) -> Any:
-    write_to_codex(process, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-    assert process.stdout is not None
-    pending = b""
-    while True:
-        head, newline, rest = pending.partition(b"\n")
-        if newline:
-            pending = rest
-            answer = json.loads(head)
-            if answer.get("id") != number:
-                continue
-            if "error" in answer:
-                raise ValueError(answer["error"].get("message", method))
-            return answer["result"]
-        if not select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            raise TimeoutError(f"no answer to {method} within {LIST_TIMEOUT_S:.0f} s")
-        read = os.read(process.stdout.fileno(), 1 << 16)
-        if not read:
-            raise ValueError(f"it ended before it answered {method}")
-        pending += read
-
-
-def write_to_codex(process: subprocess.Popen[bytes], message: Mapping[str, Any]) -> None:
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(message).encode() + b"\n")
-    process.stdin.flush()

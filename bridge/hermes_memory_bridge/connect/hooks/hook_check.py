@@ -19,8 +19,12 @@ from hermes_memory_bridge.connect.hooks.trust_tables import find_trusted_hashes
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument, find_hook_program
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment
-from hermes_memory_bridge.connect.plugins.host_plugins import find_script_plugin
-from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_plugin_problems, read_plugin_command
+from hermes_memory_bridge.connect.plugins.script_plugins import (
+    SCRIPTS,
+    find_plugin_problems,
+    find_script_plugin,
+    read_plugin_command,
+)
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.hosts.host_sessions import HostReport
@@ -32,18 +36,9 @@ CHECK_EVENT = "check"
 
 CHECK_TIMEOUT_S = 10.0
 
-PROJECT_SETTINGS = {
-    "claude-code": (".claude/settings.json", ".claude/settings.local.json"),
-    "gemini": (".gemini/settings.json",),
-    "qwen": (".qwen/settings.json",),
-}
-"""Files of a project that may switch hooks off, whoever installed them."""
-
 
 @dataclass(frozen=True, slots=True)
 class HookFinding:
-    """What was found of the hooks in one file."""
-
     host: str
     ok: bool
     detail: str
@@ -74,27 +69,30 @@ def examine_hooks(place: HostEnvironment, store: Path, name: str | None = None) 
 
 def examine_script_plugins(host: str, place: HostEnvironment, store: Path) -> list[HookFinding]:
     findings = []
-    installed = find_installations(store, host)
-    for file in dict.fromkeys([find_script_plugin(host, place), *installed]):
+    usual, installed = find_script_plugin(host, place), find_installations(store, host)
+    for file in dict.fromkeys([usual, *installed]):
         if not file.exists() and file not in installed:
             continue
-        mended = (
-            f"`hermes-memory-bridge connect {host}{' --project' * (file != find_script_plugin(host, place))}` mends it"
-        )
         try:
             capture = find_consent(store, host) is True
             problems = find_plugin_problems(host, file, find_hook_program(), capture=capture)
         except ArgumentError as error:
             problems = [str(error)]
+        mended = to_mending_command(host, is_usual=file == usual)
         detail = f"{file}: {'; '.join(problems)}; {mended}" if problems else f"the plugin {file}"
         findings.append(HookFinding(host, not problems, detail))
     return findings
 
 
+def to_mending_command(host: str, *, is_usual: bool) -> str:
+    """Return what mends hooks, as the end of a sentence. :param is_usual: whether they stand in the person's own file"""
+    return f"`hermes-memory-bridge connect {host}{'' if is_usual else ' --project'}` mends it"
+
+
 def examine_hooks_file(
     host: Host, document: HookDocument, file: Path, place: HostEnvironment, store: Path
 ) -> list[HookFinding]:
-    mended = f"`hermes-memory-bridge connect {host.name}{' --project' * (file != document.file(place))}` mends it"
+    mended = to_mending_command(host.name, is_usual=file == document.file(place))
     try:
         settings = read_hook_document(read_host_config(file))
     except (ValueError, HostFileError) as error:
@@ -148,7 +146,7 @@ def find_missing_events(document: HookDocument, own: list[OwnHook], *, keeps: bo
 def find_switches(host: Host, settings: dict[str, object], place: HostEnvironment) -> list[str]:
     """Return the settings that switch all hooks off: the person's, and those of the project in the working folder."""
     problems = list_switches(settings, "")
-    for name in PROJECT_SETTINGS.get(host.name, ()):
+    for name in host.switches:
         file = Path.cwd() / name
         with contextlib.suppress(ValueError, HostFileError):  # a host that cannot read it heeds nothing of it
             problems += list_switches(read_hook_document(read_host_config(file)), f" in {file}")
@@ -190,10 +188,11 @@ def find_trust_problems(file: Path, place: HostEnvironment) -> list[str]:
         return [str(error)]
     untrusted = [key for key, said in entries.items() if state.get(key, {}).get("trusted_hash") != said]
     disabled = [key for key in entries if state.get(key, {}).get("enabled") is False]
-    problems = [f"{len(untrusted)} of {len(entries)} hooks are not trusted, so Codex does not run them"] * bool(
-        untrusted
+    counts = (
+        (untrusted, "are not trusted, so Codex does not run them"),
+        (disabled, "are switched off in Codex (/hooks)"),
     )
-    return problems + [f"{len(disabled)} of {len(entries)} hooks are switched off in Codex (/hooks)"] * bool(disabled)
+    return [f"{len(keys)} of {len(entries)} hooks {problem}" for keys, problem in counts if keys]
 
 
 def check_hooks(host: Host, place: HostEnvironment, store: Path) -> list[HookFinding]:
@@ -201,26 +200,21 @@ def check_hooks(host: Host, place: HostEnvironment, store: Path) -> list[HookFin
     findings = examine_hooks(place, store, host.name)
     if not findings:
         return []
+    programs: list[str] = []
     if host.name in SCRIPTS:
-        command = read_plugin_command(find_script_plugin(host.name, place))
-        findings += [try_hook_program(host.name, command[0])] if command else []
+        programs = read_plugin_command(find_script_plugin(host.name, place))[:1]
     else:
-        findings += try_hook_programs(host.name, HOOKS[host.name].file(place))
+        with contextlib.suppress(ValueError, HostFileError):
+            settings = read_hook_document(read_host_config(HOOKS[host.name].file(place)))
+            programs = list(dict.fromkeys(hook.words[0] for hook in list_own_hooks(settings)))
+    findings += [try_hook_program(host.name, program) for program in programs]
     if host.name == "codex":
         findings += check_codex_trust(place)
     return [*findings, describe_heard(host, store)]
 
 
-def try_hook_programs(host: str, file: Path) -> list[HookFinding]:
-    """Run each program that a file names once, with an event that nobody hears of."""
-    try:
-        own = list_own_hooks(read_hook_document(read_host_config(file)))
-    except (ValueError, HostFileError):
-        return []
-    return [try_hook_program(host, program) for program in dict.fromkeys(hook.words[0] for hook in own)]
-
-
 def try_hook_program(host: str, program: str) -> HookFinding:
+    """Run a program once, with an event that nobody hears of."""
     began = time.monotonic()
     try:
         ended = subprocess.run(
@@ -248,18 +242,20 @@ def check_codex_trust(place: HostEnvironment) -> list[HookFinding]:
         listed = [hook for hook in list_codex_hooks(place) if "hermes-memory-hook" in hook.command]
     except CodexUnavailable as error:
         return [HookFinding("codex", False, f"{error}; start Codex and look at /hooks")]
-    trusted = [hook for hook in listed if hook.is_trusted]
-    if not listed or len(trusted) < len(listed):
-        said = f"Codex lists {len(listed)} hooks of ours and runs {len(trusted)}"
-        return [
-            HookFinding("codex", False, f"{said}; `hermes-memory-bridge connect codex` trusts them, or /hooks in Codex")
-        ]
-    return [HookFinding("codex", True, f"Codex trusts {len(trusted)} of {len(listed)} hooks")]
+    trusted = sum(hook.is_trusted for hook in listed)
+    if listed and trusted == len(listed):
+        return [HookFinding("codex", True, f"Codex trusts {trusted} of {len(listed)} hooks")]
+    problem = f"Codex lists {len(listed)} hooks of ours and runs {trusted}"
+    mended = "`hermes-memory-bridge connect codex` trusts them, or /hooks in Codex"
+    return [HookFinding("codex", False, f"{problem}; {mended}")]
 
 
 def describe_heard(host: Host, store: Path) -> HookFinding:
     """Say when a host's hooks were last heard, and what they gave. Not at all since they were installed is a fault."""
-    report = find_host_report(store, host.name)
+    reports: list[HostReport] = []
+    with contextlib.suppress(StoreError), Store.open(store, read_only=True) as opened:
+        reports = opened.host_sessions.list_hosts()
+    report = next((report for report in reports if report.host == host.name), None)
     installed = max(find_installations(store, host.name).values(), default=None)
     now = system_clock()
     if report is None or (installed is not None and report.heard_at < installed):
@@ -268,12 +264,3 @@ def describe_heard(host: Host, store: Path) -> HookFinding:
         mended = f"restart {host.title}, send it a message, and check again"
         return HookFinding(host.name, False, f"the hooks were never heard{since}{before}; {mended}")
     return HookFinding(host.name, True, format_heard(report, now))
-
-
-def find_host_report(store: Path, host: str) -> HostReport | None:
-    """Return what a store heard of a host; None when nothing, or the store cannot be read."""
-    try:
-        with Store.open(store, read_only=True) as opened:
-            return next((report for report in opened.host_sessions.list_hosts() if report.host == host), None)
-    except StoreError:
-        return None

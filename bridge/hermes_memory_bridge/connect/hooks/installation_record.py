@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_store.hosts.capture_switch import load_capture_switch
 
 if TYPE_CHECKING:
-    from hermes_memory_bridge.connect.file_change import TextFiles
+    from hermes_memory_bridge.connect.host_config_files import FileEdits
 
 ALLOWED = "allowed"
 
@@ -27,7 +27,7 @@ def to_record_path(store: Path) -> Path:
     return store.with_name(f"{store.name}.hooks.json")
 
 
-def note_installation(files: TextFiles, store: Path, host: str, file: Path, now: int | None) -> None:
+def note_installation(files: FileEdits, store: Path, host: str, file: Path, now: int | None) -> None:
     """Note that a host's hooks were written to a file; None forgets it. A record without any goes.
 
     :param now: UTC milliseconds
@@ -35,7 +35,7 @@ def note_installation(files: TextFiles, store: Path, host: str, file: Path, now:
     change_record(files, store, host, {str(file): now})
 
 
-def note_offer(files: TextFiles, store: Path, host: str, place: str, offer: list[str] | None) -> None:
+def note_offer(files: FileEdits, store: Path, host: str, place: str, offer: list[str] | None) -> None:
     """Note which tools run without a question by us in a place, after the person was asked; None forgets it."""
     allowed = parse_record(files.read(to_record_path(store))).get(ALLOWED, {})
     change_record(files, store, ALLOWED, {host: {**allowed.get(host, {}), place: offer}})
@@ -47,13 +47,13 @@ def list_hosts_without_offer(store: Path) -> list[str]:
     return [host for host in load_capture_switch(store).hosts if host not in allowed]
 
 
-def find_offers(files: TextFiles, store: Path, host: str) -> dict[str, list[str]]:
+def find_offers(files: FileEdits, store: Path, host: str) -> dict[str, list[str]]:
     """Return which tools run without a question by us, for each place where the person of a host was asked."""
     offers = parse_record(files.read(to_record_path(store))).get(ALLOWED, {}).get(host, {})
     return {place: offer for place, offer in offers.items() if isinstance(offer, list)}
 
 
-def change_record(files: TextFiles, store: Path, key: str, places: dict[str, Any]) -> None:
+def change_record(files: FileEdits, store: Path, key: str, places: dict[str, Any]) -> None:
     """Note places under a key of the record, if that changes it; what is None or an empty object goes."""
     path = to_record_path(store)
     record = parse_record(files.read(path))

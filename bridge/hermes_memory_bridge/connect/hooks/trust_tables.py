@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from hermes_memory_bridge.connect.hosts import without_marks
-from hermes_memory_bridge.connect.jsonc_edit import find_newline_style, is_result_of
+from hermes_memory_bridge.connect.jsonc_edit import find_original
 from hermes_memory_bridge.connect.toml_yaml_edit import (
     UneditableConfig,
     append_lines,
-    find_trailing_lines,
+    format_toml_table,
     parse_toml,
+    parse_toml_header,
     split_config_lines,
     to_trimmed_variants,
+    without_toml_tables,
 )
+
+STATE = ["hooks", "state"]
 
 
 def find_trusted_hashes(text: str) -> dict[str, Any]:
@@ -32,21 +35,19 @@ def add_trust(text: str, entries: Mapping[str, str]) -> str:
     :raises UneditableConfig: the text cannot be changed safely
     """
     present = find_trusted_hashes(text)
-    missing = {key: said for key, said in entries.items() if present.get(key, {}).get("trusted_hash") != said}
+    missing = {
+        key: {"trusted_hash": digest}
+        for key, digest in entries.items()
+        if present.get(key, {}).get("trusted_hash") != digest
+    }
     if not missing:
         return text
     text = remove_trust(text, [key for key in missing if key in present])
     bare, marks = without_marks(text)
-    lines = [
-        line
-        for number, (key, said) in enumerate(missing.items())
-        for line in (
-            [""] * bool(bare or number) + [f"[hooks.state.{json.dumps(key, ensure_ascii=False)}]", to_hash_line(said)]
-        )
-    ]
-    after = append_lines(bare, lines, find_newline_style(bare))
-    expected = find_trusted_hashes(bare) | {key: {"trusted_hash": said} for key, said in missing.items()}
-    prove_trust(bare, after, expected)
+    after = bare
+    for key, table in missing.items():
+        after = append_lines(after, [""] * bool(after) + format_toml_table([*STATE, key], table))
+    prove_trust(bare, after, find_trusted_hashes(bare) | missing)
     return marks.put_back(after)
 
 
@@ -60,11 +61,9 @@ def remove_trust(text: str, keys: Collection[str]) -> str:
     present = {key: str(before[key].get("trusted_hash", "")) for key in before if key in keys}
     if not present:
         return text
-    after = "".join(find_other_lines(bare, present))
-    for original in (*to_trimmed_variants(after), after):
-        if is_result_of(lambda one: add_trust(one, present), original, bare):
-            after = original
-            break
+    body = without_toml_tables(bare, lambda path: path[:2] == STATE and path[2:] != [] and path[2] in present)
+    original = find_original(bare, (*to_trimmed_variants(body), body), lambda one: add_trust(one, present))
+    after = body if original is None else original
     prove_trust(bare, after, {key: said for key, said in before.items() if key not in present})
     return marks.put_back(after)
 
@@ -81,50 +80,14 @@ def rename_trust(text: str, names: Mapping[str, str]) -> str:
         return text
     lines, read = split_config_lines(bare), ""
     for number, line in enumerate(lines):
-        key = find_state_key(line, read) if line.lstrip().startswith("[") else None
+        path = parse_toml_header(line, read) or []
         read += line
-        if key is not None and key in names:
-            old, new = (json.dumps(one, ensure_ascii=False)[1:-1] for one in (key, names[key]))
+        if path[:2] == STATE and path[2:] and path[2] in names:
+            old, new = (json.dumps(key, ensure_ascii=False)[1:-1] for key in (path[2], names[path[2]]))
             lines[number] = line.replace(old, new, 1)
     after = "".join(lines)
     prove_trust(bare, after, {names.get(key, key): said for key, said in before.items()})
     return marks.put_back(after)
-
-
-def find_other_lines(text: str, keys: Collection[str]) -> list[str]:
-    """Return the lines outside the tables of these keys, without the blank line above each."""
-    kept: list[str] = []
-    ours: list[str] = []
-    is_inside = False
-    read = ""
-    for line in split_config_lines(text):
-        key = find_state_key(line, read) if line.lstrip().startswith("[") else ""
-        if key != "":
-            kept += find_trailing_lines(ours)
-            ours = []
-            is_inside = key is not None and key in keys
-            if is_inside and kept and not kept[-1].strip():
-                kept.pop()
-        (ours if is_inside else kept).append(line)
-        read += line
-    return kept + find_trailing_lines(ours)
-
-
-def find_state_key(line: str, before: str) -> str | None:
-    """Return the key of a table's header; None for another header, and nothing for a line within a value."""
-    try:
-        tomllib.loads(before)
-    except tomllib.TOMLDecodeError:
-        return ""
-    try:
-        state = tomllib.loads(line)["hooks"]["state"]
-        return str(next(iter(state)))
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, StopIteration):
-        return None
-
-
-def to_hash_line(said: str) -> str:
-    return f"trusted_hash = {json.dumps(said)}"
 
 
 def prove_trust(before: str, after: str, expected: Mapping[str, Any]) -> None:

@@ -10,13 +10,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hermes_memory_bridge.connect.file_change import TextFiles
-from hermes_memory_bridge.connect.host_config_files import HostFileError
+from hermes_memory_bridge.connect.host_config_files import FileEdits, HostFileError
 from hermes_memory_bridge.connect.host_hooks import HOOKS, find_hook_program
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.plugins.plugin_folder import MANIFEST
-from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, format_script_plugin
+from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_script_plugin, format_script_plugin
 from hermes_memory_store.database.store_reading import read_store
 from hermes_memory_store.hosts.rules_consent import find_rules_consent_file, to_rules_consent
 from hermes_memory_store.hosts.rules_files import RULES_PLACES, is_own_rules_file, read_rules_file
@@ -25,10 +24,6 @@ from hermes_memory_store.projects.git_exclude import find_exclude_file, remove_e
 
 OWN_BEGINNING = "// Written by `hermes-memory-bridge connect`"
 """Begins every script of ours, of whatever version."""
-
-SCRIPT_NAME = "hermes-memory.js"
-
-PROJECT_FOLDERS = {"opencode": (".opencode", "plugins"), "cline": (".cline", "plugins")}
 
 RULES_WRITTEN = "SELECT path FROM rules_files WHERE host = ? ORDER BY path"
 
@@ -39,7 +34,7 @@ def hears_events(host: str) -> bool:
 
 
 def plan_own_files(
-    files: TextFiles,
+    files: FileEdits,
     host: str,
     place: HostEnvironment,
     options: Sequence[str],
@@ -57,32 +52,30 @@ def plan_own_files(
     :param project: the project that is connected, instead of the person
     :raises HostFileError: another program's file has the name of ours, or the file of the answers is damaged
     """
-    plan_script_plugin(files, host, place, options, gives=gives, keeps=keeps, project=project)
+    if host in SCRIPTS:
+        plan_script_plugin(files, host, place, options, gives=gives, keeps=keeps, project=project)
     if host == "goose" and project is None:
-        plan_goose_manifest(files, HOOKS["goose"].file(place), is_wanted=gives or keeps)
+        manifest = HOOKS["goose"].file(place).parent.parent / "plugin.json"
+        files.write(manifest, json.dumps(MANIFEST, indent=2) + "\n" if gives or keeps else None)
     if host in RULES_PLACES and project is None:
         plan_rules_files(files, store, host, answer=gives and rules)
 
 
 def plan_script_plugin(
-    files: TextFiles,
+    files: FileEdits,
     host: str,
     place: HostEnvironment,
     options: Sequence[str],
     *,
     gives: bool,
     keeps: bool,
-    project: Path | None = None,
+    project: Path | None,
 ) -> None:
-    """Note the plugin of a host that runs scripts; without giving and keeping, its removal. Other hosts have none.
+    """Note the plugin of a host that runs scripts; without giving and keeping, its removal.
 
-    :param options: what follows host and event in the hook program's command
-    :param project: the project whose plugin it is to be, instead of the person's
     :raises HostFileError: another program's file has that name
     :raises ArgumentError: this installation has no hook program that lasts
     """
-    if host not in SCRIPTS:
-        return
     file = find_script_plugin(host, place, project)
     before = files.read(file)
     if before and not before.startswith(OWN_BEGINNING):
@@ -94,22 +87,7 @@ def plan_script_plugin(
     files.write(file, format_script_plugin(host, [*command, *options], capture=keeps).decode())
 
 
-def find_script_plugin(host: str, place: HostEnvironment, project: Path | None = None) -> Path:
-    if project is not None:
-        return project.joinpath(*PROJECT_FOLDERS[host], SCRIPT_NAME)
-    if host == "cline":
-        return place.find_folder("CLINE_DIR", place.home / ".cline") / "plugins" / SCRIPT_NAME
-    usual = place.find_folder("XDG_CONFIG_HOME", place.home / ".config") / "opencode"
-    return place.find_folder("OPENCODE_CONFIG_DIR", usual) / "plugins" / SCRIPT_NAME
-
-
-def plan_goose_manifest(files: TextFiles, hooks_file: Path, *, is_wanted: bool) -> None:
-    """Note the manifest that makes a plugin of Goose of the folder in which our hooks stand."""
-    text = json.dumps(MANIFEST, indent=2) + "\n"
-    files.write(hooks_file.parent.parent / "plugin.json", text if is_wanted else None)
-
-
-def plan_rules_files(files: TextFiles, store: Path, host: str, *, answer: bool) -> None:
+def plan_rules_files(files: FileEdits, store: Path, host: str, *, answer: bool) -> None:
     """Note whether a host's rules files may be written; without a yes, also the removal of those that were.
 
     The bridge writes them when the host's hooks are heard: a yes alone writes none.
@@ -124,20 +102,15 @@ def plan_rules_files(files: TextFiles, store: Path, host: str, *, answer: bool) 
     files.write(file, None if after is None else after.decode())
     if answer:
         return
-    for path in list_rules_files(store, host):
+    rows = read_store(os.path.realpath(store), lambda conn: conn.execute(RULES_WRITTEN, (host,)).fetchall())
+    for path in (Path(path) for (path,) in rows or []):
         content = read_rules_file(path)
         if content is not None and is_own_rules_file(content):
             files.write(path, None)
             plan_visible_path(files, path)
 
 
-def list_rules_files(store: Path, host: str) -> list[Path]:
-    """Return the rules files that a store knows of; none where it cannot be read."""
-    found = read_store(os.path.realpath(store), lambda conn: conn.execute(RULES_WRITTEN, (host,)).fetchall())
-    return [Path(path) for (path,) in found or []]
-
-
-def plan_visible_path(files: TextFiles, path: Path) -> None:
+def plan_visible_path(files: FileEdits, path: Path) -> None:
     """Note the removal of a file's line from `info/exclude`."""
     repository = find_repository(str(path.parent))
     if repository is None:

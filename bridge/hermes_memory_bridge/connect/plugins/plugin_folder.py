@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.connect.file_change import FileChange, to_file_change
+from hermes_memory_bridge.connect.host_config_files import FileChange, to_file_change
 from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import NAME, Entry, HostEnvironment
 from hermes_memory_bridge.version import __version__

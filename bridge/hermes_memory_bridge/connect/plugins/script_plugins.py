@@ -5,11 +5,23 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-SCRIPTS = {"opencode": "opencode_plugin.js", "cline": "cline_plugin.js"}
-"""What is particular to each host. What reports an event, `hook_report.js`, stands before it."""
+from hermes_memory_bridge.connect.hosts import TABLES, HostEnvironment
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptPlugin:
+    path: str
+    project: str
+    """Where it stands in a project."""
+    source: str
+    """What is particular to the host. What reports an event, `hook_report.js`, stands before it."""
+
+
+SCRIPTS = {name: ScriptPlugin(**table) for name, table in TABLES["scripts"].items()}
 
 REPORT = "hook_report.js"
 
@@ -23,7 +35,7 @@ def format_script_plugin(host: str, command: list[str], *, capture: bool) -> byt
     :param capture: whether what is said may be kept; without it the events that only capture are not reported
     """
     folder = resources.files(__package__)
-    report, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in (REPORT, SCRIPTS[host]))
+    report, script = (folder.joinpath(name).read_text(encoding="utf-8") for name in (REPORT, SCRIPTS[host].source))
     values = {
         '/*HOST*/ ""': json.dumps(host),
         "/*COMMAND*/": ", ".join(map(json.dumps, command)),
@@ -32,6 +44,12 @@ def format_script_plugin(host: str, command: list[str], *, capture: bool) -> byt
     for mark, value in values.items():
         report = report.replace(mark, value)
     return (report + script).encode()
+
+
+def find_script_plugin(host: str, place: HostEnvironment, project: Path | None = None) -> Path:
+    """Return the file of a host's plugin: in a project, or the person's own."""
+    plugin = SCRIPTS[host]
+    return place.find_path(plugin.path) if project is None else project / plugin.project
 
 
 def read_plugin_command(file: Path) -> list[str]:
