@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -48,7 +47,7 @@ from hermes_memory_bridge.connect.host_entries import (
 )
 from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument
 from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, describe_permissions, lift_permissions
-from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, to_merged_entry
+from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, find_here, to_merged_entry
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
     hears_events,
@@ -180,7 +179,7 @@ def plan_removal_elsewhere(edits: FileEdits, host: Host, place: HostEnvironment,
 
 def list_unpermitted_hosts(store: Path, hosts: Collection[str]) -> list[str]:
     """Return the hosts of these that are connected and ask before each writing, and note that they were returned."""
-    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    place = find_here()
     unpermitted = []
     for host in filter(PERMISSIONS.__contains__, hosts):
         with contextlib.suppress(ArgumentError):  # a variable of the host is wrong, which `connect` says

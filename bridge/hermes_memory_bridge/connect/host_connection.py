@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +32,7 @@ from hermes_memory_bridge.connect.host_entries import (
     to_standing_request,
 )
 from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, lift_permissions
-from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, to_started_command
+from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, find_here, to_started_command
 from hermes_memory_bridge.connect.plugins.host_plugins import hears_events
 from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_script_plugin, read_plugin_command
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
@@ -48,13 +47,17 @@ OWN_ENDINGS = (".capture.json", ".hooks.json", ".rules.json", "settings.local.js
 
 
 def connect_host(request: ConnectRequest) -> int:
-    """Execute a request. Exit code 0; 1 when a check failed or the answer was no.
-
-    :raises StoreError: says why it cannot be done
-    """
-    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    """Execute a request. Exit code 0; 1 when a check failed or the answer was no. :raises StoreError: it cannot be done"""
+    place = find_here()
     if request.host is None and not request.every:
-        return check_connected_hosts(place, request) if request.check else show_hosts(place)
+        if request.check:
+            return check_connected_hosts(place, request)
+        for host in HOSTS.values():
+            file = host.file(place)
+            is_connected = find_bridge_entry(host, file) is not None
+            state = "connected" if is_connected else "not connected" if host.is_there(place) else "not found"
+            print(f"{host.name:<15} {state:<14} {file}")
+        return 0
     if request.every:
         if request.host is not None or request.provider or request.project:
             raise ArgumentError("--all connects every host that is there; leave HOST, --provider and --project out")
@@ -81,13 +84,12 @@ def connect_host(request: ConnectRequest) -> int:
 def connect_every_host(place: HostEnvironment, request: ConnectRequest) -> int:
     """Connect every host that is there, or take the memory out of every one. A file that must be left alone stops no other."""
     hosts = [host for host in HOSTS.values() if is_concerned(host, place, request)]
+    if not hosts and request.remove:
+        print("no host is connected")
+        return 0
     if not hosts:
-        print(
-            "no host is connected"
-            if request.remove
-            else "no host was found; `hermes-memory-bridge connect` lists those known"
-        )
-        return 0 if request.remove else 1
+        print("no host was found; `hermes-memory-bridge connect` lists those known")
+        return 1
     answers = ask_what_is_wanted(request, place, hosts)
     edits, notes, planned = FileEdits(), [], []
     for host in hosts:
@@ -119,14 +121,14 @@ def is_concerned(host: Host, place: HostEnvironment, request: ConnectRequest) ->
             return True
         has_plugin = host.name in SCRIPTS and bool(read_plugin_command(find_script_plugin(host.name, place)))
         return find_bridge_entry(host, host.file(place)) is not None or has_plugin or (has_hooks and not is_sharing)
-    if host.name == "hermes-agent" and find_plugin_folder(host.file(place).parent).exists():
-        return False  # it has the memory as its provider
-    return host.is_there(place)
+    # hermes-agent may have the memory as its provider
+    is_provided = host.name == "hermes-agent" and find_plugin_folder(host.file(place).parent).exists()
+    return not is_provided and host.is_there(place)
 
 
 def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequest) -> int:
     """Write hooks and entry as a plugin or an extension into a folder, and tell how it is installed."""
-    from hermes_memory_bridge.connect.plugins.plugin_folder import list_install_commands, plan_plugin_folder
+    from hermes_memory_bridge.connect.plugins.plugin_folder import FORMS, plan_plugin_folder
 
     folder = Path(str(request.plugin)).expanduser().absolute()
     options = to_command_options(request)
@@ -139,7 +141,7 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     written = write_connections(request, [], changes, place, [])
     if changes and written == 0 and not request.dry_run:
         print(
-            "\n".join(["Install it with:", *(f"  {command}" for command in list_install_commands(host.name, folder))])
+            "\n  ".join(["Install it with:", *(command.format(folder=folder) for command in FORMS[host.name].commands)])
         )
     return written
 
@@ -274,15 +276,6 @@ def offer_project_themes(path: Path, *, is_silent: bool) -> None:
         return  # `status` asks once there is one
     except StoreError as error:
         print(f"hermes-memory-bridge: {error}", file=sys.stderr)  # the host is connected all the same
-
-
-def show_hosts(place: HostEnvironment) -> int:
-    for host in HOSTS.values():
-        file = host.file(place)
-        entry = find_bridge_entry(host, file)
-        said = "connected" if entry else "not connected" if host.is_there(place) else "not found"
-        print(f"{host.name:<15} {said:<14} {file}")
-    return 0
 
 
 def check_connected_hosts(place: HostEnvironment, request: ConnectRequest) -> int:

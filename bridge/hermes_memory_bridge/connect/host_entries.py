@@ -19,8 +19,6 @@ BRIDGE_PROGRAM = "hermes-memory-bridge"
 
 @dataclass(frozen=True)
 class ConnectRequest:
-    """The request of a `connect` command."""
-
     host: str | None = None
     db: str | None = None
     theme: str | None = None
@@ -47,10 +45,7 @@ class ConnectRequest:
 
 
 def find_host(name: str) -> Host:
-    """Find a host by name.
-
-    :raises ArgumentError: it is unknown; names the nearest match
-    """
+    """Find a host by name. :raises ArgumentError: it is unknown; names the nearest match"""
     host = HOSTS.get(name.lower())
     if host is None:
         near = difflib.get_close_matches(name.lower(), HOSTS, n=1)
@@ -60,10 +55,7 @@ def find_host(name: str) -> Host:
 
 
 def find_host_config(host: Host, place: HostEnvironment, *, project: bool) -> Path:
-    """Return the configuration file to change.
-
-    :raises ArgumentError: the host has no configuration inside a project
-    """
+    """Return the configuration file to change. :raises ArgumentError: the host has none inside a project"""
     if not project:
         return host.file(place)
     if host.project is None:
@@ -122,23 +114,15 @@ def to_changed_config(host: Host, file: Path, text: str, entry: Entry | None) ->
         present = host.find_entry(text) if text.strip() else None
         if present == entry:
             return text
-        after = (
-            host.remove_entry(text) if entry is None else host.add_entry(find_config_base(host, text, present), entry)
-        )
+        bare = text if present is None else host.remove_entry(text)
+        # Without the present entry if that is as it was added: removing the new one then restores the text before the first.
+        is_as_added = present is None or entry is None or host.add_entry(bare, present) == text
+        after = bare if entry is None else host.add_entry(bare if is_as_added else text, entry)
         if host.find_entry(after) != entry:
             raise ValueError("the change would not read back as it was meant")
     except ValueError as error:
         raise HostFileError(f"{file} was left alone: {error}", file) from error
     return after
-
-
-def find_config_base(host: Host, text: str, present: Entry | None) -> str:
-    """Return the text to add an entry to: without the current entry, if that is still as it was added.
-
-    Removing the new entry then restores the same text as before the first one.
-    """
-    bare = text if present is None else host.remove_entry(text)
-    return bare if present is None or host.add_entry(bare, present) == text else text
 
 
 def find_bridge_entry(host: Host, file: Path) -> Entry | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +65,11 @@ class HostEnvironment:
             return self.find_folder(by_variable[1], self.find_path(by_variable[2])) / by_variable[3]
         base, _, rest = path.partition("/")
         return (self.home if base == "~" else self.app_data()) / rest
+
+
+def find_here() -> HostEnvironment:
+    """Return the environment of this process."""
+    return HostEnvironment(Path.home(), sys.platform, dict(os.environ))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +140,7 @@ class Host:
         return self.program is not None and shutil.which(self.program, path=place.environ.get("PATH", "")) is not None
 
     def find_entry(self, text: str) -> Entry | None:
-        """Find the bridge's entry in a configuration text.
-
-        :raises ValueError: the text cannot be parsed
-        """
+        """Find the bridge's entry in a configuration text. :raises ValueError: the text cannot be parsed"""
         text, _ = without_marks(text)
         if self.kind == "json":
             document = jsonc_edit.parse_jsonc(text).value or {}
@@ -144,24 +148,20 @@ class Host:
             document = toml_yaml_edit.parse_toml(text) if self.kind == "toml" else toml_yaml_edit.parse_yaml(text)
         if not isinstance(document, dict):
             raise ValueError(f"it holds {document!r:.60}, not named settings")
-        held: Any = document.get(self.key) or {}
-        if isinstance(held, list) and self.kind == "yaml-list":
-            found = next((one for one in held if isinstance(one, dict) and one.get("name") == NAME), None)
-            return None if found is None else {key: value for key, value in found.items() if key != "name"}
-        if not isinstance(held, dict):
+        entries: Any = document.get(self.key) or {}
+        if isinstance(entries, list) and self.kind == "yaml-list":
+            return toml_yaml_edit.find_yaml_entry(document, self.key, NAME)
+        if not isinstance(entries, dict):
             raise ValueError(
-                f"its {self.key} is {held!r:.60}, not a list of servers; remove it, or give it a form the host reads"
+                f"its {self.key} is {entries!r:.60}, not a list of servers; remove it, or give it a form the host reads"
             )
-        found = held.get(NAME)
-        if found is not None and not isinstance(found, dict):
-            raise ValueError(f"its {self.key} has {found!r:.60} for {NAME}, which is no server; remove that first")
-        return found
+        entry = entries.get(NAME)
+        if entry is not None and not isinstance(entry, dict):
+            raise ValueError(f"its {self.key} has {entry!r:.60} for {NAME}, which is no server; remove that first")
+        return entry
 
     def add_entry(self, text: str, entry: Entry) -> str:
-        """Add the bridge to a configuration text, keeping its byte order mark and line ends.
-
-        :raises ValueError: the text cannot be edited safely
-        """
+        """Add the bridge to a configuration text. :raises ValueError: the text cannot be edited safely"""
         bare, marks = without_marks(text)
         present = self.find_entry(bare) if self.kind == "json" else None
         if self.kind == "toml":
@@ -179,10 +179,7 @@ class Host:
         return marks.put_back(bare)
 
     def remove_entry(self, text: str) -> str:
-        """Remove the bridge from a configuration text, keeping its byte order mark and line ends.
-
-        :raises ValueError: the text cannot be edited safely
-        """
+        """Remove the bridge from a configuration text. :raises ValueError: the text cannot be edited safely"""
         bare, marks = without_marks(text)
         if self.kind == "json":
             bare = jsonc_edit.remove_jsonc_member(bare, (self.key, NAME))

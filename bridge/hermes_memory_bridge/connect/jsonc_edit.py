@@ -13,7 +13,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -51,15 +51,12 @@ class JsoncMember:
     key: str | None
     start: int
     node: JsoncNode
-    comma: int | None = field(default=None)
+    comma: int | None = None
     """Where the comma after it stands."""
 
 
 def parse_jsonc(text: str) -> JsoncNode:
-    """Parse a whole text as a value.
-
-    :raises JsoncSyntaxError: it is none
-    """
+    """Parse a whole text as a value. :raises JsoncSyntaxError: it is none"""
     start = skip_jsonc_space(text, 0)
     if start == len(text):
         return JsoncNode(start, start, None)
@@ -83,42 +80,36 @@ def find_jsonc_tree(text: str) -> JsoncNode:
 
 
 def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
-    """Set a member in a text, creating missing parent objects.
-
-    :raises JsoncSyntaxError: the text is not valid JSON
-    """
+    """Set a member in a text, creating missing parent objects. :raises JsoncSyntaxError: the text is not valid JSON"""
     root = find_jsonc_tree(text)
     if root.start == len(text):
-        made = value
-        for key in reversed(path):
-            made = {key: made}
         newline = find_newline_style(text)
-        return text + format_json_value(made, "", "  ", newline) + newline
+        return text + format_json_value(to_nested(path, value), "", "  ", newline) + newline
     node, rest = root, list(path)
     while True:
         if node.members is None and node.value is None and node is not root:
             # Its own form, with one space: taking out finds the null again.
-            for key in reversed(rest[1:]):
-                value = {key: value}
-            flat = f"{{{json.dumps(rest[0])}: {json.dumps(value, ensure_ascii=False)} }}"
+            flat = f"{{{json.dumps(rest[0])}: {json.dumps(to_nested(rest[1:], value), ensure_ascii=False)} }}"
             return text[: node.start] + flat + text[node.end :]
         if node.members is None:
             said = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
             raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {said}")
         found = next((member for member in node.members if member.key == rest[0]), None)
         if found is None:
-            for key in reversed(rest[1:]):
-                value = {key: value}
-            return insert_member(text, node, rest[0], value)
+            return insert_member(text, node, rest[0], to_nested(rest[1:], value))
         node = found.node
         rest = rest[1:]
         if not rest:
-            indent = find_line_indent(text, found.start)
-            return (
-                text[: node.start]
-                + format_json_value(value, indent, find_indent_unit(text), find_newline_style(text))
-                + text[node.end :]
-            )
+            indent, unit = find_line_indent(text, found.start), find_indent_unit(text)
+            formatted = format_json_value(value, indent, unit, find_newline_style(text))
+            return text[: node.start] + formatted + text[node.end :]
+
+
+def to_nested(path: Sequence[str], value: Any) -> Any:
+    """Return a value within objects of one member each."""
+    for key in reversed(path):
+        value = {key: value}
+    return value
 
 
 def append_jsonc_element(text: str, path: Sequence[str], value: Any) -> str:

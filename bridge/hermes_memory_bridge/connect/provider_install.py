@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 import shutil
 import sys
@@ -27,7 +26,7 @@ from hermes_memory_bridge.connect.host_config_files import (
     replace_host_config,
 )
 from hermes_memory_bridge.connect.host_entries import ConnectRequest, find_own_command, find_store_path
-from hermes_memory_bridge.connect.hosts import Host, HostEnvironment
+from hermes_memory_bridge.connect.hosts import Host, find_here
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.launcher import peers
@@ -59,9 +58,8 @@ def run_provider_install(host: Host, request: ConnectRequest) -> int:
         return max(check_provider_profile(home) for home in homes)
     if not request.remove:
         keep_capture_answer(request)
-    return max(
-        uninstall_provider(home, request) if request.remove else install_provider(home, request) for home in homes
-    )
+    run = uninstall_provider if request.remove else install_provider
+    return max(run(home, request) for home in homes)
 
 
 def keep_capture_answer(request: ConnectRequest) -> None:
@@ -83,8 +81,7 @@ def find_profiles(names: list[str], *, every: bool) -> list[Path]:
 
     :raises ArgumentError: there is no such profile, or `$HERMES_HOME` is a relative path
     """
-    # Refuses a relative one.
-    HostEnvironment(Path.home(), sys.platform, dict(os.environ)).find_folder("HERMES_HOME", Path.home())
+    find_here().find_folder("HERMES_HOME", Path.home())  # refuses a relative one
     present = hermes_home()
     root = present.parent.parent if present.parent.name == "profiles" else present
     folder = root / "profiles"
@@ -120,14 +117,13 @@ def install_provider(home: Path, request: ConnectRequest) -> int:
     if not request.yes and not confirm_on_terminal(f"Write to {home}?", default=True):
         print("nothing was changed")
         return 1
-    kept = None
     try:
         if not same:
             replace_plugin_folder(folder, files)
-        kept = replace_host_config(config, after) if after != before else None
+        backup = replace_host_config(config, after) if after != before else None
     except OSError as error:
         raise HostFileError(f"{folder} cannot be written: {error.strerror or error}", folder) from error
-    print(f"{home}: the memory provider is {NAME}" + (f"; {config.name} as it was is in {kept}" if kept else ""))
+    print(f"{home}: the memory provider is {NAME}" + (f"; {config.name} as it was is in {backup}" if backup else ""))
     print("Restart hermes-agent; `hermes memory status` shows it.")
     return 0
 
@@ -209,9 +205,7 @@ def load_plugin_files(request: ConnectRequest) -> dict[str, bytes]:
 
 def load_installed_files(folder: Path) -> dict[str, bytes]:
     """Load the current files of the folder, ignoring what interpreters leave there."""
-    if not folder.is_dir():
-        return {}
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} if folder.is_dir() else {}
 
 
 def replace_plugin_folder(folder: Path, wanted: dict[str, bytes]) -> None:

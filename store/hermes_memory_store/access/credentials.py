@@ -9,6 +9,7 @@ import hashlib
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.clock import Clock
@@ -72,22 +73,21 @@ class Credentials:
             self._record("token-add", called, theme, {"theme": theme, "rights": str(rights), "expires_at": expires_at})
         return self.get(called), secret
 
+    def _find(self, condition: str, value: object) -> Credential | None:
+        row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE {condition}", (value,))
+        return None if row is None else to_credential(row)
+
     def verify(self, secret: str) -> Credential | None:
         """Return the credential of a token; None when it is unknown, expired or revoked.
 
         Looked up anew each time, so that a revocation takes effect at once.
         """
-        row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE digest = ?", (token_digest(secret),))
-        credential = None if row is None else to_credential(row)
+        credential = self._find("digest = ?", token_digest(secret))
         return credential if credential is not None and self._is_in_force(credential) else None
 
     def is_current(self, shown: Credential) -> bool:
-        """Check whether a presented token still grants the same access.
-
-        That is: the same secret, theme and rights, neither expired nor revoked.
-        """
-        row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE digest = ?", (shown.digest,))
-        credential = None if row is None else to_credential(row)
+        """Check whether a presented token still grants the same access: neither changed, expired nor revoked."""
+        credential = self._find("digest = ?", shown.digest)
         return (
             credential is not None
             and self._is_in_force(credential)
@@ -100,10 +100,10 @@ class Credentials:
 
     def get(self, name: str) -> Credential:
         """Return a token by its name. :raises UnknownToken: with the nearest names"""
-        row = self._db.row(f"SELECT {COLUMNS} FROM credentials WHERE name = ?", (name,))
-        if row is None:
+        credential = self._find("name = ?", name)
+        if credential is None:
             raise errors.UnknownToken(name, [credential.name for credential in self.list()])
-        return to_credential(row)
+        return credential
 
     def list(self) -> list[Credential]:
         """Return every token that was ever created, newest first."""
@@ -167,7 +167,6 @@ def validate_token_rights(rights: Rights) -> None:
         raise errors.ArgumentError("other-themes extends the right to read; give read as well", rights.words)
 
 
-def to_credential(row: tuple[object, ...]) -> Credential:
-    """Convert a row to a credential."""
-    name, theme, rights, created, expires, revoked, digest_ = row
-    return Credential(str(name), str(theme), Rights.parse(str(rights)), created, expires, revoked, digest_)  # type: ignore[arg-type]
+def to_credential(row: tuple[Any, ...]) -> Credential:
+    name, theme, rights, *others = row
+    return Credential(name, theme, Rights.parse(rights), *others)

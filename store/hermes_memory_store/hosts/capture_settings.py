@@ -1,11 +1,14 @@
-"""Change whether what is said may be kept. `capture_switch.py` reads what this writes."""
+"""Change whether what is said may be kept. `capture_switch.py` reads what this writes.
+
+Each change returns what holds then. :raises FileError: the switch cannot be written
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,82 +25,56 @@ from hermes_memory_store.hosts.capture_switch import (
 
 
 def allow_capture(store_path: str | os.PathLike[str], host: str, allowed: bool) -> CaptureSwitch:
-    """Say whether the hooks of a host may bring what is said. Returns what holds then.
-
-    :raises FileError: the switch cannot be written
-    """
-
-    def answer(switch: CaptureSwitch) -> None:
+    """Say whether the hooks of a host may bring what is said."""
+    with open_capture_switch(store_path) as switch:
         switch.hosts[host] = allowed
-
-    return change_capture_switch(store_path, answer)
+    return switch
 
 
 def switch_capture(store_path: str | os.PathLike[str], *, off: bool) -> CaptureSwitch:
-    """Stop capture everywhere, or end that. Returns what holds then. :raises FileError: the switch cannot be written"""
-
-    def turn(switch: CaptureSwitch) -> None:
+    """Stop capture everywhere, or end that."""
+    with open_capture_switch(store_path) as switch:
         switch.off = off
         if not off:
             switch.paused_until = None
-
-    return change_capture_switch(store_path, turn)
+    return switch
 
 
 def switch_capture_in_folder(
     store_path: str | os.PathLike[str], folder: str | os.PathLike[str], *, off: bool
 ) -> CaptureSwitch:
-    """Stop capture in a folder and below it, or end that. Returns what holds then.
-
-    :raises FileError: the switch cannot be written
-    """
+    """Stop capture in a folder and below it, or end that."""
     place = os.path.realpath(folder)
-
-    def turn(switch: CaptureSwitch) -> None:
-        folders = [entry for entry in switch.folders if entry != place]
-        switch.folders = [*folders, place] if off else folders
-
-    return change_capture_switch(store_path, turn)
+    with open_capture_switch(store_path) as switch:
+        switch.folders = [entry for entry in switch.folders if entry != place] + [place] * off
+    return switch
 
 
 def pause_capture(
     store_path: str | os.PathLike[str], duration_ms: int | None = None, *, now: int | None = None
 ) -> CaptureSwitch:
-    """Stop capture for a while. Returns what holds then.
+    """Stop capture for a while.
 
     :param duration_ms: for how long; until it is resumed unless given
     :param now: UTC milliseconds; the system's clock unless given
-    :raises FileError: the switch cannot be written
     """
-
-    def turn(switch: CaptureSwitch) -> None:
+    with open_capture_switch(store_path, now) as switch:
         switch.paused_until = UNTIL_RESUMED if duration_ms is None else to_now(now) + duration_ms
-
-    return change_capture_switch(store_path, turn, now=now)
+    return switch
 
 
 def resume_capture(store_path: str | os.PathLike[str], *, now: int | None = None) -> CaptureSwitch:
-    """End a pause. Returns what holds then.
-
-    :param now: as of `pause_capture`
-    :raises FileError: the switch cannot be written
-    """
-
-    def turn(switch: CaptureSwitch) -> None:
+    """End a pause. :param now: as of `pause_capture`"""
+    with open_capture_switch(store_path, now) as switch:
         switch.paused_until = None
+    return switch
 
-    return change_capture_switch(store_path, turn, now=now)
 
-
-def change_capture_switch(
-    store_path: str | os.PathLike[str], change: Callable[[CaptureSwitch], None], *, now: int | None = None
-) -> CaptureSwitch:
-    """Change the switch of a store in one step, however many programs do so. Returns what holds then.
+@contextmanager
+def open_capture_switch(store_path: str | os.PathLike[str], now: int | None = None) -> Iterator[CaptureSwitch]:
+    """Lend the switch of a store to be changed in one step, however many programs do so, and write it.
 
     A damaged file may have said that capture is off, so what replaces it says so, unless the change ends that.
-
-    :param now: UTC milliseconds; the system's clock unless given
-    :raises FileError: the switch cannot be written
     """
     path = Path(to_capture_path(store_path))
     try:
@@ -108,14 +85,13 @@ def change_capture_switch(
                 switch = CaptureSwitch(off=True)
             at = to_now(now)
             was_stopped = switch.off or switch.is_paused(at)
-            change(switch)
+            yield switch
             note_stop(switch, at, was_stopped)
             with atomic_write(path, encoding="utf-8", encoding_errors="surrogateescape") as file:
                 json.dump(switch.to_document(), file, indent=2)
                 file.write("\n")
     except OSError as error:
         raise errors.FileError(f"{path} cannot be written: {error.strerror or error}", path) from error
-    return switch
 
 
 def note_stop(switch: CaptureSwitch, at: int, was_stopped: bool) -> None:

@@ -38,9 +38,6 @@ class CaptureRuling:
         self.allowed = allowed
         self.why = reason
 
-    def __repr__(self) -> str:
-        return f"CaptureRuling({self.allowed}, {self.why!r})"
-
 
 class CaptureSwitch:
     """What the file of a store says. Without a file: nobody was allowed, nothing is off."""
@@ -73,7 +70,7 @@ class CaptureSwitch:
         """Why the file cannot be read; it then allows nothing."""
 
     def to_document(self) -> dict[str, Any]:
-        """Return what the file of a store says, as `parse_capture_switch` reads it."""
+        """Return what `parse_capture_switch` reads."""
         document = {"hosts": self.hosts, "off": self.off, "paused_until": self.paused_until, "folders": self.folders}
         return {**document, "stops": self.stops} if self.stops else document
 
@@ -97,8 +94,7 @@ class CaptureSwitch:
 def may_capture(store_path: str, host: str, folder: str, *, now: int | None = None) -> CaptureRuling:
     """Return whether what is said may be kept.
 
-    :param host: the host whose hook brings it; empty for other ways (a tool, the memory provider), which need no permission of
-        their own
+    :param host: the host whose hook brings it; empty for other ways, which need no permission of their own
     :param folder: where it is said, absolute; empty when nobody knows
     :param now: UTC milliseconds; the system's clock unless given
     """
@@ -110,13 +106,9 @@ def may_capture(store_path: str, host: str, folder: str, *, now: int | None = No
 
 
 def describe_capture(store_path: str, folder: str, *, now: int | None = None) -> str:
-    """Return what screens show while capture is stopped: `capture is paused until 14:02`; empty when it is not.
-
-    :param folder: as of `may_capture`
-    """
-    switch = load_capture_switch(store_path)
-    stop = switch.find_general_stop(to_now(now)) or find_folder_stop(switch, folder)
-    return f"capture is {stop}" if stop else ""
+    """Return what screens show while capture is stopped: `capture is paused until 14:02`; empty when it is not."""
+    ruling = may_capture(store_path, "", folder, now=now)
+    return "" if ruling.allowed else f"capture is {ruling.why}"
 
 
 def to_capture_path(store_path: str | os.PathLike[str]) -> str:
@@ -138,9 +130,8 @@ def load_capture_switch(store_path: str | os.PathLike[str]) -> CaptureSwitch:
     try:
         return parse_capture_switch(content)
     except ValueError:
-        return CaptureSwitch(
-            trouble=f"off, since {path} is damaged; `hermes-memory-tui capture off` or `capture on` writes it anew"
-        )
+        mended = "`hermes-memory-tui capture off` or `capture on` writes it anew"
+        return CaptureSwitch(trouble=f"off, since {path} is damaged; {mended}")
 
 
 def parse_capture_switch(content: bytes) -> CaptureSwitch:
@@ -165,9 +156,7 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
 
 def is_stop(value: object) -> bool:
     """Check whether a JSON value is one of a switch's `stops`."""
-    if not isinstance(value, list) or len(value) != 2 or not all(type(moment) in (int, type(None)) for moment in value):
-        return False
-    return value[0] is not None
+    return isinstance(value, list) and len(value) == 2 and type(value[0]) is int and type(value[1]) in (int, type(None))
 
 
 def find_folder_stop(switch: CaptureSwitch, folder: str) -> str:

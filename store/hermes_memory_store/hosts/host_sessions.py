@@ -19,17 +19,6 @@ from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, Millis, Session, Uid
 from hermes_memory_store.safe_text import to_printable
 
-COLUMNS = (
-    "h.id, h.host, h.name, t.name, n.name, h.host_version, h.folder, h.started_at, h.heard_at, h.heard_event, h.window_at,"
-    " h.given_at, h.given_seq, h.given_tokens, h.given_facts, h.transcript, h.transcript_offset, h.pid, h.source,"
-    " h.compacting_at, h.compacted_at, h.prompts, h.prompt_tokens,"
-    " h.window_prompts, h.transcript_size, h.capture_from, h.capture_spans"
-)
-
-SESSIONS = f"""
-    SELECT {COLUMNS} FROM host_sessions h LEFT JOIN themes t ON t.id = h.theme_id LEFT JOIN sessions n ON n.id = h.session_id
-"""
-
 HOSTS = """
     SELECT host, count(*), max(heard_at), max(given_at) FROM host_sessions GROUP BY host ORDER BY max(heard_at) DESC
 """
@@ -44,12 +33,6 @@ FACTS_WRITTEN = """
       AND f.updated_at >= ?3 AND f.tier IN ('hot', 'cold', 'archived')
     ORDER BY f.updated_at DESC LIMIT 500
 """
-
-CHANGEABLE = {
-    "host_version", "folder", "heard_at", "heard_event", "window_at", "given_at", "given_seq", "given_tokens", "given_facts",
-    "transcript", "transcript_offset", "pid", "source", "compacting_at", "compacted_at", "prompts", "prompt_tokens",
-    "window_prompts", "transcript_size", "capture_from", "capture_spans",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +84,14 @@ class HostSession:
     """Earlier times of which the same was true, as JSON: pairs of when each began and when a hook was heard last in it."""
 
 
+SESSIONS = f"""
+    SELECT {", ".join({"theme": "t.name", "session": "n.name"}.get(name, f"h.{name}") for name in HostSession.__slots__)}
+    FROM host_sessions h LEFT JOIN themes t ON t.id = h.theme_id LEFT JOIN sessions n ON n.id = h.session_id WHERE
+"""
+
+CHANGEABLE = set(HostSession.__slots__) - {"id", "host", "name", "theme", "session", "started_at"}
+
+
 @dataclass(frozen=True, slots=True)
 class HostReport:
     """What was heard of one host."""
@@ -123,8 +114,11 @@ class HostSessions:
 
     def find(self, host: str, name: str) -> HostSession | None:
         """Return a session by the name its host gives it."""
-        rows = self._db.rows(f"{SESSIONS} WHERE h.host = ? AND h.name = ?", (host, to_masked_name(name)))
-        return HostSession(*rows[0]) if rows else None
+        row = self._db.row(f"{SESSIONS} h.host = ? AND h.name = ?", (host, to_masked_name(name)))
+        return None if row is None else HostSession(*row)
+
+    def _list(self, condition: str, *parameters: Any) -> builtins.list[HostSession]:
+        return [HostSession(*row) for row in self._db.rows(f"{SESSIONS} {condition}", parameters)]
 
     def note(
         self, host: str, name: str, event: str, *, theme: str | None = None, session: str | None = None, **said: Any
@@ -205,31 +199,27 @@ class HostSessions:
 
     def of_process(self, host: str, pid: int) -> builtins.list[HostSession]:
         """Return the sessions of one process of a host that have not ended, those heard last first."""
-        sql = f"{SESSIONS} WHERE h.host = ? AND h.pid = ? AND h.heard_event <> 'end' ORDER BY h.heard_at DESC LIMIT 20"
-        return [HostSession(*row) for row in self._db.rows(sql, (host, pid))]
+        condition = "h.host = ? AND h.pid = ? AND h.heard_event <> 'end' ORDER BY h.heard_at DESC LIMIT 20"
+        return self._list(condition, host, pid)
 
     def list_readable(self, since: int, host: str | None = None) -> builtins.list[HostSession]:
         """Return the sessions with a transcript of which something may be read, those heard last first.
 
         :param since: sessions heard before are left out, UTC milliseconds
         """
-        sql = (
-            f"{SESSIONS} WHERE h.heard_at >= ?1 AND (?2 IS NULL OR h.host = ?2)"
+        condition = (
+            "h.heard_at >= ?1 AND (?2 IS NULL OR h.host = ?2)"
             " AND h.transcript IS NOT NULL AND h.transcript_offset >= 0 ORDER BY h.heard_at DESC LIMIT 200"
         )
-        return [HostSession(*row) for row in self._db.rows(sql, (since, host))]
+        return self._list(condition, since, host)
 
     def list_running(self) -> builtins.list[HostSession]:
         """Return the sessions whose session of ours has not ended."""
-        sql = f"{SESSIONS} WHERE n.status IN ('open', 'live', 'stale') ORDER BY h.heard_at DESC LIMIT 1000"
-        return [HostSession(*row) for row in self._db.rows(sql)]
+        return self._list("n.status IN ('open', 'live', 'stale') ORDER BY h.heard_at DESC LIMIT 1000")
 
     def list(self, host: str | None = None, *, limit: int = 50) -> builtins.list[HostSession]:
         """Return sessions, those heard last first."""
-        rows = self._db.rows(
-            f"{SESSIONS} WHERE ?1 IS NULL OR h.host = ?1 ORDER BY h.heard_at DESC, h.id DESC LIMIT ?2", (host, limit)
-        )
-        return [HostSession(*row) for row in rows]
+        return self._list("?1 IS NULL OR h.host = ?1 ORDER BY h.heard_at DESC, h.id DESC LIMIT ?2", host, limit)
 
     def list_hosts(self) -> builtins.list[HostReport]:
         """Return what was heard of each host, the one heard last first."""

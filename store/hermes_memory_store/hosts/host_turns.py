@@ -28,6 +28,10 @@ DOUBLE = """
     LIMIT 1
 """
 
+ADD_HOST_TURN = """
+    INSERT INTO host_turns (host_session_id, role, digest, at, turn, heard, read) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
 UNMATCHED = """
     SELECT id FROM host_turns WHERE host_session_id = ? AND role = ? AND digest = ? AND {} = 0 ORDER BY id LIMIT 1
 """
@@ -61,7 +65,7 @@ class HostTurns:
                 if row is not None:
                     conn.execute("UPDATE host_turns SET heard = 1, turn = ?, at = ? WHERE id = ?", (turn, at, row[0]))
                     return None
-            return self._insert(session, role, digest, at, turn, heard=1, read=0)
+            return conn.execute(ADD_HOST_TURN, (session.id, role, digest, at, turn, 1, 0)).lastrowid
 
     def note_read(self, session: HostSession, role: str, text: str, *, at: int) -> int | None:
         """Note a message that the transcript shows; return as `note_heard` does. Within a write."""
@@ -72,23 +76,12 @@ class HostTurns:
             if row is not None:
                 conn.execute("UPDATE host_turns SET read = 1 WHERE id = ?", (row[0],))
                 return None
-            return self._insert(session, role, digest, at, "", heard=0, read=1)
+            return conn.execute(ADD_HOST_TURN, (session.id, role, digest, at, "", 0, 1)).lastrowid
 
     def note_captured(self, key: int, turn: Uid) -> None:
         """Note under which uid a message was captured. Within a write. :param key: of its row"""
         with self._db.write_transaction() as conn:
             conn.execute("UPDATE host_turns SET turn_uid = ? WHERE id = ?", (uids.parse_uid(turn), key))
-
-    def _insert(
-        self, session: HostSession, role: str, digest: bytes | None, at: int, turn: str, *, heard: int, read: int
-    ) -> int:
-        with self._db.write_transaction() as conn:
-            added = conn.execute(
-                "INSERT INTO host_turns (host_session_id, role, digest, at, turn, heard, read) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (session.id, role, digest, at, turn, heard, read),
-            )
-        assert added.lastrowid is not None
-        return added.lastrowid
 
 
 def digest_message(text: str) -> bytes:

@@ -7,6 +7,7 @@ stale, and they are erased before that is committed; the host's next event write
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -43,8 +44,6 @@ FILES = "SELECT r.path, r.host, t.name, r.written_at FROM rules_files r LEFT JOI
 
 @dataclass(frozen=True, slots=True)
 class RulesFile:
-    """A rules file that was written."""
-
     path: Path
     host: str
     theme: str | None
@@ -123,18 +122,15 @@ def format_rules_file(host: str, text: str) -> bytes:
         text = INCLUSION.sub("(at)", text)
     body = f"{text}\n"
     head = HEADS.get(host, "")
-    return (head + MARKER.format(digest=to_digest(head.encode() + body.encode())) + body).encode()
-
-
-def to_digest(content: bytes) -> str:
-    """Return the digest of a file without its marker."""
-    return hashlib.sha256(content).hexdigest()
+    return (head + MARKER.format(digest=hashlib.sha256((head + body).encode()).hexdigest()) + body).encode()
 
 
 def is_own_rules_file(content: bytes) -> bool:
     """Check whether a file was written by us and by nobody since."""
     match = MARKED.search(content)
-    return match is not None and match[1].decode() == to_digest(content[: match.start()] + content[match.end() :])
+    if match is None:
+        return False
+    return match[1].decode() == hashlib.sha256(content[: match.start()] + content[match.end() :]).hexdigest()
 
 
 def read_rules_file(path: Path) -> bytes | None:
@@ -143,11 +139,9 @@ def read_rules_file(path: Path) -> bytes | None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        try:
-            return file.read(MAX_FILE)
-        except OSError:
-            return None
+    with os.fdopen(handle, "rb") as file, contextlib.suppress(OSError):
+        return file.read(MAX_FILE)
+    return None
 
 
 def erase_rules_file(path: Path) -> bool:
@@ -164,17 +158,13 @@ def erase_rules_file(path: Path) -> bool:
         return rewrite_without_facts(path, content)
     if not erase(os.fspath(path)):
         return False
-    for folder in path.parents[: len(to_place(path)) - 1]:
+    places = [place for place in RULES_PLACES.values() if path.parts[-len(place) :] == place]
+    for folder in path.parents[: len(places[0]) - 1 if places else 0]:
         try:
             folder.rmdir()
         except OSError:
             break
     return True
-
-
-def to_place(path: Path) -> tuple[str, ...]:
-    """Return the part of a file's path that is ours."""
-    return next((place for place in RULES_PLACES.values() if path.parts[-len(place) :] == place), (path.name,))
 
 
 def rewrite_without_facts(path: Path, content: bytes) -> bool:

@@ -46,12 +46,12 @@ def append(store_path: str | os.PathLike[str], record: dict[str, Any]) -> bool:
     path = ""
     try:
         make_waiting_folder(folder)
-        if sum_sizes(folder) + len(data) > MOST_BYTES:
+        if sum(status.st_size for _, status in scan_folder(folder)) + len(data) > MOST_BYTES:
             return False
         # The time first: names in order are records in order.
         path = os.path.join(folder, f"{time.time_ns() // 1000:016d}-{os.urandom(6).hex()}{SUFFIX}")
         write_record(path, data)
-        if sum_sizes(folder) > MOST_BYTES:  # others came at the same moment
+        if sum(status.st_size for _, status in scan_folder(folder)) > MOST_BYTES:  # others came at the same moment
             erase(path)
             return False
     except OSError:
@@ -114,12 +114,10 @@ def erase_containing(store_path: str | os.PathLike[str], texts: Iterable[str]) -
     """
     needles = [folded for text in texts if (folded := fold_case_and_spaces(text))]
 
-    def holds(record: dict[str, Any]) -> bool:
-        return any(
-            text in folded_text for folded_text in map(fold_case_and_spaces, list_texts(record)) for text in needles
-        )
+    def has_needle(record: dict[str, Any]) -> bool:
+        return any(needle in text for text in map(fold_case_and_spaces, list_texts(record)) for needle in needles)
 
-    return erase_matching(store_path, holds) if needles else 0
+    return erase_matching(store_path, has_needle) if needles else 0
 
 
 def erase_matching(store_path: str | os.PathLike[str], is_wanted: Callable[[dict[str, Any]], bool]) -> int:
@@ -183,11 +181,6 @@ def write_record(path: str, data: bytes) -> None:
     finally:
         os.close(handle)
     os.rename(path + UNFINISHED, path)
-
-
-def sum_sizes(folder: str) -> int:
-    """Return the bytes of all that lies in the folder."""
-    return sum(status.st_size for _, status in scan_folder(folder))
 
 
 def scan_folder(folder: str) -> Iterator[tuple[str, os.stat_result]]:

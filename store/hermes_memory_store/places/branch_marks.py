@@ -43,8 +43,6 @@ STATES = """
 
 
 class WrittenAt(NamedTuple):
-    """Where a fact was written."""
-
     project: int | None
     """The key of its project, of the one that this has joined; None: unknown here."""
     branch: str | None
@@ -52,8 +50,6 @@ class WrittenAt(NamedTuple):
 
 
 class BranchMark(NamedTuple):
-    """What a fact is marked with."""
-
     state: str
     """`unmerged`: known to be so, and elsewhere; `undecided`."""
     branch: str | None
@@ -162,9 +158,6 @@ def place_marked_facts(
     return places
 
 
-AUTHORS = "SELECT id, kind FROM actors WHERE id IN ({marks})"
-
-
 def read_hot_places(
     ask: Ask,
     rows: list[tuple[Any, ...]],
@@ -182,7 +175,8 @@ def read_hot_places(
     places = {key: WrittenAt(project, branch, commit) for key, project, branch, commit in written}
     marks = find_branch_marks(ask, set(places.values()), find_reader(ask, folder))
     actors = sorted({row[6] for row in rows})
-    authors: dict[int, str] = dict(ask(AUTHORS.format(marks=", ".join("?" * len(actors))), actors))
+    sql = f"SELECT id, kind FROM actors WHERE id IN ({', '.join('?' * len(actors))})"
+    authors: dict[int, str] = dict(ask(sql, actors))
     by_origin = {key: marks[place] for key, place in places.items() if place in marks}
     return place_marked_facts(rows, by_origin, lambda actor: str(authors.get(actor)), theme, count, holds=holds)
 

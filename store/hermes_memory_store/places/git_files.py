@@ -48,9 +48,7 @@ class Repository:
     __slots__ = ("common", "git_dir", "root")
 
     def __init__(self, root: str, git_dir: str, common: str) -> None:
-        """Keep the three places.
-
-        :param root: its working tree; the folder itself where it is bare
+        """:param root: its working tree; the folder itself where it is bare
         :param git_dir: the directory of this working tree, where HEAD is
         :param common: the directory that all its working trees share
         """
@@ -97,14 +95,14 @@ def read_pointer(path: str, base: str, prefix: bytes) -> str | None:
 
 def find_repository(folder: str) -> Repository | None:
     """Find the repository that a folder is in; `folder` is absolute and without symbolic links."""
-    place = folder
     for _ in range(MAX_PARENTS):
-        repository = repository_at(place)
+        repository = repository_at(folder)
         if repository is not None:
             return repository
-        place, below = os.path.dirname(place), place
-        if place == below:
+        above = os.path.dirname(folder)
+        if above == folder:
             break
+        folder = above
     return None
 
 
@@ -113,20 +111,16 @@ def repository_at(place: str) -> Repository | None:
     dotted = os.path.join(place, ".git")
     try:
         mode = os.stat(dotted).st_mode
-    except (OSError, ValueError):
-        return Repository(place, place, place) if is_git_directory(place) else None
+    except (OSError, ValueError):  # a bare repository, or within `.git`
+        is_bare = os.path.lexists(os.path.join(place, "HEAD")) and all(
+            os.path.isdir(os.path.join(place, name)) for name in ("objects", "refs")
+        )
+        return Repository(place, place, place) if is_bare else None
     git_dir = dotted if stat.S_ISDIR(mode) else read_pointer(dotted, place, b"gitdir:")
     if git_dir is None or not os.path.lexists(os.path.join(git_dir, "HEAD")):
         return None
     common = read_pointer(os.path.join(git_dir, "commondir"), git_dir, b"") or git_dir
     return Repository(place, os.path.realpath(git_dir), os.path.realpath(common))
-
-
-def is_git_directory(place: str) -> bool:
-    """Check whether a folder is itself what `.git` is elsewhere: a bare repository, or within `.git`."""
-    return os.path.lexists(os.path.join(place, "HEAD")) and all(
-        os.path.isdir(os.path.join(place, name)) for name in ("objects", "refs")
-    )
 
 
 def is_nowhere(path: str) -> bool:
@@ -258,11 +252,11 @@ def read_branch_tip(repository: Repository, name: str) -> str | None:
     if not is_branch_name(name):
         return None
     tip = read_ref(repository, f"refs/heads/{name}")
-    if tip is None:
-        remotes = list_folder(os.path.join(repository.common, "refs/remotes"), MAX_REMOTES)
-        places = (f"refs/remotes/{remote}/{name}" for remote in dict.fromkeys(("origin", *remotes)))
-        tip = next((tip for place in places if (tip := read_ref(repository, place)) is not None), None)
-    return tip
+    if tip is not None:
+        return tip
+    remotes = list_folder(os.path.join(repository.common, "refs/remotes"), MAX_REMOTES)
+    places = (f"refs/remotes/{remote}/{name}" for remote in dict.fromkeys(("origin", *remotes)))
+    return next((tip for place in places if (tip := read_ref(repository, place)) is not None), None)
 
 
 def read_branch_birth(repository: Repository, name: str) -> str | None:

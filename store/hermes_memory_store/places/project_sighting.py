@@ -6,7 +6,7 @@ import os
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.places.git_files import find_repository, is_nowhere, read_head, read_mark
-from hermes_memory_store.places.remote_urls import read_remote, remote_label
+from hermes_memory_store.places.remote_urls import read_remote
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class ProjectSighting:
     @property
     def label(self) -> str:
         """What people would call it."""
-        if self.remote is not None:
-            return remote_label(self.remote)
-        return os.path.basename(self.root).removesuffix(".git")
+        return (
+            os.path.basename(self.root).removesuffix(".git") if self.remote is None else self.remote.rpartition("/")[2]
+        )
 
     @property
     def identities(self) -> tuple[tuple[str, str], ...]:

@@ -40,23 +40,18 @@ MAX_URL = 2_000
 
 def read_remote(common: str) -> tuple[str | None, str | None]:
     """Return the normalised URL of a repository's remote, or else the folder of this machine that it is."""
-    remote = normalise_remote(read_remote_url(common) or "")
-    return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
-
-
-def read_remote_url(common: str) -> str | None:
-    """Return the URL of the remote `origin`, else of the first one; as it is written, with a password if it has one."""
     path = os.path.join(common, "config")
     try:
         info = os.stat(path)
     except (OSError, ValueError):
-        return None
-    return remote_url_of(path, info.st_mtime_ns, info.st_size, info.st_ino)
+        return None, None
+    remote = normalise_remote(read_remote_url(path, info.st_mtime_ns, info.st_size, info.st_ino) or "")
+    return (None, remote[5:]) if remote is not None and remote.startswith("file:") else (remote, None)
 
 
 @lru_cache(maxsize=64)
-def remote_url_of(path: str, _changed: int, _size: int, _inode: int) -> str | None:
-    """Return the remote's URL of a configuration in this state of its file."""
+def read_remote_url(path: str, _changed: int, _size: int, _inode: int) -> str | None:
+    """Return the URL of the remote `origin` in a configuration, else of the first one, as it is written; by the file's state."""
     text = read_bounded(path, MAX_CONFIG)
     urls = {} if text is None else parse_remote_urls(text.decode("utf-8", "replace"))
     return urls.get("origin", next(iter(urls.values()), None))
@@ -170,8 +165,3 @@ def to_local_remote(path: str) -> str | None:
         return None
     place = "/" + "/".join(part for part in place.split("/") if part not in ("", "."))
     return f"file:{place.removesuffix('/.git').removesuffix('.git')}"
-
-
-def remote_label(remote: str) -> str:
-    """Return the last part of a normal form: what people call the project."""
-    return remote.rpartition("/")[2]

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +41,6 @@ class BorrowedObjects:
     def run(self, *words: str, stdin: bytes = b"", seconds: float = 10.0, codes: tuple[int, ...] = (0,)) -> bytes:
         """Run one command of Git and return what it prints.
 
-        :param stdin: its standard input
         :param codes: exit codes that are answers
         :raises GitFailed: it failed, printed too much, or took too long
         """
@@ -110,11 +109,8 @@ class BorrowedObjects:
 def feed_process(process: subprocess.Popen[bytes], text: bytes) -> None:
     """Write a process's standard input and close it; one that has ended reads no more."""
     assert process.stdin is not None
-    try:
-        with process.stdin as pipe:
-            pipe.write(text)
-    except OSError:
-        return
+    with suppress(OSError), process.stdin as pipe:
+        pipe.write(text)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ The reader is where the present change or read comes from (`Store.attribute`): p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hermes_memory_store.database.db import Db
@@ -62,7 +62,7 @@ class MarkedFacts:
         """A sentence that counts what is held back, and says how to see it."""
         if not self.held:
             return None
-        names = sorted({one.fact.origin.branch for one in self.held if one.fact.origin.branch})
+        names = sorted({marked.fact.origin.branch for marked in self.held if marked.fact.origin.branch})
         count = f"{len(self.held)} fact{'s' if len(self.held) > 1 else ''}"
         return f"{count} of unmerged branches held back; to see them search with branch:{names[0] if names else 'NAME'}"
 
@@ -79,7 +79,7 @@ class BranchLabels:
         self._names = names
         self._policies = policies
         self._version: tuple[Whereabouts, tuple[int, int]] | None = None
-        self._known: dict[Whereabouts, BranchMark | None] = {}
+        self._marks: dict[Whereabouts, BranchMark | None] = {}
         """What was found for the newest reader, in that state of the store."""
         self._keys: dict[str, int] = {}
         """Keys of projects by name: a name that a project had is never that of another one."""
@@ -89,21 +89,18 @@ class BranchLabels:
         """Return the marks of those of these origins that have one, by `whereabouts`."""
         reader = whereabouts(self._names.origins.current())
         places = {place for origin in origins if is_apart(place := whereabouts(origin), reader)}
-        return self._find_marks_at(places, reader) if places and self._setting(theme) != OFF else {}
-
-    def _find_marks_at(self, places: Collection[Whereabouts], reader: Whereabouts) -> Mapping[Whereabouts, BranchMark]:
-        """Return the marks of these places; what was found for the same reader holds until the store changes."""
+        if not places or self._setting(theme) == OFF:
+            return {}
         version = reader, self._db.state()
-        if version != self._version:
-            self._version, self._known = version, {}
-        missing = [place for place in places if place not in self._known]
+        if version != self._version:  # what was found for the same reader holds until the store changes
+            self._version, self._marks = version, {}
+        missing = [place for place in places if place not in self._marks]
         if missing:
             keys = {name: self._project_key(name) for name in {place[0] for place in (*missing, reader)}}
-            written = {place: WrittenAt(keys[place[0]], place[1], place[2]) for place in missing}
-            at = WrittenAt(keys[reader[0]], reader[1], reader[2])
-            marks = find_branch_marks(self._db.rows, set(written.values()), at)
-            self._known |= {place: marks.get(one) for place, one in written.items()}
-        return {place: mark for place in places if (mark := self._known[place]) is not None}
+            written = {place: WrittenAt(keys[place[0]], *place[1:]) for place in (*missing, reader)}
+            marks = find_branch_marks(self._db.rows, {written[place] for place in missing}, written[reader])
+            self._marks |= {place: marks.get(written[place]) for place in missing}
+        return {place: mark for place in places if (mark := self._marks[place]) is not None}
 
     def _setting(self, theme: str) -> str:
         """Return what a theme's policy says of branches; with a mistake in the file nothing is held back, and reads go on."""
@@ -121,15 +118,14 @@ class BranchLabels:
         given: list[MarkedFact] = []
         held: list[MarkedFact] = []
         marks = {
-            theme: self.find_marks(theme, [one.origin for one in facts if one.theme == theme])
-            for theme in {one.theme for one in facts}
+            theme: self.find_marks(theme, [fact.origin for fact in facts if fact.theme == theme])
+            for theme in {fact.theme for fact in facts}
         }
         for fact in facts:
             mark = marks[fact.theme].get(whereabouts(fact.origin))
             lowered = is_lowered(mark, fact.type.value, fact.actor.kind, fact.theme, is_pinned=fact.pinned)
-            one = MarkedFact(fact, mark, lowered)
-            holds = one.is_lowered and self._setting(fact.theme) == HOLD
-            (held if holds and fact.origin.branch not in shown_branches else given).append(one)
+            holds = lowered and fact.origin.branch not in shown_branches and self._setting(fact.theme) == HOLD
+            (held if holds else given).append(MarkedFact(fact, mark, lowered))
         return MarkedFacts(given, held)
 
     def mark_named(self, fact: Fact) -> MarkedFact:
@@ -154,14 +150,12 @@ class BranchLabels:
         )
 
     def _project_key(self, name: str | None) -> int | None:
-        if name is None:
-            return None
-        key = self._keys.get(name)
-        if key is None:
+        if name is not None and name not in self._keys:
             key = self._db.value(FIND_PROJECT, (fold_project_name(name),))
-            if key is not None:
-                self._keys[name] = key
-        return key
+            if key is None:
+                return None
+            self._keys[name] = key
+        return None if name is None else self._keys[name]
 
 
 def whereabouts(origin: Origin) -> Whereabouts:

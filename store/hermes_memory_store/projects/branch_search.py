@@ -59,8 +59,6 @@ class BranchTip(NamedTuple):
 
 
 class MergeState(NamedTuple):
-    """What is known of one commit and one target."""
-
     state: str
     way: str | None = None
     """How it came in: `merge`, `rebase` or `squash`."""
@@ -79,8 +77,6 @@ class BranchFindings(NamedTuple):
 
 
 class ReaderHead(NamedTuple):
-    """Where an agent is that facts are given to."""
-
     branch: str | None
     commit: str | None
 
@@ -102,7 +98,13 @@ def look_at_branches(
     repository = Repository(common, common, common)
     default = find_default_branch(repository)
     commits_by_branch = {name: some for name, some in list(commits_by_branch.items())[:MAX_BRANCHES] if name != default}
-    tips = {name: read_tip(repository, name, last_tips.get(name)) for name in commits_by_branch}
+    tips = {}
+    for name in commits_by_branch:
+        tip = read_branch_tip(repository, name)
+        is_here = tip is not None
+        tips[name] = BranchTip(
+            tip or last_tips.get(name), is_here, read_branch_birth(repository, name) if is_here else None
+        )
     targets: dict[str, tuple[str, ...]] = {"": () if default is None else read_default_tips(repository, default)}
     for reader in readers:
         if reader.commit is not None and reader.branch != default:
@@ -126,14 +128,6 @@ def find_ref_state(common: str, branches: Mapping[str, object], readers: Sequenc
         "shallow": tuple(read_shallow_ends(common)),
         "readers": tuple(readers),
     }
-
-
-def read_tip(repository: Repository, name: str, last: str | None) -> BranchTip:
-    """Read where a branch ends and began; where it ended when it was last seen, if it is gone."""
-    tip = read_branch_tip(repository, name) if name else None
-    if tip is None:
-        return BranchTip(last)
-    return BranchTip(tip, True, read_branch_birth(repository, name))
 
 
 def search_target(
@@ -174,9 +168,8 @@ class PatchComparison(NamedTuple):
             if ancestor not in self.equal:
                 return False
             is_patched = is_patched or ancestor in self.patched
-            fresh = [parent for parent in self.parents[ancestor] if parent not in seen]
-            seen.update(fresh)
-            queue += fresh
+            queue += {*self.parents[ancestor]} - seen
+            seen.update(self.parents[ancestor])
         return is_patched
 
 
@@ -205,9 +198,7 @@ class MergeSearch:
         :raises GitFailed: nothing can be found out
         """
         commits = {commit for some in commits_by_branch.values() for commit in some}
-        ends = {
-            end for branch in commits_by_branch for end in (tips[branch].tip, tips[branch].birth) if end is not None
-        }
+        ends = {end for name in commits_by_branch for end in (tips[name].tip, tips[name].birth) if end is not None}
         self._here = self._find_here({*commits, *ends, *self._targets})
         self._targets = [target for target in self._targets if target in self._here]
         for target in self._targets:
@@ -233,26 +224,20 @@ class MergeSearch:
             elif commit in self._contained and tip.tip in self._contained:
                 states[commit] = MergeState(MERGED, "merge")
         missing = [commit for commit in commits if commit not in states]
-        if missing:
-            try:
-                states |= self._compare_branch(missing, tip, at_birth)
-            except GitFailed:
-                states |= dict.fromkeys(missing, MergeState(UNDECIDED))
-        return states
+        try:
+            return states | (self._compare_branch(missing, tip, at_birth) if missing else {})
+        except GitFailed:
+            return states | dict.fromkeys(missing, MergeState(UNDECIDED))
 
     def _find_before_birth(
         self, branch: str, commits: Sequence[str], tip: BranchTip, outside: Collection[tuple[str, str]]
     ) -> set[str]:
         """Find the commits that were there before the branch: what was written at them belongs to its first own one."""
-        some = {
-            commit
-            for commit in commits
-            if commit in self._contained and (branch, commit) not in outside and tip.is_here
-        }
-        if not some or tip.birth is None or tip.birth not in self._here:
+        if not tip.is_here or tip.birth is None or tip.birth not in self._here:
             return set()
+        candidates = {commit for commit in commits if commit in self._contained and (branch, commit) not in outside}
         try:
-            return self._find_contained(tip.birth, some)
+            return self._find_contained(tip.birth, candidates)
         except GitFailed:
             return set()
 
@@ -322,21 +307,16 @@ class MergeSearch:
             if trees[1] in lines.decode().split():
                 return True
             patch = self._git.run("diff-tree", *PATCH, fork, end)
-            whole = {
-                line.split()[0] for line in self._git.run("patch-id", "--stable", stdin=patch).decode().splitlines()
-            }
-            patches = self._find_patch_ids(self._find_comparable(end, [])).values()
-            if whole & set(patches):
+            patch_id = self._git.run("patch-id", "--stable", stdin=patch).decode().split()[:1]
+            if {*patch_id} & {*self._find_patch_ids(self._find_comparable(end, [])).values()}:
                 return True
         return False
 
     def _find_comparable(self, end: str, own: Iterable[str]) -> list[str]:
         """Return the commits of the target since the branch that touch a file which the branch touches."""
         stdin = "".join(f"{commit}\n" for commit in own).encode()
-        names = self._git.run(
-            "diff-tree", "--stdin", "-r", "--root", "--no-commit-id", "--name-only", "-z", stdin=stdin
-        )
-        paths = set(names.split(b"\0"))
+        words = ("diff-tree", "--stdin", "-r", "--root", "--no-commit-id", "--name-only", "-z")
+        paths = set(self._git.run(*words, stdin=stdin).split(b"\0"))
         for target in self._targets:
             fork = self._git.run("merge-base", target, end, codes=(0, 1)).decode().strip()
             if fork:

@@ -18,6 +18,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
 from hermes_memory_store.items.name_keys import Names
+from hermes_memory_store.items.project_rows import FIND_ALIAS
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor
 from hermes_memory_store.places.branch_marks import DETACHED, UNDECIDED
 from hermes_memory_store.projects.branch_search import MERGED, BranchFindings, BranchTip, MergeState
@@ -74,8 +75,6 @@ UNUSED_BRANCHES = """
 
 
 class WatchedProject(NamedTuple):
-    """A project that has a repository on this machine."""
-
     project: int
     common: str
     """The common directory of the repository seen last."""
@@ -92,9 +91,8 @@ class BranchStates:
 
     def find_project(self, common: str) -> int | None:
         """Return the key of the project with this common directory."""
-        sql = "SELECT project_id FROM project_aliases WHERE kind = 'dir' AND value = ?"
-        key = self._db.value(sql, (safe_text.to_printable(common),))
-        return None if key is None else int(key)
+        key: int | None = self._db.value(FIND_ALIAS, ("dir", safe_text.to_printable(common)))
+        return key
 
     def list_watched(self, most: int) -> builtins.list[WatchedProject]:
         """Return projects that facts of a branch came from which is not known to be merged, those seen last first."""
@@ -121,7 +119,7 @@ class BranchStates:
     def commits_outside(self, project: int, target: str) -> set[tuple[str, str]]:
         """Return branches and commits of which the target did not contain the commit once."""
         sql = "SELECT branch, commit_id FROM branch_states WHERE project_id = ? AND target = ? AND was_outside = 1"
-        return {(branch, commit) for branch, commit in self._db.rows(sql, (project, safe_text.to_printable(target)))}
+        return set(self._db.rows(sql, (project, safe_text.to_printable(target))))
 
     def note(self, project: int, default: str | None, findings: BranchFindings) -> int:
         """Keep what Git told; return how many merges were noticed and journaled. A merged commit stays so where Git is unsure."""
@@ -134,20 +132,8 @@ class BranchStates:
             for (branch, commit), merge in findings.states.items():
                 place = (project, branch, commit, findings.target)
                 is_known = merge.state == UNDECIDED and conn.execute(IS_MERGED, place).fetchone() is not None
-                if is_known or not is_listed(branch):
-                    continue
-                row = (
-                    project,
-                    branch,
-                    commit,
-                    findings.target,
-                    commits,
-                    merge.state,
-                    merge.way,
-                    int(merge.is_outside),
-                    now,
-                )
-                conn.execute(PUT_STATE, row)
+                if not is_known and is_listed(branch):
+                    conn.execute(PUT_STATE, (*place, commits, *merge, now))
             if not findings.target:
                 count = self._journal_merges(conn, project, default, findings)
         return count
@@ -176,10 +162,8 @@ class BranchStates:
         for branch, (commit, state) in newest.items():
             sql = "SELECT id, uid, merged_tip FROM project_branches WHERE project_id = ? AND name = ?"
             row = conn.execute(sql, (project, branch)).fetchone()
-            if state.state != MERGED or row is None:
-                continue
             tip = findings.tips[branch].tip or commit
-            if row[2] == tip:
+            if state.state != MERGED or row is None or row[2] == tip:
                 continue
             conn.execute("UPDATE project_branches SET merged_tip = ? WHERE id = ?", (tip, row[0]))
             after = {"project": name, "branch": branch, "commit": tip, "into": default}

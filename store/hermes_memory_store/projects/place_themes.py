@@ -59,9 +59,6 @@ STANDING_ELSEWHERE = """
     WHERE f.tier IN ('hot', 'cold', 'archived') AND t.name NOT IN (?, 'personal') GROUP BY 1 ORDER BY 2 DESC, 1
 """
 
-COUNT_OF_THEME = "SELECT count(*) FROM facts WHERE theme_id = ? AND tier <> 'withdrawn'"
-
-
 PORTABLE_IDENTITIES = """
     SELECT kind, value FROM project_aliases
     WHERE project_id = ? AND kind IN ('remote', 'root') AND value NOT LIKE 'file:%' ORDER BY seen_at, kind, value LIMIT 100
@@ -97,14 +94,11 @@ class ReadableTheme:
 
     @property
     def filter(self) -> FactFilter:
-        """Return the filter for what is read of it."""
         return FactFilter(theme=self.name, seen_from=self.seen_from)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPlace:
-    """What a project is to have, or has."""
-
     project: str
     theme: ThemeName
     facts: int
@@ -260,7 +254,8 @@ class PlaceThemes:
         with self._db.snapshot() as conn:
             default_id = self._names.theme_or_none(DEFAULT) or 0
             written = conn.execute(WRITTEN_IN, (default_id,)).fetchall()
-            total = conn.execute(COUNT_OF_THEME, (default_id,)).fetchone()[0]
+            sql = "SELECT count(*) FROM facts WHERE theme_id = ? AND tier <> 'withdrawn'"
+            total = conn.execute(sql, (default_id,)).fetchone()[0]
             taken: list[ThemeName] = []
             places = []
             for key, facts in written:

@@ -35,11 +35,9 @@ NAME_IN_JOURNAL = """
 
 
 def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connection]) -> list[str]:
-    """Find what cannot be right about projects and their identities, or is not what backups say; empty when nothing is.
+    """Find what cannot be right about projects and their identities, or is not what backups of this store say.
 
     A project never changes its name, and an identity is never forgotten: at most it becomes another project's.
-
-    :param backups: of this store; those of versions without projects say nothing
     """
     projects = {key: (name, folded, joined) for key, _, name, folded, _, joined in conn.execute(PROJECTS)}
     faults = []
@@ -48,10 +46,10 @@ def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Conn
             faults.append(f"project {key} has no name")
         elif fold_project_name(name) != folded:
             faults.append(f"project {name!r} is compared as {folded!r}")
-        if joined is not None and (joined not in projects or joined == key or projects[joined][2] is not None):
-            faults.append(
-                f"project {name!r} has joined one that {'is none' if joined not in projects else 'joined another'}"
-            )
+        if joined is not None and joined not in projects:
+            faults.append(f"project {name!r} has joined one that is none")
+        elif joined is not None and (joined == key or projects[joined][2] is not None):
+            faults.append(f"project {name!r} has joined one that joined another")
     lost = [key for (key,) in conn.execute(USED_PROJECTS) if key not in projects]
     if lost:
         faults.append(f"sessions or origins are of {pluralise(len(lost), 'project')} no longer there")
@@ -87,16 +85,16 @@ def find_lost_identities(conn: sqlite3.Connection, old: sqlite3.Connection) -> l
 
 
 def repair_projects(conn: sqlite3.Connection, backups: Sequence[sqlite3.Connection], now: int) -> None:
-    """Mend projects within a running transaction, from backups where they have them.
-
-    :param backups: of this store, the newest first; those of versions without projects say nothing
-    """
+    """Mend projects within a running transaction. :param backups: of this store, the newest first"""
     with_projects = [old for old in backups if knows_projects(old)]
     for (key,) in conn.execute(USED_PROJECTS).fetchall():
         if conn.execute("SELECT 1 FROM projects WHERE id = ?", (key,)).fetchone() is None:
             restore_project(conn, with_projects, key, now)
     for key, uid, name, folded, _, joined in conn.execute(PROJECTS).fetchall():
-        names = [*find_kept_names(with_projects, uid), name, *find_journaled_names(conn, key), folded]
+        earlier = [
+            row for old in with_projects for row in old.execute("SELECT name FROM projects WHERE uid = ?", (uid,))
+        ]
+        names = [*(kept for (kept,) in earlier), name, *find_journaled_names(conn, key), folded]
         if name != names[0] or not name.strip() or fold_project_name(name) != folded:
             restore_project_name(conn, key, names)
         root = find_joined_project(conn, key)
@@ -113,14 +111,11 @@ def restore_project(conn: sqlite3.Connection, backups: Iterable[sqlite3.Connecti
     for old in backups:
         row = old.execute(f"{PROJECTS} WHERE id = ?", (key,)).fetchone()
         if row is not None:
-            conn.execute(
-                "INSERT OR IGNORE INTO projects (id, uid, name, folded, seen_at, joined_id) VALUES (?, ?, ?, ?, ?, ?)",
-                row,
-            )
-            aliases = old.execute(
-                "SELECT kind, value, project_id, seen_at FROM project_aliases WHERE project_id = ?", (key,)
-            )
-            conn.executemany("INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?, ?)", aliases.fetchall())
+            columns = "(id, uid, name, folded, seen_at, joined_id)"
+            conn.execute(f"INSERT OR IGNORE INTO projects {columns} VALUES (?, ?, ?, ?, ?, ?)", row)
+            sql = "SELECT kind, value, project_id, seen_at FROM project_aliases WHERE project_id = ?"
+            aliases = old.execute(sql, (key,)).fetchall()
+            conn.executemany("INSERT OR IGNORE INTO project_aliases VALUES (?, ?, ?, ?)", aliases)
             return
     made = insert_project(conn, next(iter(find_journaled_names(conn, key)), NAMELESS), now)
     conn.execute("UPDATE projects SET id = ? WHERE id = ?", (key, made))
@@ -135,11 +130,6 @@ def restore_project_name(conn: sqlite3.Connection, key: int, names: Iterable[str
             return
 
 
-def find_kept_names(backups: Iterable[sqlite3.Connection], uid: bytes) -> list[str]:
-    """Return what backups call a project."""
-    return [name for old in backups for (name,) in old.execute("SELECT name FROM projects WHERE uid = ?", (uid,))]
-
-
 def find_journaled_names(conn: sqlite3.Connection, key: int) -> list[str]:
     """Return what the journal calls a project, where a session of it was opened."""
     return [str(name) for (name,) in conn.execute(NAME_IN_JOURNAL, (key,))]
@@ -147,14 +137,11 @@ def find_journaled_names(conn: sqlite3.Connection, key: int) -> list[str]:
 
 def find_joined_project(conn: sqlite3.Connection, key: int) -> int | None:
     """Find the project that one has joined in the end; None where it stands alone, or the links lead nowhere."""
-    seen, last = {key}, key
-    while True:
-        row = conn.execute("SELECT joined_id FROM projects WHERE id = ?", (last,)).fetchone()
-        if row is None:
-            return None
+    joined = [key]
+    while (row := conn.execute("SELECT joined_id FROM projects WHERE id = ?", joined[-1:]).fetchone()) is not None:
         if row[0] is None:
-            return None if last == key else last
-        if row[0] in seen:
+            return joined[-1] if len(joined) > 1 else None
+        if row[0] in joined:
             return None
-        last = row[0]
-        seen.add(last)
+        joined.append(row[0])
+    return None

@@ -113,14 +113,8 @@ class Projects:
 
     def place(self, origin: Origin, seen: ProjectSighting) -> Origin:
         """Return the origin with the project that was seen, as `locate` does. :raises StoreLocked: DiskFull"""
-        return replace(
-            origin,
-            project=self.recognise(seen),
-            root=seen.root,
-            folder=seen.folder,
-            branch=seen.branch,
-            commit=seen.commit,
-        )
+        shown = {name: getattr(seen, name) for name in ("root", "folder", "branch", "commit")}
+        return replace(origin, project=self.recognise(seen), **shown)
 
     def recognise(self, seen: ProjectSighting) -> str | None:
         """Return the name of the project that was seen, known from now on; None: it is new and the store read-only.
@@ -186,8 +180,7 @@ class Projects:
                 raise errors.ArgumentError(f"{name!r} and {into!r} are one project already", name)
             merge_projects(conn, copy, key)
             conn.execute(PUT_SAME, (key,))
-        self._known.clear()
-        self._names.origins.forget()
+        self._forget()
         return self.get(into)
 
     def rename(self, name: str, to: str) -> Project:
@@ -203,19 +196,14 @@ class Projects:
         self._names.forget_titles()
         return self.get(name)
 
-    def _describe(self, key: int, uid: bytes, called: str) -> Project:
-        aliases: dict[str, builtins.list[str]] = {}
-        for kind, value in self._db.rows(
-            "SELECT kind, value FROM project_aliases WHERE project_id = ? ORDER BY seen_at, value", (key,)
-        ):
-            aliases.setdefault("path" if kind == "dir" else kind, []).append(value)
-        return Project(
-            uids.format_uid(uid),
-            called,
-            remotes=tuple(aliases.get("remote", ())),
-            roots=tuple(aliases.get("root", ())),
-            paths=tuple(aliases.get("path", ())),
+    def _describe(self, key: int, uid: bytes, name: str) -> Project:
+        sql = "SELECT kind, value FROM project_aliases WHERE project_id = ? ORDER BY seen_at, value"
+        aliases = self._db.rows(sql, (key,))
+        remotes, roots, paths = (
+            tuple(value for kind, value in aliases if kind in kinds)
+            for kinds in (("remote",), ("root",), ("dir", "path"))
         )
+        return Project(uids.format_uid(uid), name, remotes, roots, paths)
 
     def note_first_commit(self, seen: ProjectSighting) -> None:
         """Find and note the first commit of a repository whose project is known by nothing but paths, once in a process."""
@@ -235,6 +223,10 @@ class Projects:
             row = conn.execute(FIND_ALIAS, ("dir", safe_text.to_printable(common))).fetchone()
             if row is not None:
                 note_root_commit(conn, row[0], root, common, self._clock())
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget which project is whose, since two have become one."""
         self._known.clear()
         self._names.origins.forget()
 
@@ -258,9 +250,7 @@ class Projects:
             keys = {find_plain_project(self._db.rows, identities[0][1])}
         else:
             keys = {self._db.value(FIND_ALIAS, identity) for identity in identities}
-        if len(keys) != 1 or None in keys:
-            return None
-        return str(self._db.value(PROJECT_NAME, (keys.pop(),)))
+        return None if len(keys) != 1 or None in keys else str(self._db.value(PROJECT_NAME, (keys.pop(),)))
 
     def _find_joined(self, seen: ProjectSighting, identities: tuple[tuple[str, str], ...]) -> str | None:
         """Find the project that a sighting would join, as `join_project` chooses it."""

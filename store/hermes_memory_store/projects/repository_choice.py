@@ -83,13 +83,12 @@ def find_first_commit(seen: ProjectSighting) -> str:
 
 def find_gone_projects(conn: sqlite3.Connection) -> dict[str, int]:
     """Return the projects that alone have a first commit and lie nowhere on this machine, by that commit."""
-    owners = conn.execute(OWNERS).fetchall()
-    return {first: key for first, key in owners if not any(map(can_exist, list_aliases(conn, key, "dir")))}
-
-
-def can_exist(path: str) -> bool:
-    """Check whether a path may be there: one with bytes that are no text is stored in a form that cannot be looked for."""
-    return os.path.exists(path) or "\\u{" in path
+    gone = {}
+    for first, key in conn.execute(OWNERS).fetchall():
+        # A path with bytes that are no text is stored in a form that cannot be looked for.
+        if not any("\\u{" in path or os.path.exists(path) for path in list_aliases(conn, key, "dir")):
+            gone[first] = key
+    return gone
 
 
 def can_be_copy(conn: sqlite3.Connection, key: int, common: str) -> bool:

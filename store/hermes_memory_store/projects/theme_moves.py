@@ -9,8 +9,6 @@ other facts of its scope, else the words it shares with the facts of one project
 
 from __future__ import annotations
 
-import builtins
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -97,10 +95,6 @@ class ThemeMoves:
                     progress(number, len(moves))
             return record_change(change)
 
-    def list_rows(self, conn: sqlite3.Connection, theme_id: int) -> builtins.list[FactRow]:
-        """Return the standing facts of a theme, oldest first."""
-        return [FactRow(*row) for row in conn.execute(STANDING_ROWS, (theme_id,))]
-
 
 STANDING_ROWS = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND {STANDS} ORDER BY id"
 
@@ -174,9 +168,6 @@ SESSION_PROJECTS = """
     SELECT n.name, coalesce(p.joined_id, p.id) FROM sessions n JOIN projects p ON p.id = n.project_id WHERE n.theme_id = ?
 """
 
-KNOWN_PLACES = (ORIGIN_PROJECTS, ORIGIN_SESSIONS, SESSION_PROJECTS)
-"""What fills `KnownPlaces`."""
-
 LABELLED_SCOPES = "SELECT id FROM scopes WHERE theme_id = ? AND label <> ''"
 
 PROJECT_NAMES = "SELECT id, name FROM projects WHERE joined_id IS NULL"
@@ -194,8 +185,6 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SplitMove:
-    """A fact that is to be moved."""
-
     uid: Uid
     notation: str
     reason: Reason
@@ -245,8 +234,9 @@ class ThemeSplit:
         with self._db.snapshot() as conn:
             theme_id = self._names.theme(source)
             own = ThemeName(self._names.theme_name(theme_id))
-            rows = self._moves.list_rows(conn, theme_id)
-            places = KnownPlaces(*(dict(conn.execute(sql, (theme_id,)).fetchall()) for sql in KNOWN_PLACES))
+            rows = [FactRow(*row) for row in conn.execute(STANDING_ROWS, (theme_id,))]
+            of_places = (ORIGIN_PROJECTS, ORIGIN_SESSIONS, SESSION_PROJECTS)
+            places = KnownPlaces(*(dict(conn.execute(sql, (theme_id,)).fetchall()) for sql in of_places))
             decided = {row.uid: decision for row in rows if (decision := self._decide_by_itself(places, row))}
             labelled = {key for (key,) in conn.execute(LABELLED_SCOPES, (theme_id,))}
             decide_by_scope(rows, decided, labelled)
@@ -264,15 +254,15 @@ class ThemeSplit:
                 elif project is not None:
                     theme = taken.get(project) or self._places.plan_theme(conn, project, list(taken.values()))
                     taken[project] = theme
+                uid = uids.format_uid(row.uid)
                 if theme is None or reason is None:
-                    left.append((uids.format_uid(row.uid), notation))
+                    left.append((uid, notation))
                 elif theme != own:
                     name = None if project is None else projects.get(project)
-                    groups.setdefault(theme, (name, []))[1].append(
-                        SplitMove(uids.format_uid(row.uid), notation, reason)
-                    )
-        made = (SplitGroup(theme, project, tuple(moves)) for theme, (project, moves) in groups.items())
-        return SplitPlan(own, tuple(sorted(made, key=lambda group: (-len(group.moves), group.theme))), tuple(left))
+                    groups.setdefault(theme, (name, []))[1].append(SplitMove(uid, notation, reason))
+        made = [SplitGroup(theme, project, tuple(moves)) for theme, (project, moves) in groups.items()]
+        made.sort(key=lambda group: (-len(group.moves), group.theme))
+        return SplitPlan(own, tuple(made), tuple(left))
 
     def count_strays(self, theme: str) -> dict[str, int]:
         """Return how many facts that were written at the path of another project stand in a theme, or where its own do."""
@@ -301,7 +291,6 @@ class ThemeSplit:
             )
 
     def _decide_by_itself(self, places: KnownPlaces, row: FactRow) -> tuple[int | None, Reason] | None:
-        """Return the project of a fact by its target, its origin or its session, and why."""
         if self._places.is_personal_target(row.target):
             return None, Reason.PERSONAL
         if row.origin_id in places.of_origins:

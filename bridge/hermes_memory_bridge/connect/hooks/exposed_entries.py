@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from pathlib import Path
 
+from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, read_hook_document
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.host_entries import find_bridge_entry
 from hermes_memory_bridge.connect.host_hooks import HOOKS, ISOLATED
-from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment, to_started_command
+from hermes_memory_bridge.connect.hosts import HOSTS, find_here, to_started_command
 from hermes_memory_store.errors import ArgumentError
 
 
 def find_exposed_entries() -> list[str]:
     """Return a sentence for each entry by which a host runs files of its working folder before our code can prevent it."""
-    place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
+    place = find_here()
     path = (place.environ.get("PYTHONPATH") or os.sep).split(os.pathsep)
     exposed = ["-m"] if all(map(os.path.isabs, path)) else ["-m", "--db", "--theme", None]
     found = []
@@ -30,22 +29,11 @@ def find_exposed_entries() -> list[str]:
                         f"{host.title}: the entry in {file} runs files of the folder that it is started in;"
                         " `hermes-memory-bridge connect --all` mends it"
                     )
-    if exposed[1:]:
-        found += find_exposed_hooks(place)
-    return found
-
-
-def find_exposed_hooks(place: HostEnvironment) -> list[str]:
-    """Return a sentence for each file whose hooks start our program without isolation."""
-    from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, read_hook_document
-
-    found = []
-    for name, document in HOOKS.items():
+    for name, document in HOOKS.items() if exposed[1:] else ():
         with contextlib.suppress(ArgumentError, OSError, ValueError, HostFileError):  # no file, or one of another form
             file = document.file(place)
-            if any(
-                ISOLATED not in str(own.handler) for own in list_own_hooks(read_hook_document(read_host_config(file)))
-            ):
+            own = list_own_hooks(read_hook_document(read_host_config(file)))
+            if any(ISOLATED not in str(hook.handler) for hook in own):
                 found.append(
                     f"{HOSTS[name].title}: the hooks in {file} run files of the folder that they are started in;"
                     f" `hermes-memory-bridge connect {name}` mends it"

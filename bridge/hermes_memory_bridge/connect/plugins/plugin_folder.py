@@ -97,7 +97,6 @@ def plan_plugin_folder(
 ) -> list[FileChange]:
     """Return the files to write.
 
-    :param entry: the MCP entry of the host
     :param options: what follows host and event in the hooks' commands
     :raises ArgumentError: the host has no plugins of this kind, or the folder holds something else
     """
@@ -116,10 +115,7 @@ def plan_plugin_folder(
 
 
 def refuse_foreign_folder(folder: Path, manifest: str) -> None:
-    """Refuse a folder that holds files but no plugin of ours.
-
-    :raises ArgumentError: it is such a folder
-    """
+    """Refuse a folder that holds files but no plugin of ours. :raises ArgumentError: it is one"""
     if not folder.exists():
         return
     try:
@@ -129,7 +125,3 @@ def refuse_foreign_folder(folder: Path, manifest: str) -> None:
         is_ours = folder.is_dir() and not any(folder.iterdir())
     if not is_ours:
         raise ArgumentError(f"{folder} holds something else; name a folder that is empty or not there yet", folder)
-
-
-def list_install_commands(host: str, folder: Path) -> list[str]:
-    return [command.format(folder=folder) for command in FORMS[host].commands]

@@ -36,13 +36,12 @@ def note_transcript(moment: HookMoment, host_session: HostSession | None) -> dic
     columns: dict[str, Any] = {} if path is None else {"transcript": path, "transcript_size": size}
     since = None if host_session is None else host_session.capture_from
     if host_session is not None and since is not None and (not moment.may_capture or is_break(moment, host_session)):
-        columns |= {"capture_from": None, "capture_spans": add_span(host_session, since)}
+        spans = [*list_spans(host_session), [since, host_session.heard_at]]  # it ended when it was heard last
+        columns |= {"capture_from": None, "capture_spans": json.dumps(spans[-MOST_SPANS:])}
         since = None
     is_new = host_session is None or host_session.transcript != path or host_session.transcript_offset == UNREAD
-    if since is None and is_new:
-        columns |= (
-            {"capture_spans": "[]"} if host_session is not None and host_session.transcript not in (None, path) else {}
-        )
+    if since is None and is_new and host_session is not None and host_session.transcript not in (None, path):
+        columns["capture_spans"] = "[]"
     begins = event.event == "prompt" or (event.event == "start" and event.source != "compact")
     if moment.may_capture and since is None and begins:
         # What stands unread of times that have ended is told from what must not be read by the time of each message.
@@ -66,16 +65,8 @@ def find_horizon(host_session: HostSession) -> int:
     return host_session.heard_at + (0 if is_over else BREAK_MS)
 
 
-def add_span(host_session: HostSession, since: int) -> str:
-    """Return the times of a session that have ended, with its present one, which ended when it was heard last."""
-    return json.dumps([*list_spans(host_session), [since, host_session.heard_at]][-MOST_SPANS:])
-
-
 def drop_times(host_session: HostSession, at: int) -> dict[str, Any]:
-    """Return the times of a session without the one in which an event that is heard only now says that nothing might be kept.
-
-    :param at: UTC milliseconds
-    """
+    """Return the times of a session without the one in which an event that is heard only now says that nothing might be kept."""
     spans = [[begin, end] for begin, end in list_spans(host_session) if not begin <= at <= end]
     is_open = host_session.capture_from is not None and host_session.capture_from > at
     return {"capture_spans": json.dumps(spans), "capture_from": host_session.capture_from if is_open else None}

@@ -112,8 +112,8 @@ class TranscriptFilling:
             size = measure_file(host_session.transcript)
             for pause_s in SECOND_LOOKS_S:
                 await asyncio.sleep(pause_s)
-                if measure_file(host_session.transcript) != size:
-                    size = measure_file(host_session.transcript)
+                before, size = size, measure_file(host_session.transcript)
+                if size != before:
                     await self.fill(host, name)
         finally:
             self._followed.discard((host, name))
@@ -169,10 +169,8 @@ def is_quiet(host_session: HostSession) -> bool:
 
 def is_grown(host_session: HostSession) -> bool:
     """Check whether a transcript has another size than what was read of it."""
-    return host_session.transcript is not None and measure_file(host_session.transcript) not in (
-        0,
-        host_session.transcript_offset,
-    )
+    size = 0 if host_session.transcript is None else measure_file(host_session.transcript)
+    return size not in (0, host_session.transcript_offset)
 
 
 def record_piece(
@@ -183,8 +181,6 @@ def record_piece(
     Returns False where an event that came meanwhile says otherwise what may be kept, so that the piece must be read again.
 
     :param read: the session as it was when the piece was read
-    :param seen: what its folder shows
-    :param switch: tells when capture was stopped
     """
     host_session = store.host_sessions.find(read.host, read.name)
     if host_session is None or host_session.session is None or host_session.theme is None:
@@ -198,18 +194,11 @@ def record_piece(
     origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
     with store.attribute(origin):
         for message in piece.messages:
-            if message.at is None or not may_read(host_session, message.at) or switch.was_stopped(message.at):
+            at, role, text = message.at, message.role, message.text
+            if at is None or not may_read(host_session, at) or switch.was_stopped(at):
                 continue
-            if message.agent and not captures_subagents(store, session):
-                continue
-            capture_message(
-                store, host_session, session, message.role, message.text, at=message.at, origin=origin, is_read=True
-            )
-        store.host_sessions.note(
-            host_session.host,
-            host_session.name,
-            host_session.heard_event,
-            heard_at=host_session.heard_at,
-            transcript_offset=piece.offset,
-        )
+            if not message.agent or captures_subagents(store, session):
+                capture_message(store, host_session, session, role, text, at=at, origin=origin, is_read=True)
+        columns = {"heard_at": host_session.heard_at, "transcript_offset": piece.offset}
+        store.host_sessions.note(host_session.host, host_session.name, host_session.heard_event, **columns)
     return True

@@ -25,8 +25,6 @@ COMMAND_MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """A message as a transcript shows it."""
-
     role: str
     text: str
     at: int | None
