@@ -46,7 +46,7 @@ HIDING = f"[{''.join(sorted(BIDI | INVISIBLE))}]|{STRAY_JOINER}|[\ufe00-\ufe0f\U
 HARMLESS = "\\A\ufeff|(?<=[^\\W\\d_])\u00ad(?=[^\\W\\d_])"
 """What copied text brings along: the mark at the beginning of a file, and hyphens within words that are shown at line ends."""
 
-DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f]")
+DIRECTION_MARKS = "[\u061c\u200e\u200f]"
 
 RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 
@@ -110,7 +110,7 @@ def has_hidden_characters(text: str) -> bool:
         return False
     shown = load_pattern(HARMLESS).sub("", text)
     if load_pattern(RIGHT_TO_LEFT).search(shown) is not None:
-        shown = DIRECTION_MARKS.sub("", shown)
+        shown = load_pattern(DIRECTION_MARKS).sub("", shown)
     return load_pattern(HIDING).search(shown) is not None
 
 

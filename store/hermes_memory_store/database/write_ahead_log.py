@@ -80,8 +80,8 @@ def take_back_own_log(path: Path) -> None:
 
 def find_own_logs(path: Path) -> list[Path]:
     """Return the logs set aside that belong to the file that now has the store's name, the newest first."""
-    owner = "-".join(map(str, file_identity(path) or ["none"]))
-    return sorted(path.parent.glob(f"{path.name}.{SET_ASIDE}.*.{owner}.wal"), reverse=True)
+    owner = file_identity(path)
+    return [] if owner is None else find_logs_set_aside(path, f".{owner[0]}-{owner[1]}.wal")[::-1]
 
 
 def hold_log(path: Path) -> int | None:
@@ -125,8 +125,13 @@ def foreign_log_error(path: Path, error: OSError) -> errors.StoreUnreadable:
     )
 
 
-def find_logs_set_aside(path: Path) -> list[Path]:
-    return sorted(path.parent.glob(f"{path.name}.{SET_ASIDE}.*.wal"))
+def find_logs_set_aside(path: Path, ending: str = ".wal") -> list[Path]:
+    try:
+        names = sorted(os.listdir(path.parent))  # noqa: PTH208 - a start need not make a path of each file
+    except OSError:
+        return []
+    beginning = f"{path.name}.{SET_ASIDE}."
+    return [path.with_name(name) for name in names if name.startswith(beginning) and name.endswith(ending)]
 
 
 def log_path(path: Path) -> Path:

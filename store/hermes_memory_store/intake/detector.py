@@ -18,6 +18,9 @@ from hermes_memory_store.model import Suspicion
 
 DETECTORS = Path(__file__).with_name("detectors")
 
+MASKING = "secret*.py"
+"""The detectors that mask what they find: a name is masked without the others, which take milliseconds to import."""
+
 LONGEST_READ = 4_000
 """Characters of a write that are read, from each end: ten times the longest fact by default."""
 
@@ -91,7 +94,7 @@ class Detector(Protocol):
     rank: int
     """Detectors are asked in this order, and the first that finds something says why a text must wait."""
     masks: bool = False
-    """Whether what it finds is masked, instead of being a reason to wait."""
+    """Whether what it finds is masked, instead of being a reason to wait; its file is one of `MASKING` then."""
     reads: frozenset[TextKind]
 
     def find(self, passage: Passage) -> Iterable[Finding]:
@@ -103,9 +106,9 @@ class Detector(Protocol):
 
 
 @cache
-def load_detectors() -> tuple[Detector, ...]:
-    """Return the detectors, imported at the first text: who only reads a store needs none."""
-    modules = [import_module(f"{__package__}.{DETECTORS.name}.{file.stem}") for file in DETECTORS.glob("[a-z]*.py")]
+def load_detectors(files: str = "[a-z]*.py") -> tuple[Detector, ...]:
+    """Return the detectors in these files, imported at the first text: who only reads a store needs none."""
+    modules = [import_module(f"{__package__}.{DETECTORS.name}.{file.stem}") for file in DETECTORS.glob(files)]
     detectors = [module.DETECTOR for module in modules if hasattr(module, "DETECTOR")]
     return tuple(sorted(detectors, key=lambda detector: detector.rank))
 
@@ -113,7 +116,8 @@ def load_detectors() -> tuple[Detector, ...]:
 @cache
 def find_detectors(kind: TextKind, *, masks: bool) -> tuple[Detector, ...]:
     """Return the detectors that read texts of a kind, in the order in which they are asked."""
-    return tuple(detector for detector in load_detectors() if kind in detector.reads and detector.masks is masks)
+    detectors = load_detectors(MASKING) if masks else load_detectors()
+    return tuple(detector for detector in detectors if kind in detector.reads and detector.masks is masks)
 
 
 def find_suspicion(passage: Passage) -> Suspicion | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from math import sqrt
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.signals import find_signals, load_signal_patterns, replace_addresses
 
 WEIGHTS = Path(__file__).with_name("weights.bin")

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.patterns import WordIndex
 from hermes_memory_store.intake.secret_values import SECRET_PATTERNS
 

@@ -6,9 +6,9 @@ attribute of a fact is a column of the schema, a field of `FactRow` and of `mode
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from hermes_memory_store import uids
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database.index_health import FACTS, TURNS
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import FactType
 
 
@@ -89,7 +90,7 @@ class FactRow(NamedTuple):
     verdict: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class ItemKind:
     """One kind of items."""
 

@@ -8,15 +8,16 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from hermes_memory_store.places.git_files import read_bounded
+from hermes_memory_store.safe_text import lazy_pattern
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration that is read: Git itself writes a few hundred, and one entry for each branch."""
 
-SECTION = re.compile(r'\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
+SECTION = lazy_pattern(r'\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\\n]|\\.)*)")?\s*\]')
 
 ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
-URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.IGNORECASE)
+URL = lazy_pattern(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.IGNORECASE)
 
 SSH_SCHEMES = frozenset({"ssh", "git+ssh", "ssh+git"})
 

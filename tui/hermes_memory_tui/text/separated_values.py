@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -31,6 +30,8 @@ def to_plain_text(value: Any) -> str:
 
 def to_csv_line(values: Sequence[Any]) -> str:
     """Return a line of CSV (RFC 4180), safe to open in a spreadsheet."""
+    import csv  # here, not above: few lists are CSV
+
     cells = [
         f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else to_plain_text(value)
         for value in values

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
 from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, WordIndex, has_hint
 from hermes_memory_store.intake.spans import TextSpan

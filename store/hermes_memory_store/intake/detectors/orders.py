@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.patterns import DataFile, SparedPatterns
 from hermes_memory_store.intake.signals import ADDRESSES, replace_addresses
