@@ -99,7 +99,7 @@ def open_past_memory(store: Store, moment: int) -> Iterator[Store]:
         last = last_change_before(store, moment)
         if last < store.journal.last_seq():
             copied.rewind(last)
-        copied.clock.now = Millis(moment)
+        copied.now = Millis(moment)
         yield copied.store
 
 

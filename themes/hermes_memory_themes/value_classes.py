@@ -18,7 +18,6 @@ else:
     from operator import attrgetter
 
     UNSLOTTED = ("__dict__", "__weakref__")
-    """What a class has that was made without slots."""
 
     def dataclass(*, frozen, slots):
         """Make a class of immutable values. For mutable ones use the standard library's."""
@@ -88,7 +87,6 @@ else:
         method.__name__: method
         for method in (__init__, __eq__, __hash__, __repr__, __setattr__, __delattr__, __getstate__, __setstate__)
     }
-    """The methods that the standard library would compile for a class."""
 
     def initializer(cls, fields):
         """Compile `__init__` of a class, as the standard library writes it."""

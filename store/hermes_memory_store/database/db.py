@@ -432,8 +432,10 @@ def to_store_error(error: driver.Error, path: Path) -> Exception:
         case driver.SQLITE_ERROR if str(error).startswith("no such table"):
             kind, problem = errors.StoreUnreadable, f"is no memory any more ({error}); restore a backup"
         case driver.SQLITE_CANTOPEN if refusal is not None:
-            problem = "lies in a folder that cannot be written; nothing was changed, choose another place with --db"
-            kind = errors.StoreReadOnly
+            message = (
+                f"{path} lies in a folder that cannot be written; nothing was changed, choose another place with --db"
+            )
+            return errors.StoreReadOnly(message, path)
         case driver.SQLITE_CANTOPEN:
             kind, problem = errors.StoreUnreadable, "cannot be opened; check that it exists and may be read"
         case driver.SQLITE_TOOBIG:

@@ -45,34 +45,21 @@ TOUCHES = """
     ) ORDER BY seq DESC LIMIT ?3
 """
 
-
 TOUCHES_OF_ONE = "SELECT seq FROM journal WHERE entity = 'fact' AND uid = ? ORDER BY seq DESC LIMIT ?"
 
 
-class StandingClock:
-    """A clock that stands still until it is set."""
-
-    def __init__(self, now: Millis) -> None:
-        self.now = now
-
-    def __call__(self) -> Millis:
-        return self.now
-
-
 class CopiedMemory:
-    """A copy, and its clock."""
+    """A copy of a store, whose time stands still at the moment of its state."""
 
-    def __init__(self, store: Store, clock: StandingClock) -> None:
-        self.store = store
-        self.clock = clock
+    def __init__(self, path: Path, original: Store) -> None:
+        self.now = original.clock()
+        self.store = Store.open(path, force=True, clock=lambda: self.now, policies=original.policies)
 
     def rewind(self, last: int) -> None:
         """Rewind to the state after row `last` of the journal; 0 is before the first. :raises JournalBroken: it was altered"""
-        store = self.store
-        moment = store.db.value("SELECT at FROM journal WHERE seq = ?", (last,)) or 0
-        rewind.rewind(store, moment, last)
-        store.names.forget()  # what it knows may have gone
-        self.clock.now = Millis(moment)
+        self.now = self.store.db.value("SELECT at FROM journal WHERE seq = ?", (last,)) or Millis(0)
+        rewind.rewind(self.store, self.now, last)
+        self.store.names.forget()  # what it knows may have gone
 
 
 @contextmanager
@@ -81,12 +68,12 @@ def open_memory_copy(store: Store) -> Iterator[CopiedMemory]:
     with tempfile.TemporaryDirectory(prefix="hermes-memory-test-") as folder:
         path = Path(folder) / "memory.db"
         rewind.copy_unverified(store.path, path)
-        clock = StandingClock(store.clock())
-        with Store.open(path, force=True, clock=clock, policies=store.policies) as made:
+        copied = CopiedMemory(path, store)
+        with copied.store as made:
             made.db.conn.execute("PRAGMA synchronous = OFF")  # nobody needs this file after a crash
             made.rules_files.disown()
             made.intake.writer = Writer.PERSON
-            yield CopiedMemory(made, clock)
+            yield copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +96,6 @@ class BreakingChange:
 
 class PassedHere(Exception):
     """A test passes at a place: the copy goes back to where it was."""
-
-    def __init__(self, outcome: CaseOutcome) -> None:
-        super().__init__()
-        self.outcome = outcome
 
 
 def find_breaking_change(
@@ -157,36 +140,35 @@ class BreakSearch:
         """Number and time of the changes that purged, newest first, which the journal forgets where it is rewound."""
 
     def find(self, good: Millis | None) -> BreakingChange | None:
-        """Find the change, from the newest state of the copy on."""
         newest = len(self._ends) - 1
         self._after = self._runner.run(self._case)
         if self._after.status is CaseStatus.PASSED:
             return None
         self._refuse_passing_of_time()
-        bad, before, last = newest, None, newest
+        bad = newest
         for place in self._places(newest, good):
             outcome = self._look(place)
             if outcome.status is CaseStatus.PASSED:
-                before, last = outcome, place
-                break
+                return self._halve(place, bad, outcome)
             bad = place
-        if before is None:
-            raise self._never_passed(newest, good)
-        return self._halve(last, bad, before)
+        name = self._case.name
+        message = f"{name!r} passed at none of {self._looks} moments of {newest} changes; name one with --good TIME"
+        if good is not None:
+            message = f"{name!r} did not pass at {format_iso_time(good)} either; name an earlier --good"
+        raise ArgumentError(message + self._describe_purges(), name)
 
     def _refuse_passing_of_time(self) -> None:
         """Check that the test did not pass right after the newest change. :raises ArgumentError: then no change broke it"""
-        now, newest = self._copied.clock.now, self._db.value(NEWEST_MOMENT) or 0
-        self._copied.clock.now = Millis(newest)
+        now, newest = self._copied.now, self._db.value(NEWEST_MOMENT) or 0
+        self._copied.now = Millis(newest)
         is_passing = self._runner.run(self._case).status is CaseStatus.PASSED
-        self._copied.clock.now = now
+        self._copied.now = now
         if is_passing:
-            name = self._case.name
-            raise ArgumentError(
-                f"no change broke {name!r}: it still passed after the newest one, at {format_iso_time(newest)}, and fails because"
-                " of the time that has passed since",
-                name,
+            passed = f"it still passed after the newest one, at {format_iso_time(newest)}"
+            problem = (
+                f"no change broke {self._case.name!r}: {passed}, and fails because of the time that has passed since"
             )
+            raise ArgumentError(problem, self._case.name)
 
     def _halve(self, good: int, bad: int, before: CaseOutcome) -> BreakingChange:
         """Return the change between: it passes at the place `good` and not at `bad`, where the copy stands."""
@@ -206,17 +188,16 @@ class BreakSearch:
         self._looks += 1
         if self._progress is not None:
             self._progress(self._looks, self._looks + 10)
-        now = self._copied.clock.now
+        now = self._copied.now
         try:
             with self._db.savepoint(self._db.conn):
                 self._copied.rewind(self._ends[place])
                 outcome = self._runner.run(self._case)
                 if outcome.status is CaseStatus.PASSED:
-                    raise PassedHere(outcome)
-        except PassedHere as stop:
-            self._copied.clock.now = now
-            return stop.outcome
-        self._after = outcome
+                    raise PassedHere
+            self._after = outcome
+        except PassedHere:
+            self._copied.now = now
         return outcome
 
     def _places(self, newest: int, good: Millis | None) -> list[int]:
@@ -226,13 +207,9 @@ class BreakSearch:
             return [min(bisect_right(self._ends, last) - 1, newest - 1)]
         doubling = (newest - (1 << power) for power in range(newest.bit_length()))
         even = (newest * step // EVEN_LOOKS for step in range(EVEN_LOOKS))
-        touched = (place for seq in self._touches() for place in self._around(seq))
-        return sorted({place for place in (*doubling, *even, *touched) if 0 <= place < newest}, reverse=True)
-
-    def _around(self, seq: int) -> Iterator[int]:
-        """Return the places before and after the change of a row."""
-        after = bisect_right(self._ends, seq - 1)
-        yield from (after - 1, after)
+        touched = [bisect_right(self._ends, seq - 1) for seq in self._touches()]
+        places = {*doubling, *even, *touched, *(after - 1 for after in touched)}
+        return sorted((place for place in places if 0 <= place < newest), reverse=True)
 
     def _touches(self) -> list[int]:
         """Return rows that changed what the test names, or named so at some time."""
@@ -246,19 +223,10 @@ class BreakSearch:
             rows.update(seq for (seq,) in self._db.rows(TOUCHES, (expectation.target, words, MOST_TOUCHES)))
         return sorted(rows, reverse=True)[:MOST_TOUCHES]
 
-    def _never_passed(self, newest: int, good: Millis | None) -> ArgumentError:
-        name = self._case.name
-        if good is not None:
-            message = f"{name!r} did not pass at {format_iso_time(good)} either; name an earlier --good"
-        else:
-            message = f"{name!r} passed at none of {self._looks} moments of {newest} changes; name one with --good TIME"
-        return ArgumentError(message + self._describe_purges(), name)
-
     def _describe_purges(self) -> str:
         """Return a sentence on what was purged: no past state has it, so that it may be what is missing."""
-        purges = self._purges
-        if not purges:
+        if not self._purges:
             return ""
-        newest = ", ".join(f"{number} ({format_iso_time(at)})" for number, at in purges[:MOST_PURGES])
-        more = f" and {len(purges) - MOST_PURGES} more" if len(purges) > MOST_PURGES else ""
+        newest = ", ".join(f"{number} ({format_iso_time(at)})" for number, at in self._purges[:MOST_PURGES])
+        more = f" and {len(self._purges) - MOST_PURGES} more" if len(self._purges) > MOST_PURGES else ""
         return f". What was purged cannot be looked at again, and may be what it misses: change {newest}{more}"

@@ -1,4 +1,4 @@
-"""Read `memory-tests.toml`: every mistake names its line and the way out.
+"""Read and write `memory-tests.toml`: every mistake names its line and the way out.
 
 [[test]]
 ask = "how do we log in"
@@ -13,6 +13,7 @@ given = ["C[billing.vat]"]
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -35,8 +36,9 @@ from hermes_memory_store.memory_tests.toml_lines import TomlPlaces
 
 FILE_NAME = "memory-tests.toml"
 
+HEAD = "# Tests of a memory; run them with: hermes-memory-tui test\n"
+
 MAX_FILE_BYTES = 4 * 1024 * 1024
-"""A thousand times what a hundred tests take."""
 
 MAX_NAME = 120
 """Characters of a question by which a test is named."""
@@ -155,12 +157,8 @@ class CaseReader:
         texts = {fold_line(expectation.text) for expectation in required}
         for expectation in never:
             if fold_line(expectation.text) in texts:
-                self.mistakes.append(
-                    CaseMistake(
-                        expectation.line,
-                        f"{shorten_value(expectation.text)!r} stands in given and in never; leave one out",
-                    )
-                )
+                problem = f"{shorten_value(expectation.text)!r} stands in given and in never; leave one out"
+                self.mistakes.append(CaseMistake(expectation.line, problem))
         return MemoryCase(
             self._read_name(table, path, ask, start),
             ask,
@@ -176,23 +174,15 @@ class CaseReader:
         self, table: dict[str, Any], path: tuple[str | int, ...], ask: str | None, start: CaseStart | None
     ) -> str:
         """Return the name of a test: its own, else what it asks or where it starts, made distinct."""
-        line = self._lines.find(*path, "name")
-        named = self._read_text(table, "name", path)
-        if named is not None:
-            if named in self._names:
-                self._note(
-                    f"the name {shorten_value(named)!r} is that of the test in line {self._names[named]}, too; change one",
-                    *path,
-                    "name",
-                )
-            self._names[named] = line
-            return named
-        name = base = format_case_name(ask, start)
-        number = 1
-        while name in self._names:
-            number += 1
-            name = f"{base} ({number})"
-        self._names[name] = line
+        name = self._read_text(table, "name", path)
+        if name is None:
+            base = format_case_name(ask, start)
+            numbered = (f"{base} ({number})" if number > 1 else base for number in itertools.count(1))
+            name = next(name for name in numbered if name not in self._names)
+        elif name in self._names:
+            taken = f"the name {shorten_value(name)!r} is that of the test in line {self._names[name]}, too; change one"
+            self._note(taken, *path, "name")
+        self._names[name] = self._lines.find(*path, "name")
         return name
 
     def _read_start(self, table: dict[str, Any], path: tuple[str | int, ...]) -> CaseStart | None:
@@ -204,20 +194,16 @@ class CaseReader:
             return None
         path = (*path, "start")
         self._refuse_unknown(start, START_KEYS, "a start", path)
-        places = {key: self._read_text(start, key, path) for key in START_KEYS if key != "at"}
-        return CaseStart(**(places | {"folder": places["folder"] or "", "at": self._read_moment(start, path)}))  # type: ignore[arg-type]  # the keys are the fields
-
-    def _read_moment(self, table: dict[str, Any], path: tuple[str | int, ...]) -> str | None:
-        value = table.get("at")
-        if isinstance(value, datetime | date):
-            return value.isoformat()
-        at = self._read_text(table, "at", path)
-        if at is not None:
+        moment = start.get("at")
+        if isinstance(moment, datetime | date):
+            start = start | {"at": moment.isoformat()}
+        places = {key: self._read_text(start, key, path) for key in START_KEYS}
+        if places["at"] is not None:
             try:
-                parse_moment(at, 0)
+                parse_moment(places["at"], 0)
             except StoreError as error:
                 self._note(error.message, *path, "at")
-        return at
+        return CaseStart(**(places | {"folder": places["folder"] or ""}))  # type: ignore[arg-type]  # the keys are the fields
 
     def _read_expectations(self, table: dict[str, Any], key: str, path: tuple[str | int, ...]) -> Iterator[Expectation]:
         texts = table.get(key, [])
@@ -250,16 +236,11 @@ class CaseReader:
 
     def _read_tokens(self, table: dict[str, Any], path: tuple[str | int, ...]) -> int | None:
         value = table.get("tokens")
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool) or not LEAST_TOKENS <= value <= MOST_TOKENS:
-            self._note(
-                f"tokens is a number from {LEAST_TOKENS} to {MOST_TOKENS:,}, not {shorten_value(value)!r}",
-                *path,
-                "tokens",
-            )
-            return None
-        return value
+        if value is None or (type(value) is int and LEAST_TOKENS <= value <= MOST_TOKENS):
+            return value
+        limits = f"tokens is a number from {LEAST_TOKENS} to {MOST_TOKENS:,}, not {shorten_value(value)!r}"
+        self._note(limits, *path, "tokens")
+        return None
 
     def _refuse_unknown(
         self, table: dict[str, Any], keys: tuple[str, ...], owner: str, path: tuple[str | int, ...]
@@ -280,3 +261,43 @@ def format_case_name(ask: str | None, start: CaseStart | None) -> str:
         return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
     places = (start.project, start.scope, start.branch, start.folder, start.at)
     return "start " + " ".join(place for place in places if place) if any(places) else "start"
+
+
+def format_case(case: MemoryCase, *, comment: str | None = None) -> str:
+    """Return a test as TOML, with an empty line before it. :param comment: why it is there"""
+    lines = ["", *([] if comment is None else [f"# {' '.join(comment.split())}"]), "[[test]]"]
+    name = None if case.name == format_case_name(case.ask, case.start) else case.name
+    values: list[tuple[str, object]] = [("name", name), ("ask", case.ask), ("theme", case.theme)]
+    lines += [f"{key} = {to_toml(value)}" for key, value in values if value]
+    if case.start is not None:
+        places = [f"{key} = {to_toml(value)}" for key in START_KEYS if (value := getattr(case.start, key))]
+        lines.append(f"start = {{ {', '.join(places)} }}" if places else "start = {}")
+    for key, expectations in (("given", case.given), ("never", case.never)):
+        if expectations:
+            lines.append(f"{key} = [{', '.join(to_toml(expectation.text) for expectation in expectations)}]")
+    if case.tokens is not None:
+        lines.append(f"tokens = {case.tokens}")
+    return "\n".join(lines) + "\n"
+
+
+def to_toml(value: object) -> str:
+    """Return a text as a TOML value on one line."""
+    import tomlkit  # here, not above: most read a file and write none
+
+    return tomlkit.item(str(value)).as_string()
+
+
+def append_case(path: Path, case: MemoryCase, *, comment: str | None = None) -> str:
+    """Add a test at the end of a file, made when there is none; return what was written.
+
+    :raises CaseFileError: the file has mistakes, or has a test of that name; it stays as it is
+    """
+    present = path.read_text(encoding="utf-8") if path.exists() else HEAD
+    if path.exists():
+        read_case_file(path)
+    text = format_case(case, comment=comment)
+    gap = "" if present.endswith("\n") else "\n"
+    parse_cases(present + gap + text, path)
+    with path.open("a" if path.exists() else "x", encoding="utf-8") as file:
+        file.write((gap if path.exists() else present) + text)
+    return text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hermes_memory_store.context.context_records import ContextRecord
 from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, fold_line, parse_expectation
@@ -38,8 +39,7 @@ TOUCHED_SINCE = """
 """Whether a session changed a fact after it was given it."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaterTraces:
+class LaterTraces(NamedTuple):
     """What happened to facts at some time, read once for all records."""
 
     uses: dict[int, int]
@@ -97,23 +97,15 @@ def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
         key = fold_line(question)
         is_new = key not in lessons
         lesson = lessons.get(key) or QuestionLesson(question, theme)
-        learn_from_record(store, record, traces, lesson)
+        facts = store.facts.by_uids(record.facts)
+        for fact in (facts[uid] for uid in record.facts if uid in facts):
+            if fact.tier in LIVE_TIERS:
+                learn_from_live_fact(store, record, fact, traces, lesson)
+            elif fact.updated_at >= record.at:
+                learn_from_correction(store, fact, lesson)
         if is_new and (lesson.given or lesson.never):
             lessons[key] = lesson
     return list(lessons.values())
-
-
-def learn_from_record(store: Store, record: ContextRecord, traces: LaterTraces, lesson: QuestionLesson) -> None:
-    """Add what became of the facts that one answer held."""
-    facts = store.facts.by_uids(record.facts)
-    for uid in record.facts:
-        fact = facts.get(uid)
-        if fact is None:
-            continue
-        if fact.tier in LIVE_TIERS:
-            learn_from_live_fact(store, record, fact, traces, lesson)
-        elif fact.updated_at >= record.at:
-            learn_from_correction(store, fact, lesson)
 
 
 def learn_from_live_fact(

@@ -24,17 +24,14 @@ def format_junit(outcomes: Sequence[CaseOutcome], file: str) -> str:
     }
     suite = ElementTree.Element("testsuite", {"name": SUITE, **totals})
     for outcome in outcomes:
-        case = ElementTree.SubElement(
-            suite,
-            "testcase",
-            {
-                "classname": to_xml_text(file),
-                "name": to_xml_text(outcome.case.name),
-                "file": to_xml_text(file),
-                "line": str(outcome.case.line),
-                "time": f"{outcome.seconds:.4f}",
-            },
-        )
+        about = {
+            "classname": to_xml_text(file),
+            "name": to_xml_text(outcome.case.name),
+            "file": to_xml_text(file),
+            "line": str(outcome.case.line),
+            "time": f"{outcome.seconds:.4f}",
+        }
+        case = ElementTree.SubElement(suite, "testcase", about)
         if outcome.failures:
             kind = "error" if outcome.status is CaseStatus.ERROR else "failure"
             failure = ElementTree.SubElement(case, kind, {"message": to_xml_text(outcome.failures[0])})
@@ -54,8 +51,8 @@ def to_xml_text(text: str) -> str:
 
 
 def outcome_json(outcome: CaseOutcome) -> dict[str, Any]:
-    """Return one outcome as JSON."""
     answer = outcome.given
+    expectations = (*outcome.case.given, *outcome.case.never)
     return {
         "name": outcome.case.name,
         "line": outcome.case.line,
@@ -64,10 +61,7 @@ def outcome_json(outcome: CaseOutcome) -> dict[str, Any]:
         "tokens": None if answer is None else answer.tokens,
         "budget": outcome.budget,
         "ranked_by": None if answer is None else answer.ranked_by,
-        "ranks": {
-            expectation.text: outcome.find_rank(expectation)
-            for expectation in (*outcome.case.given, *outcome.case.never)
-        },
+        "ranks": {expectation.text: outcome.find_rank(expectation) for expectation in expectations},
         "given": [] if answer is None else [{"uid": item.uid, "line": item.line} for item in answer.items],
         "seconds": round(outcome.seconds, 6),
     }

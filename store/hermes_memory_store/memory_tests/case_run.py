@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.context.given import Given, MakeNearest, StartSituation
 from hermes_memory_store.errors import FileError, StoreError
@@ -16,7 +15,6 @@ from hermes_memory_store.memory_tests.memory_case import CaseStart, Expectation,
 from hermes_memory_store.model import LIVE_TIERS, Fact, Tier
 from hermes_memory_store.projects.place_themes import find_project_themes
 from hermes_memory_store.store import Store
-from hermes_memory_store.uids import DIGITS, parse_uid
 from hermes_memory_themes.theme_identity import DEFAULT
 
 MOST_EXPLAINED = 20
@@ -137,35 +135,25 @@ class CaseRunner:
             self._store.names.scope(theme, start.scope)
         project = None if start.project is None else self._store.projects.get(start.project).name
         at = None if start.at is None else parse_moment(start.at, self._store.clock())
-        return StartSituation(
-            theme,
-            project,
-            start.folder,
-            start.branch,
-            start.scope,
-            at=at,
-            also=tuple(name for name in themes if name != theme),
-        )
+        also = tuple(name for name in themes if name != theme)
+        return StartSituation(theme, project, start.folder, start.branch, start.scope, at=at, also=also)
 
     def _find_failures(self, case: MemoryCase, answer: Given, budget: int) -> Iterable[str]:
         for expectation in case.given:
-            if not any(expectation.is_met_by(item) for item in answer.items):
+            if not any(map(expectation.is_met_by, answer.items)):
                 yield f"not given: {expectation.text} ({self._explain_missing(expectation, answer, budget, case)})"
         for unwanted in case.never:
-            for item in answer.items:
-                if unwanted.is_met_by(item):
-                    yield f"given, and must never be: {unwanted.text} ({item.line})"
-                    break
+            item = next(filter(unwanted.is_met_by, answer.items), None)
+            if item is not None:
+                yield f"given, and must never be: {unwanted.text} ({item.line})"
         if answer.tokens > budget:
             yield f"{answer.tokens} tokens were given, {answer.tokens - budget} more than the budget of {budget}"
 
     def _explain_missing(self, expectation: Expectation, answer: Given, budget: int, case: MemoryCase) -> str:
         """Return why nothing that was given meets an expectation."""
-        places = enumerate(answer.left_out, len(answer.items) + 1)
-        place_and_item = next(((place, item) for place, item in places if expectation.is_met_by(item)), None)
-        if place_and_item is not None:
-            place, item = place_and_item
-            return f"ranked {place}, left out: it takes {item.tokens} tokens, {answer.tokens} of {budget} are taken"
+        for place, item in enumerate(answer.left_out, len(answer.items) + 1):
+            if expectation.is_met_by(item):
+                return f"ranked {place}, left out: it takes {item.tokens} tokens, {answer.tokens} of {budget} are taken"
         facts = self.find_facts(expectation)
         live = next((fact for fact in facts if fact.tier in LIVE_TIERS), None)
         if live is not None:
@@ -178,14 +166,10 @@ class CaseRunner:
 
     def find_facts(self, expectation: Expectation) -> list[Fact]:
         """Return the facts that an expectation names, wherever they stand, the newest first, at most `MOST_EXPLAINED`."""
-        match expectation.by:
-            case ExpectedBy.UID if len(expectation.content) == DIGITS:
-                rows = self._store.db.rows("SELECT id FROM facts WHERE uid = ?", (parse_uid(expectation.content),))
-            case ExpectedBy.UID:
-                rows = self._store.db.rows(FACTS_OF_UID_PART, (expectation.content.upper(), MOST_EXPLAINED))
-            case ExpectedBy.WORDS:
-                rows = self._store.db.rows(FACTS_OF_WORDS, (expectation.text.strip(), MOST_EXPLAINED))
-            case _:
-                rows = self._store.db.rows(FACTS_OF_TARGET, (expectation.target, MOST_EXPLAINED))
-        facts = [fact for some in in_chunks([key for (key,) in rows]) for fact in self._store.facts.by_ids(some)]
-        return [fact for fact in facts if expectation.is_about(fact)]
+        sql, named = FACTS_OF_TARGET, expectation.target
+        if expectation.by is ExpectedBy.UID:
+            sql, named = FACTS_OF_UID_PART, expectation.content.upper()
+        elif expectation.by is ExpectedBy.WORDS:
+            sql, named = FACTS_OF_WORDS, expectation.text.strip()
+        keys = [key for (key,) in self._store.db.rows(sql, (named, MOST_EXPLAINED))]
+        return [fact for fact in self._store.facts.by_ids(keys) if expectation.is_about(fact)]

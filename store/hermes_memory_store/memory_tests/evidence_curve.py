@@ -55,17 +55,14 @@ def measure_curve(name: str, questions: Sequence[ShareAt], budgets: Iterable[int
 
 def measure_point(questions: Iterable[ShareAt], budget: int) -> CurvePoint:
     """Ask every question at one budget."""
-    answers = [time_question(share_at, budget) for share_at in questions] or [(0.0, 0, 0.0)]
+    answers = []
+    for share_at in questions:
+        start = time.perf_counter()
+        answers.append((*share_at(budget), (time.perf_counter() - start) * 1000))
+    answers = answers or [(0.0, 0, 0.0)]
     shares, tokens, times = zip(*answers, strict=True)
     p95 = sorted(times)[math.ceil(0.95 * len(times)) - 1]
     return CurvePoint(budget, statistics.fmean(shares), statistics.fmean(tokens), statistics.median(times), p95)
-
-
-def time_question(share_at: ShareAt, budget: int) -> tuple[float, int, float]:
-    """Return share and tokens of one question at a budget, and the milliseconds that it took."""
-    start = time.perf_counter()
-    share, spent = share_at(budget)
-    return share, spent, (time.perf_counter() - start) * 1000
 
 
 def to_questions(runner: CaseRunner, cases: Iterable[MemoryCase]) -> list[ShareAt]:
@@ -82,7 +79,7 @@ def to_question(runner: CaseRunner, case: MemoryCase) -> ShareAt:
         if outcome.status is CaseStatus.ERROR or outcome.given is None:
             return 0.0, 0
         items = outcome.given.items
-        met = {expectation.text for expectation in case.given if any(expectation.is_met_by(item) for item in items)}
+        met = {expectation.text for expectation in case.given if any(map(expectation.is_met_by, items))}
         return len(met) / len(texts), outcome.given.tokens
 
     return share_at

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store.errors import CaseFileError
-from hermes_memory_store.memory_tests.case_file import parse_cases, read_case_file
+from hermes_memory_store.memory_tests.case_file import append_case, format_case, parse_cases, read_case_file
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
-from hermes_memory_store.memory_tests.case_writing import append_case, format_case
 from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, parse_expectation
 from hermes_memory_store.model import Session
 from hermes_memory_store.store import Store

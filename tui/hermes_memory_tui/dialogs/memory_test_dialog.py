@@ -12,8 +12,13 @@ from textual.binding import Binding
 from textual.content import Content
 
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.memory_tests.case_file import FILE_NAME, format_case_name, read_case_file
-from hermes_memory_store.memory_tests.case_writing import append_case, format_case
+from hermes_memory_store.memory_tests.case_file import (
+    FILE_NAME,
+    append_case,
+    format_case,
+    format_case_name,
+    read_case_file,
+)
 from hermes_memory_store.memory_tests.memory_case import CaseStart, MemoryCase, parse_expectation
 from hermes_memory_store.notation.memory_spec import line_pattern
 from hermes_memory_store.safe_text import to_printable

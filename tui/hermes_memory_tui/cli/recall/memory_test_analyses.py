@@ -12,9 +12,9 @@ from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.context.given import MakeNearest
 from hermes_memory_store.journal.rewind import parse_past_moment
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
+from hermes_memory_store.memory_tests.case_file import format_case
 from hermes_memory_store.memory_tests.case_proposals import propose_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
-from hermes_memory_store.memory_tests.case_writing import format_case
 from hermes_memory_store.memory_tests.memory_case import MemoryCase
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
