@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from hermes_memory_store.files.importers import ForeignImportReport, import_foreign_memory
-from hermes_memory_store.files.importers.hot_share import SHARE_PCT
 from hermes_memory_store.files.importers.import_batch import derived_uid, text_mark
+from hermes_memory_store.files.importers.import_run import SHARE_PCT
 from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
 

@@ -91,6 +91,12 @@ def verify_database(conn: driver.Connection, path: Path, expected: DatabaseMarks
     return seen
 
 
+def watch_writes(conn: driver.Connection) -> Callable[[], bool]:
+    """Return a check that no other connection has committed since now."""
+    version = conn.execute("PRAGMA data_version").fetchone()
+    return lambda: bool(conn.execute("PRAGMA data_version").fetchone() == version)
+
+
 def overwrite_database(
     source: Path, target: Path, *, unchanged: Callable[[], bool], lock_timeout_s: float = LOCK_TIMEOUT_S
 ) -> None:

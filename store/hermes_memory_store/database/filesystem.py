@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -77,6 +78,31 @@ def create_private_file(path: Path) -> None:
 def open_private(path: str, flags: int) -> int:
     """Open a file for `open()`; only the owner may read a file that this creates."""
     return os.open(path, flags, 0o600)
+
+
+def append_json_line(path: Path, record: dict[str, Any]) -> None:
+    """Append a line of JSON to a private file; on the disk when this returns. A line that a crash cut off stays apart."""
+    handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(handle).st_size
+        cut_off = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+        os.write(handle, b"\n" * cut_off + json.dumps(record).encode() + b"\n")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def load_json_lines(path: Path) -> list[dict[str, Any]]:
+    """Load what `append_json_line` wrote, without lines that a crash cut off; nothing when there is no file."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    records = []
+    for line in lines:
+        with suppress(ValueError):
+            records.append(json.loads(line))
+    return [record for record in records if isinstance(record, dict)]
 
 
 def flush_to_disk(path: Path) -> None:

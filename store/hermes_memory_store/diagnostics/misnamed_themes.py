@@ -81,9 +81,8 @@ def move_misnamed_theme(store: Store, misnamed: MisnamedTheme, actor: Actor) -> 
             raise errors.FactConflict("somebody else wrote to it; run the doctor again", misnamed.name)
         restorer = Restorer(store, misnamed.normal, None, origin=UNKNOWN_ORIGIN)
         for some in in_chunks(items):
-            for _, _, error in restorer.restore_batch(some):
-                if error is not None:
-                    raise error
+            for _, error in restorer.restore_batch(some):
+                raise error
         restorer.link_superseded()
         change = Mutation(conn, store.names, store.journal, actor)
         for row in rows:

@@ -86,7 +86,7 @@ def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
 
 def backup_anchors(db: Path, receipt: Receipt | None, mark: str) -> Iterator[Anchor]:
     """Yield the heads of the readable backups of this store that a restore has not made obsolete."""
-    made = {Path(line["file"]): line.get("made_at", "") for line in backup.load_backup_registry(db)}
+    made = backup.load_backup_registry(db)
     since = receipt.restored_at if receipt is not None else None
     for file in backup.find_backups(db):
         head = read_backup_head(file)

@@ -12,18 +12,20 @@ times is the same as importing it once. `docs/formats.md` describes both formats
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.files import fact_restore, jsonl_format
+from hermes_memory_store.files.fact_restore import RestoreOutcome
+from hermes_memory_store.files.jsonl_format import PortableItem
 from hermes_memory_store.intake.intake import Writer
 from hermes_memory_store.items.kinds import STANDS
 from hermes_memory_store.items.name_keys import UNSCOPED, to_theme_name
@@ -47,6 +49,8 @@ SCOPE_MARK = "# scope:"
 
 LONGEST_LINE = 1024 * 1024
 """Bytes of a line that is still looked at; longer ones are reported and skipped."""
+
+Item = TypeVar("Item")
 
 BATCH = 2_000
 """Lines that are written together."""
@@ -172,16 +176,11 @@ def import_file(
     """
     theme, file = to_theme_name(theme), Path(path).expanduser()
     label = None if scope is None else validate_label(scope)
-    taker = find_importer(file)
-    if form is not None:
-        taker = {"spec": import_spec, "jsonl": import_jsonl}[form]
+    taker = find_importer(file) if form is None else {"spec": import_spec, "jsonl": import_jsonl}[form]
     if not dry_run:
         return taker(store, file, theme, label, progress)
-    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
-        tried = Path(folder) / "memory.db"
-        database_copies.copy_database(store.path, tried)
-        with Store.open(tried, force=True, clock=store.clock, policies=store.policies) as throw_away:
-            return taker(throw_away, file, theme, label, progress)
+    with fact_restore.temporary_store_copy(store) as tried:
+        return taker(tried, file, theme, label, progress)
 
 
 Importer = Callable[[Store, Path, str, str | None, Progress | None], ImportReport]
@@ -206,34 +205,31 @@ def import_spec(store: Store, file: Path, theme: str, scope: str | None, progres
     report = ImportReport()
     label = scope
     origin = fact_restore.to_import_origin(store, file)
-    batch: list[tuple[int, Notation, str | None]] = []
-    for number, line, done, total in read_import_lines(file, report):
+
+    def parse(line: str) -> tuple[Notation, str | None] | None:
+        nonlocal label
         if line == TITLE:
             label = scope
         elif line.startswith(SCOPE_MARK):
-            try:
-                label = validate_label(name) if (name := line.removeprefix(SCOPE_MARK).strip()) else None
-            except errors.StoreError as error:
-                report.errors.append(LineError(number, error))
-        elif line and not line.startswith("#"):
-            try:
-                batch.append((number, memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE), label))
-            except errors.StoreError as error:
-                report.errors.append(LineError(number, error))
-        if len(batch) >= BATCH:
-            write_missing_facts(store, theme, batch, report, origin)
-            batch.clear()
-            if progress is not None:
-                progress(done, total)
-    write_missing_facts(store, theme, batch, report, origin)
+            label = validate_label(name) if (name := line.removeprefix(SCOPE_MARK).strip()) else None
+        elif not line.startswith("#"):
+            return memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE), label
+        return None
+
+    def write(batch: list[tuple[int, tuple[Notation, str | None]]]) -> None:
+        write_missing_facts(store, theme, batch, report, origin)
+
+    import_lines(file, report, parse, write, progress)
     report.errors.sort(key=attrgetter("line"))
-    if progress is not None:
-        progress(file.stat().st_size, file.stat().st_size)
     return report
 
 
 def write_missing_facts(
-    store: Store, theme: str, batch: list[tuple[int, Notation, str | None]], report: ImportReport, origin: Origin
+    store: Store,
+    theme: str,
+    batch: list[tuple[int, tuple[Notation, str | None]]],
+    report: ImportReport,
+    origin: Origin,
 ) -> None:
     """Write the facts that are not there yet.
 
@@ -241,79 +237,77 @@ def write_missing_facts(
     what was decided after it.
     """
     theme_id = store.names.theme_or_none(theme)
-    fresh = []
-    for number, notation, label in batch:
+    numbers, facts = [], []
+    for number, (notation, label) in batch:
         key = None if theme_id is None else store.names.scope_or_none(theme_id, label)
-        is_standing = key and store.db.row(
-            STANDS_HERE, (key.id, notation.type.value, notation.target, notation.content)
-        )
-        if not is_standing:
-            fresh.append((number, notation, label))
-    lines, numbers = [(notation, label) for _, notation, label in fresh], [number for number, _, _ in fresh]
-    done = store.facts.write_many(theme, lines, actor=IMPORT, writer=Writer.AGENT, origin=origin, numbers=numbers)
-    report.errors += [LineError(fresh[index][0], error) for index, error in done.errors]
+        if not key or not store.db.row(STANDS_HERE, (key.id, notation.type.value, notation.target, notation.content)):
+            numbers.append(number)
+            facts.append((notation, label))
+    done = store.facts.write_many(theme, facts, actor=IMPORT, writer=Writer.AGENT, origin=origin, numbers=numbers)
+    report.errors += [LineError(numbers[index], error) for index, error in done.errors]
     report.waiting += done.waiting
     report.masked += done.masked
     report.unkept += done.unkept
     report.created += done.created
-    report.deduplicated += done.deduplicated + len(batch) - len(fresh)
+    report.deduplicated += done.deduplicated + len(batch) - len(facts)
 
 
 def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
     """Import JSONL lines, each fact in the state of its source."""
     report = ImportReport()
     restorer = fact_restore.Restorer(store, theme, scope, origin=fact_restore.to_import_origin(store, file))
-    batch: list[tuple[int, jsonl_format.PortableItem]] = []
-    for number, line, done, total in read_import_lines(file, report):
-        if not line:
-            continue
-        try:
-            batch.append((number, jsonl_format.parse_jsonl_line(line, restorer.limit)))
-        except errors.StoreError as error:
-            report.errors.append(LineError(number, error))
-        if len(batch) >= BATCH:
-            restore_jsonl_batch(restorer, batch, report)
-            batch.clear()
-            if progress is not None:
-                progress(done, total)
-    restore_jsonl_batch(restorer, batch, report)
+
+    def restore(batch: list[tuple[int, PortableItem]]) -> None:
+        refusals = restorer.restore_batch(batch)
+        report.errors += [LineError(batch[index][0], error) for index, error in refusals]
+
+    import_lines(file, report, partial(jsonl_format.parse_jsonl_line, limit=restorer.limit), restore, progress)
     restorer.link_superseded()
+    report.created = restorer.outcomes[RestoreOutcome.CREATED]
+    report.deduplicated = restorer.outcomes[RestoreOutcome.DEDUPLICATED]
+    report.skipped = restorer.outcomes[RestoreOutcome.PURGED_HERE]
+    report.turns = restorer.outcomes[RestoreOutcome.TURN_CREATED]
     report.waiting, report.masked, report.unkept = restorer.waiting, restorer.masked, restorer.unkept
-    if progress is not None:
-        progress(file.stat().st_size, file.stat().st_size)
     return report
 
 
-def restore_jsonl_batch(
-    restorer: fact_restore.Restorer, batch: Iterable[tuple[int, jsonl_format.PortableItem]], report: ImportReport
+def import_lines(
+    file: Path,
+    report: ImportReport,
+    parse: Callable[[str], Item | None],
+    take: Callable[[list[tuple[int, Item]]], None],
+    progress: Progress | None,
 ) -> None:
-    """Restore one batch and count the outcomes."""
-    for outcome, number, error in restorer.restore_batch(batch):
-        if error is not None:
-            report.errors.append(LineError(number, error))
-        elif outcome is fact_restore.RestoreOutcome.CREATED:
-            report.created += 1
-        elif outcome is fact_restore.RestoreOutcome.DEDUPLICATED:
-            report.deduplicated += 1
-        elif outcome is fact_restore.RestoreOutcome.PURGED_HERE:
-            report.skipped += 1
-        elif outcome is fact_restore.RestoreOutcome.TURN_CREATED:
-            report.turns += 1
-
-
-def read_import_lines(file: Path, report: ImportReport) -> Iterator[tuple[int, str, int, int]]:
-    """Yield the lines of a file: number, text without its end, bytes read and in total.
-
-    Unreadable lines are reported.
-    """
+    """Parse the lines of a file that are not empty, and take what they say, with its lines, in batches."""
+    batch: list[tuple[int, Item]] = []
     total = file.stat().st_size
+    for number, line, done in read_import_lines(file, report):
+        try:
+            item = parse(line) if line else None
+        except errors.StoreError as error:
+            report.errors.append(LineError(number, error))
+            continue
+        if item is not None:
+            batch.append((number, item))
+        if len(batch) >= BATCH:
+            take(batch)
+            batch.clear()
+            if progress is not None:
+                progress(done, total)
+    take(batch)
+    if progress is not None:
+        progress(file.stat().st_size, file.stat().st_size)
+
+
+def read_import_lines(file: Path, report: ImportReport) -> Iterator[tuple[int, str, int]]:
+    """Yield the lines of a file: number, text without its end, and bytes read. Unreadable lines are reported."""
     number = done = 0
     with file.open("rb") as stream:
         while raw := stream.readline(LONGEST_LINE + 1):
             number += 1
-            done += len(raw)
-            if len(raw) > LONGEST_LINE:
-                size = len(raw)
+            size = len(raw)
+            done += size
+            if size > LONGEST_LINE:
                 while raw and not raw.endswith(b"\n"):
                     raw = stream.readline(LONGEST_LINE)
                     size += len(raw)
@@ -327,38 +321,29 @@ def read_import_lines(file: Path, report: ImportReport) -> Iterator[tuple[int, s
                 not_text = errors.ImportFileError(f"the line is not UTF-8 (byte {error.start + 1})", raw[:60])
                 report.errors.append(LineError(number, not_text))
                 continue
-            yield number, text.strip(" \t\r\n"), done, total
+            yield number, text.strip(" \t\r\n"), done
 
 
 def theme_spec_lines(store: Store, theme: str, scope: str | None, tiers: Collection[Tier]) -> Iterator[str]:
-    """Yield the lines of `export_spec`, from a connection of their own."""
+    """Yield the lines of `export_spec`, from a connection of their own, in an order in which they can be written again."""
+    sql = CHUNK.format(", ".join("?" * len(tiers)))
     with store.reader() as reader, reader.db.snapshot():
         theme_id = reader.names.theme(theme)
         yield TITLE
-        labels = [UNSCOPED, *reader.names.labels(theme)] if scope is None else [scope]
-        for label in labels:
+        for label in [UNSCOPED, *reader.names.labels(theme)] if scope is None else [scope]:
             key = reader.names.scope_or_none(theme_id, label)
             if key is None:
                 continue
-            headed = label == UNSCOPED
-            for line in scope_spec_lines(reader, key.id, key.status == ScopeStatus.CLOSED, tiers):
-                if not headed:
-                    yield f"{SCOPE_MARK} {label}"
-                    headed = True
-                yield line
-
-
-def scope_spec_lines(reader: Store, scope_id: int, closed: bool, tiers: Collection[Tier]) -> Iterator[str]:
-    """Yield the facts of one scope, in an order in which they can be written again."""
-    # A `✓` closes its scope and any other line opens it again.
-    order = (*OLDER_FIRST, FactType.DONE) if closed else (FactType.DONE, *OLDER_FIRST)
-    sql = CHUNK.format(", ".join("?" * len(tiers)))
-    for kind in order:
-        last = 0
-        while rows := reader.db.rows(sql, (scope_id, kind.value, *(tier.value for tier in tiers), last)):
-            for _, target, content in rows:
-                yield format_single_line(kind, target, content)
-            last = rows[-1][0]
+            is_headed = label == UNSCOPED
+            # A `✓` closes its scope and any other line opens it again.
+            is_closed = key.status == ScopeStatus.CLOSED
+            for kind in (*OLDER_FIRST, FactType.DONE) if is_closed else (FactType.DONE, *OLDER_FIRST):
+                args = (key.id, kind.value, *(tier.value for tier in tiers))
+                for _, target, content in jsonl_format.rows_by_key(reader, sql, args, 0):
+                    if not is_headed:
+                        yield f"{SCOPE_MARK} {label}"
+                        is_headed = True
+                    yield format_single_line(kind, target, content)
 
 
 def format_single_line(kind: str, target: str, content: str) -> str:

@@ -6,19 +6,23 @@ scope, type and target, the one changed last stands and the other is superseded 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum, auto
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.conversations.turn_rows import PortableTurn, admit_turn, find_import_uid, insert_turns
+from hermes_memory_store.database import database_copies
 from hermes_memory_store.files.jsonl_format import PortableFact, PortableItem, PortableScope
 from hermes_memory_store.intake.intake import (
     Admission,
-    AdmittedFact,
-    AdmittedText,
     AdmittedTurn,
     Writer,
     repeat_text,
@@ -26,7 +30,7 @@ from hermes_memory_store.intake.intake import (
 )
 from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.items.journal import JournalEntry
-from hermes_memory_store.items.kinds import FACT_COLUMNS, STANDS, FactRow
+from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import count_notation_chars, find_standing_fact
 from hermes_memory_store.items.name_keys import ScopeKey, to_theme_name
 from hermes_memory_store.items.origin_rows import drop_foreign_turns
@@ -45,23 +49,19 @@ from hermes_memory_store.store import Store
 FULL_PCT = 95
 """How full an import may make the hot tier, in percent: from there on the next write would cool facts again."""
 
-SAME = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE theme_id = ? AND tier IN ('hot', 'cold', 'archived', 'superseded', 'quarantined') AND type = ? AND target = ?
-      AND scope_id = ? AND content = ? AND ({STANDS}) = ?
+SAME = """
+    SELECT uid, tier, created_at FROM facts
+    WHERE theme_id = ? AND tier IN ('superseded', 'quarantined') AND type = ? AND target = ?
+      AND scope_id = ? AND content = ?
     ORDER BY updated_at DESC
 """
+"""Facts that say the same and do not stand."""
 
-FACT_TIER = FactRow._fields.index("tier")
-
-
-AdmittedItem = Admission | AdmittedTurn | AdmittedText | None
-"""What passed the intake of an item: a fact, a turn, a scope's label; None for what says nothing."""
+Restoration = Callable[[BatchMutation, int], "RestoreOutcome"]
+"""Restores an item that passed the intake, within a transaction, into the theme of that key."""
 
 
 class RestoreOutcome(Enum):
-    """The outcome of one fact of an import."""
-
     CREATED = auto()
     DEDUPLICATED = auto()
     PURGED_HERE = auto()
@@ -72,8 +72,6 @@ class RestoreOutcome(Enum):
 
 
 class Restorer:
-    """Restore facts into one theme of a store."""
-
     def __init__(
         self, store: Store, theme: str, scope: str | None, *, captured_by: Actor = IMPORT, origin: Origin | None = None
     ) -> None:
@@ -95,6 +93,7 @@ class Restorer:
         self._scopes: dict[str | None, ScopeKey] = {}
         self._now_called: dict[bytes, bytes] = {}
         self._unlinked: dict[bytes, bytes] = {}
+        self.outcomes: Counter[RestoreOutcome] = Counter()
         self.waiting = 0
         """Facts that read like instructions, and wait for a person."""
         self.masked = 0
@@ -104,39 +103,31 @@ class Restorer:
         self.superseded = 0
         """Facts that stand no longer, because another one of the same scope, type and target was changed later."""
 
-    def restore_batch(
-        self, batch: Iterable[tuple[int, PortableItem]]
-    ) -> list[tuple[RestoreOutcome, int, errors.StoreError | None]]:
-        """Restore one batch in one transaction; return the outcome of each line, by its number."""
+    def restore_batch(self, batch: Iterable[tuple[int, PortableItem]]) -> list[tuple[int, errors.StoreError]]:
+        """Restore items, each with its line, in one transaction; return why some were not, by their index."""
+        refusals = []
+        names, journal = self._store.names, self._store.journal
         with self._store.intake.hold_secrets():
             with self._store.intake.gather_secrets():
-                admitted = [(number, item, self._admit(item)) for number, item in batch]
-            return self._restore_batch(admitted)
-
-    def _restore_batch(
-        self, batch: Iterable[tuple[int, PortableItem, AdmittedItem | errors.StoreError]]
-    ) -> list[tuple[RestoreOutcome, int, errors.StoreError | None]]:
-        outcomes: list[tuple[RestoreOutcome, int, errors.StoreError | None]] = []
-        with self._store.db.write_transaction() as conn:
-            change = BatchMutation(conn, self._store.names, self._store.journal, IMPORT, self._origin)
-            theme_id = self._store.names.theme_for_writing(conn, self._theme, change.now)
-            self._scopes.clear()
-            self._captures.clear()
-            self._gauge = self._store.tiers.gauge_within(conn, theme_id)
-            for number, item, admitted in batch:
-                if isinstance(admitted, errors.StoreError):
-                    outcomes.append((RestoreOutcome.NO_FACT, number, admitted))
-                    continue
-                try:
-                    outcomes.append((self._restore(change, theme_id, item, admitted, number), number, None))
-                except errors.StoreError as error:
-                    outcomes.append((RestoreOutcome.NO_FACT, number, error))
-            change.record()
-            if self._captures:
-                self._store.journal.append(
-                    conn, self._captures, actor=self._captured_by, at=change.now, origin=self._origin
-                )
-        return outcomes
+                restorations = [self._admit(item, line) for line, item in batch]
+            with self._store.db.write_transaction() as conn:
+                change = BatchMutation(conn, names, journal, IMPORT, self._origin)
+                theme_id = names.theme_for_writing(conn, self._theme, change.now)
+                self._scopes.clear()
+                self._captures.clear()
+                self._gauge = self._store.tiers.gauge_within(conn, theme_id)
+                for index, restore in enumerate(restorations):
+                    if isinstance(restore, errors.StoreError):
+                        refusals.append((index, restore))
+                        continue
+                    try:
+                        self.outcomes[restore(change, theme_id)] += 1
+                    except errors.StoreError as error:
+                        refusals.append((index, error))
+                change.record()
+                if self._captures:
+                    journal.append(conn, self._captures, actor=self._captured_by, at=change.now, origin=self._origin)
+        return refusals
 
     def link_superseded(self) -> None:
         """Set the links to facts of later lines; dangling links are dropped."""
@@ -151,52 +142,23 @@ class Restorer:
             change.record()
         self._unlinked.clear()
 
-    def _admit(self, item: PortableItem) -> AdmittedItem | errors.StoreError:
-        """Check an item before its transaction; return why it must not come in, where it must not."""
+    def _admit(self, item: PortableItem, line: int) -> Restoration | errors.StoreError:
+        """Check an item before its transaction; return what restores it, or why it must not come in."""
         intake = self._store.intake
         try:
             if isinstance(item, PortableScope):
-                return intake.admit_name(self._theme, "the scope", item.label, writer=Writer.AGENT)
+                intake.admit_name(self._theme, "the scope", item.label, writer=Writer.AGENT)
+                return partial(self._restore_scope, item)
             if isinstance(item, PortableTurn):
-                return admit_turn(intake, self._theme, item)
+                return partial(self._restore_turn, item, admit_turn(intake, self._theme, item))
             if item is None:
-                return None
-            return item.admit(intake, self._theme)
+                return lambda _change, _theme_id: RestoreOutcome.NO_FACT
+            return partial(self._restore_fact, item, item.admit(intake, self._theme), line)
         except errors.StoreError as error:
             return error
 
-    def _restore(
-        self, change: BatchMutation, theme_id: int, item: PortableItem, admitted: AdmittedItem, number: int
-    ) -> RestoreOutcome:
-        if isinstance(item, PortableScope):
-            self._restore_scope(change, theme_id, item)
-            return RestoreOutcome.NO_FACT
-        if isinstance(item, PortableTurn) and isinstance(admitted, AdmittedTurn):
-            return self._take_turn(change, theme_id, item, admitted)
-        if isinstance(item, PortableFact) and isinstance(admitted, Admission):
-            self.masked += bool(admitted.masked_names or admitted.unkept)
-            self.unkept += admitted.unkept
-            fact = self._hold(item, admitted)
-            if fact.updated_at > change.now + DAY_MS:  # it would replace what is newer, and stand before it, until then
-                fact = replace(fact, updated_at=change.now)
-            return self._restore_fact(change, theme_id, fact, admitted.facts[0], number)
-        return RestoreOutcome.NO_FACT
-
-    def _hold(self, fact: PortableFact, admission: Admission) -> PortableFact:
-        """Return a fact as it comes in: what reads like an instruction waits; what was replaced already needs not."""
-        fact = replace(fact.with_listed_names(), said=admission.facts[0].said)
-        rule = None if admission.suspicion is None else admission.suspicion.rule
-        if fact.tier is Tier.QUARANTINED:
-            rule = rule or fact.waiting_rule
-        elif fact.tier is Tier.SUPERSEDED:
-            rule = None
-        if rule is None:
-            return fact
-        self.waiting += 1
-        return replace(fact, **quarantined_columns(rule) | {"tier": Tier.QUARANTINED, "pinned": False})
-
-    def _take_turn(
-        self, change: BatchMutation, theme_id: int, turn: PortableTurn, admitted: AdmittedTurn
+    def _restore_turn(
+        self, turn: PortableTurn, admitted: AdmittedTurn, change: BatchMutation, theme_id: int
     ) -> RestoreOutcome:
         uid = find_import_uid(change.conn, theme_id, self._theme, turn.uid)
         if uid is None:
@@ -207,12 +169,12 @@ class Restorer:
         )
         return RestoreOutcome.TURN_CREATED
 
-    def _restore_scope(self, change: BatchMutation, theme_id: int, portable: PortableScope) -> None:
+    def _restore_scope(self, portable: PortableScope, change: BatchMutation, theme_id: int) -> RestoreOutcome:
         """Create a scope that does not exist, in its recorded state; leave an existing one as it is."""
         self._scopes.clear()
         key = self._store.names.scope_or_none(theme_id, portable.label)
         if key is not None and key.status != ScopeStatus.WITHDRAWN:
-            return
+            return RestoreOutcome.NO_FACT
         if key is None:
             taken = change.conn.execute("SELECT 1 FROM scopes WHERE uid = ?", (portable.uid,)).fetchone()
             uid = None if taken else portable.uid
@@ -221,39 +183,72 @@ class Restorer:
             key = change.scope_for_writing(theme_id, repeat_text(portable.label))
         if portable.status is ScopeStatus.CLOSED:
             closed_at = portable.closed_at or change.now
-            change.update_scope(
-                key.id,
-                "close",
-                status=ScopeStatus.CLOSED,
-                closed_at=closed_at,
-                closed_by=portable.closed_by and to_listed_name(portable.closed_by),
-            )
+            closed_by = portable.closed_by and to_listed_name(portable.closed_by)
+            change.update_scope(key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=closed_by)
+        return RestoreOutcome.NO_FACT
 
     def _restore_fact(
-        self, change: BatchMutation, theme_id: int, fact: PortableFact, admitted: AdmittedFact, number: int
+        self, portable: PortableFact, admission: Admission, line: int, change: BatchMutation, theme_id: int
     ) -> RestoreOutcome:
+        self.masked += bool(admission.masked_names or admission.unkept)
+        self.unkept += admission.unkept
+        fact, admitted = self._hold(portable, admission, change.now), admission.facts[0]
         scope = self._scope(change, theme_id, fact.scope or self._default_scope)
+        kind, target = fact.notation.type, fact.notation.target
         link = fact.superseded_by and self._now_called.get(fact.superseded_by, fact.superseded_by)
-        if change.has_pending(fact.uid, link, nocase_place(scope.id, fact.said.type.value, fact.said.target)):
+        if change.has_pending(fact.uid, link, nocase_place(scope.id, kind.value, target)):
             change.flush()
         there = change.fact_row(fact.uid)
+        uid, withdrawn, standing = fact.uid, None, None
+        if fact.tier in STANDING_TIERS:
+            standing = find_standing_fact(change.conn, scope.id, kind, target)
         if there is not None and there.theme_id == theme_id:
-            if there.tier != Tier.WITHDRAWN or (there.type, there.target) != (fact.said.type.value, fact.said.target):
+            if there.tier != Tier.WITHDRAWN or (there.type, there.target) != (kind.value, target):
                 return RestoreOutcome.DEDUPLICATED
-            self._insert(change, theme_id, scope, fact, admitted, there.uid, number, withdrawn=there)
+            withdrawn = there
+        else:
+            if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
+                return RestoreOutcome.PURGED_HERE
+            same = self._same(change, theme_id, scope, fact, standing, is_copied=there is not None)
+            if same is not None:
+                self._now_called[fact.uid] = same
+                return RestoreOutcome.DEDUPLICATED
+            if there is not None:
+                # In another theme of this store the same uid names a fact of its own.
+                uid = self._now_called[fact.uid] = change.new_uid()
+        attributes = self._settle(change, theme_id, fact, uid, standing)
+        if withdrawn is not None:
+            # Undone, or held by a purge: somebody wants it back.
+            change.update_fact(withdrawn, "restore", content=admitted, **admitted.attributes, scope=scope, **attributes)
             return RestoreOutcome.CREATED
-        if change.conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (fact.uid,)).fetchone():
-            return RestoreOutcome.PURGED_HERE
-        same = self._same(change, theme_id, scope, fact, copied=there is not None)
-        if same is not None:
-            self._now_called[fact.uid] = same.uid
-            return RestoreOutcome.DEDUPLICATED
-        # In another theme of this store the same uid names a fact of its own.
-        uid = fact.uid if there is None else change.new_uid()
-        if uid != fact.uid:
-            self._now_called[fact.uid] = uid
-        self._insert(change, theme_id, scope, fact, admitted, uid, number)
+        if fact.origin is not None:
+            origin = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
+            attributes["origin"] = drop_foreign_turns(change.conn, theme_id, origin)
+        elif self._origin.file is not None:
+            attributes["line"] = line
+        row = change.insert_fact(
+            theme_id, scope, admitted, uid=uid, by=fact.actor, created_at=fact.created_at, **attributes
+        )
+        if fact.reads:
+            read_at = fact.updated_at if fact.read_at is None else fact.read_at
+            change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.reads, read_at))
         return RestoreOutcome.CREATED
+
+    def _hold(self, fact: PortableFact, admission: Admission, now: int) -> PortableFact:
+        """Return a fact as it comes in: what reads like an instruction waits; what was replaced already needs not."""
+        fact, notation = fact.with_listed_names(), admission.facts[0].said
+        changes: dict[str, Any] = {} if notation is fact.notation else {"notation": notation}
+        if fact.updated_at > now + DAY_MS:  # it would replace what is newer, and stand before it, until then
+            changes["updated_at"] = now
+        rule = None if admission.suspicion is None else admission.suspicion.rule
+        if fact.tier is Tier.QUARANTINED:
+            rule = rule or fact.waiting_rule
+        elif fact.tier is Tier.SUPERSEDED:
+            rule = None
+        if rule is not None:
+            self.waiting += 1
+            changes |= quarantined_columns(rule) | {"tier": Tier.QUARANTINED, "pinned": False}
+        return replace(fact, **changes) if changes else fact
 
     def _scope(self, change: BatchMutation, theme_id: int, label: str | None) -> ScopeKey:
         if label not in self._scopes:
@@ -261,42 +256,39 @@ class Restorer:
         return self._scopes[label]
 
     def _same(
-        self, change: BatchMutation, theme_id: int, scope: ScopeKey, fact: PortableFact, *, copied: bool
-    ) -> FactRow | None:
-        """Find the fact with the same content under another uid: the standing one, or a copy from another theme."""
-        notation = fact.said
-        args = (theme_id, notation.type.value, notation.target, scope.id, notation.content, fact.tier in STANDING_TIERS)
-        for row in map(FactRow._make, change.conn.execute(SAME, args)):
-            if fact.tier in STANDING_TIERS or (copied and row.created_at == fact.created_at):
-                return row
-        if fact.tier not in STANDING_TIERS:
-            return None
-        standing = find_standing_fact(change.conn, scope.id, notation.type, notation.target)
-        if standing is None or standing.updated_at < fact.updated_at:
-            return None
-        # It said the same as one that was replaced since: it would only come in replaced as well.
-        replaced = change.conn.execute(SAME, (*args[:-1], False)).fetchone()
-        return None if replaced is None or replaced[FACT_TIER] != Tier.SUPERSEDED else FactRow(*replaced)
-
-    def _insert(
         self,
         change: BatchMutation,
         theme_id: int,
         scope: ScopeKey,
         fact: PortableFact,
-        admitted: AdmittedFact,
-        uid: bytes,
-        number: int,
+        standing: FactRow | None,
         *,
-        withdrawn: FactRow | None = None,
-    ) -> None:
+        is_copied: bool,
+    ) -> bytes | None:
+        """Find the fact with the same content under another uid: the standing one, or a copy from another theme."""
+        notation = fact.notation
+        args = (theme_id, notation.type.value, notation.target, scope.id, notation.content)
+        if fact.tier not in STANDING_TIERS:
+            rows = change.conn.execute(SAME, args) if is_copied else ()
+            return next((uid for uid, _, created_at in rows if created_at == fact.created_at), None)
+        if standing is None:
+            return None
+        if standing.content == notation.content:
+            return standing.uid
+        # Where it said the same as one that was replaced since, it would only come in replaced as well.
+        replaced = change.conn.execute(SAME, args).fetchone() if standing.updated_at >= fact.updated_at else None
+        return replaced[0] if replaced is not None and replaced[1] == Tier.SUPERSEDED else None
+
+    def _settle(
+        self, change: BatchMutation, theme_id: int, fact: PortableFact, uid: bytes, standing: FactRow | None
+    ) -> dict[str, Any]:
+        """Settle a fact with the one that stands in its place, and return the attributes that it gets."""
         attributes = fact.attributes | link_columns(None)
-        if fact.tier in STANDING_TIERS:
-            standing = find_standing_fact(change.conn, scope.id, fact.said.type, fact.said.target)
-            self.superseded += standing is not None
-            if standing is not None and standing.updated_at > fact.updated_at:
+        if standing is not None:
+            self.superseded += 1
+            if standing.updated_at > fact.updated_at:
                 attributes |= settled_columns(Tier.SUPERSEDED.value, False, standing.uid)
-            elif standing is not None:
+            else:
                 change.update_fact(standing, "supersede", **superseded_columns(uid), pinned=0)
         elif fact.tier is Tier.SUPERSEDED and fact.superseded_by is not None:
             successor = change.fact_row(self._now_called.get(fact.superseded_by, fact.superseded_by))
@@ -306,28 +298,14 @@ class Restorer:
                 self._unlinked[uid] = fact.superseded_by
         if attributes["tier"] == Tier.HOT and not self._has_room(fact, fact.pinned):
             attributes |= cold_columns(COOLED_BY_PRESSURE) | {"pinned": 0}
-        if withdrawn is not None:
-            # Undone, or held by a purge: somebody wants it back.
-            change.update_fact(withdrawn, "restore", content=admitted, **admitted.attributes, scope=scope, **attributes)
-            return
-        if fact.origin is not None:
-            origin = self._store.names.origins.resolve(change.conn, fact.origin, change.now)
-            attributes["origin"] = drop_foreign_turns(change.conn, theme_id, origin)
-        elif self._origin.file is not None:
-            attributes["line"] = number
-        row = change.insert_fact(
-            theme_id, scope, admitted, uid=uid, by=fact.actor, created_at=fact.created_at, **attributes
-        )
-        if fact.reads:
-            read_at = fact.updated_at if fact.read_at is None else fact.read_at
-            change.conn.execute("INSERT INTO reads VALUES (?, ?, ?)", (row.id, fact.reads, read_at))
+        return attributes
 
     def _has_room(self, fact: PortableFact, pinned: bool) -> bool:
         """Check whether the hot tier has room for one more fact, and count it then.
 
         Facts that an import moves out of the tier are not counted.
         """
-        chars, gauge = count_notation_chars(fact.said.target, fact.said.content), self._gauge
+        chars, gauge = count_notation_chars(fact.notation.target, fact.notation.content), self._gauge
         used, pinned_chars = gauge.used + chars, gauge.pinned + chars * pinned
         if pinned_chars > gauge.budget or (not pinned and 100 * used >= FULL_PCT * gauge.budget):
             return False
@@ -342,3 +320,12 @@ def to_import_origin(store: Store, file: Path) -> Origin:
     """
     origin = store.names.origins.current()
     return replace(origin, way=Way.IMPORT, file=origin.file or str(file.absolute()))
+
+
+@contextmanager
+def temporary_store_copy(store: Store) -> Iterator[Store]:
+    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
+        tried = Path(folder) / "memory.db"
+        database_copies.copy_database(store.path, tried)
+        with Store.open(tried, force=True, clock=store.clock, policies=store.policies) as opened:
+            yield opened

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
@@ -55,6 +56,13 @@ MAX_NAME = 300
 
 WORDS = {kind.word: kind for kind in FactType}
 
+TIERS = tuple(tier for tier in Tier if tier is not Tier.WITHDRAWN)
+
+VERDICT = re.compile(r"[a-z][a-z0-9_.:+-]{0,499}")
+"""A verdict names rules, with what was decided about them, and says nothing else: `approved:order:hide+pay`."""
+
+T = TypeVar("T")
+
 SCOPES = f"""
     SELECT uid, {", ".join(SCOPE.names)}
     FROM scopes WHERE theme_id = ?1 AND status <> 'withdrawn' AND label <> '' AND (?2 IS NULL OR label = ?2)
@@ -88,8 +96,6 @@ TURNS = """
 
 @dataclass(frozen=True, slots=True)
 class PortableScope:
-    """A scope as a line describes it."""
-
     uid: bytes
     label: str
     status: ScopeStatus
@@ -100,16 +106,14 @@ class PortableScope:
 
 @dataclass(frozen=True, slots=True)
 class PortableFact:
-    """A fact as a line describes it."""
-
     uid: bytes
     scope: str | None
-    said: Notation
+    notation: Notation
     tier: Tier
-    pinned: bool
     actor: Actor
     created_at: int
     updated_at: int
+    pinned: bool = False
     superseded_by: bytes | None = None
     cooled_by: str | None = None
     reads: int = 0
@@ -134,16 +138,15 @@ class PortableFact:
 
     def admit(self, intake: Intake, theme: str) -> Admission:
         """Check it on its way in. :raises StoreError: it must not come in"""
-        return intake.admit_record(theme, self.said, scope=self.scope, verdict=self.verdict)
+        return intake.admit_record(theme, self.notation, scope=self.scope, verdict=self.verdict)
 
     def with_listed_names(self) -> PortableFact:
         """Return it with the names of who wrote and of what cooled it as they may be listed."""
+        if not self.actor.name and self.cooled_by is None:
+            return self
         actor = Actor(self.actor.kind, to_listed_name(self.actor.name))
         return replace(self, actor=actor, cooled_by=self.cooled_by and to_listed_name(self.cooled_by))
 
-
-VERDICT = re.compile(r"[a-z][a-z0-9_.:+-]{0,499}")
-"""A verdict names rules, with what was decided about them, and says nothing else: `approved:order:hide+pay`."""
 
 PortableItem = PortableScope | PortableFact | PortableTurn | None
 """What a line says; None for one that only describes the file."""
@@ -170,21 +173,24 @@ class OriginWords:
 def theme_jsonl_lines(
     store: Store, theme: str, scope: str | None, *, turns: bool = False, origins: bool = True
 ) -> Iterator[str]:
-    """Yield the lines of a theme, or of one of its scopes, from a connection of their own.
-
-    :param turns: include its captured turns
-    :param origins: say where everything came from
-    """
+    """Yield the lines of a theme, or of one of its scopes, from a connection of their own."""
     with store.reader() as reader, reader.db.snapshot():
         theme_id = reader.names.theme(theme)
         yield to_header_jsonl(store, theme)
         for uid, *values in reader.db.rows(SCOPES, (theme_id, scope)):
             scope_values = dict(zip(SCOPE.names, values, strict=True))
             yield to_compact_json({"kind": "scope", "uid": uids.format_uid(uid), **to_file_words(SCOPE, scope_values)})
-        words = OriginWords(reader, origins)
-        yield from fact_jsonl_lines(reader, theme_id, scope, words)
-        if turns:
-            yield from turn_jsonl_lines(reader, theme_id, words)
+        origin_words = OriginWords(reader, origins)
+        # Standing facts first, then superseded ones newest first: most links lead to an earlier line.
+        for superseded, compared, direction, last in ((0, ">", "ASC", 0), (1, "<", "DESC", (1 << 63) - 1)):
+            sql = FACTS.format(compared, direction)
+            for row in rows_by_key(reader, sql, (theme_id, superseded, scope, scope), last):
+                yield to_fact_jsonl(row, origin_words)
+        for row in rows_by_key(reader, TURNS, (theme_id,), 0) if turns else ():
+            _, uid, session, role, content, at, origin_id, verdict = row
+            words = {"kind": "turn", "uid": uids.format_uid(uid), "session": session, "role": role, "content": content}
+            words |= {"at": format_iso_time(at), **origin_words.words(origin_id, None, verdict)}
+            yield to_compact_json(words)
 
 
 def selected_jsonl_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[str, int]]:
@@ -201,14 +207,6 @@ def selected_jsonl_lines(store: Store, keys: Sequence[int]) -> Iterator[tuple[st
                 yield to_fact_jsonl(row, words), done
 
 
-def fact_jsonl_lines(reader: Store, theme_id: int, scope: str | None, words: OriginWords) -> Iterator[str]:
-    """Yield standing facts first, then superseded ones newest first, so that most links lead to an earlier line."""
-    for superseded, compared, direction, last in ((0, ">", "ASC", 0), (1, "<", "DESC", (1 << 63) - 1)):
-        sql = FACTS.format(compared, direction)
-        for row in rows_by_key(reader, sql, (theme_id, superseded, scope, scope), last):
-            yield to_fact_jsonl(row, words)
-
-
 def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
     """Format a row of `FACTS` as one JSON text."""
     fact = FactRow(*row[: len(FactRow._fields)])
@@ -220,7 +218,6 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
         verdict = None if suspicion is None else APPROVED + suspicion.rule
     words = to_file_words(FACT, {**fact._asdict(), "scope": label or None})
     state = {name: words.pop(name) for name in ("created_at", "updated_at", "superseded_by", "cooled_by")}
-    optional = FACT.optional_words(fact._asdict(), FACT.shown)
     return to_compact_json(
         {
             "kind": "fact",
@@ -230,7 +227,7 @@ def to_fact_jsonl(row: tuple[Any, ...], origins: OriginWords) -> str:
             **state,
             "reads": times or 0,
             "read_at": None if read_at is None else format_iso_time(read_at),
-            **optional,
+            **FACT.optional_words(fact._asdict(), FACT.shown),
             **origins.words(fact.origin_id, fact.origin_detail, verdict),
         }
     )
@@ -251,19 +248,6 @@ def to_file_words(kind: ItemKind, values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def turn_jsonl_lines(reader: Store, theme_id: int, words: OriginWords) -> Iterator[str]:
-    """Yield the captured turns of a theme, in the order in which they were captured."""
-    return (turn_line(row, words) for row in rows_by_key(reader, TURNS, (theme_id,), 0))
-
-
-def turn_line(row: tuple[Any, ...], origins: OriginWords) -> str:
-    """Format a row of `TURNS` as one JSON text."""
-    _, uid, session, role, content, at, origin_id, verdict = row
-    words = {"kind": "turn", "uid": uids.format_uid(uid), "session": session, "role": role, "content": content}
-    origin_words = origins.words(origin_id, None, verdict)
-    return to_compact_json({**words, "at": format_iso_time(at), **origin_words})
-
-
 def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> Iterator[tuple[Any, ...]]:
     """Yield all rows of a statement that selects some from a key on, which is its first column and its last argument.
 
@@ -275,7 +259,6 @@ def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> It
 
 
 def to_compact_json(words: dict[str, Any]) -> str:
-    """Encode as compact JSON."""
     return json.dumps(words, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -287,22 +270,16 @@ def parse_jsonl_line(line: str, limit: int) -> PortableItem:
         raise errors.ImportFileError(f"the line is not JSON: {error}", line) from error
     if not isinstance(words, dict):
         raise errors.ImportFileError("the line is not a JSON object", line)
-    kind = words.get("kind", "fact")
-    if kind == "header":
-        refuse_newer_format(words)
-        return None
-    reader = LineReader(words)
-    if kind == "scope":
-        return reader.read_scope()
+    kind, reader = words.get("kind", "fact"), LineReader(words)
     if kind == "fact":
         return reader.read_fact(limit)
     if kind == "turn":
         return reader.read_turn()
-    raise errors.ImportFileError(f"the line tells of a {errors.shorten_value(kind)!r}, unknown to this version", kind)
-
-
-def refuse_newer_format(words: dict[str, Any]) -> None:
-    """Check the format's version. :raises ImportFileError: for a file of a later version of the format"""
+    if kind == "scope":
+        return reader.read_scope()
+    if kind != "header":
+        message = f"the line tells of a {errors.shorten_value(kind)!r}, unknown to this version"
+        raise errors.ImportFileError(message, kind)
     if words.get("format") != FORMAT or words.get("version") != VERSION:
         raise errors.ImportFileError(
             f"the file has format {errors.shorten_value(words.get('format'))!r}, "
@@ -310,6 +287,7 @@ def refuse_newer_format(words: dict[str, Any]) -> None:
             f" this program reads {FORMAT!r} version {VERSION} and takes the other lines as far as it understands them",
             words.get("version"),
         )
+    return None
 
 
 class LineReader:
@@ -319,20 +297,17 @@ class LineReader:
         self._words = words
 
     def read_scope(self) -> PortableScope:
-        """Read a scope."""
         closed = self._words.get("closed_at") is not None
-        closed_by = self._words.get("closed_by")
         return PortableScope(
             uid=self._uid("uid"),
             label=validate_label(self._text("label")),
             status=ScopeStatus.CLOSED if self._words.get("status") == "closed" else ScopeStatus.OPEN,
             opened_at=self._time("opened_at"),
             closed_at=self._time("closed_at") if closed else None,
-            closed_by=None if closed_by is None else safe_text.validate_text(self._text("closed_by"), "closed_by"),
+            closed_by=self._optional("closed_by", self._safe_text),
         )
 
     def read_fact(self, limit: int) -> PortableFact:
-        """Read a fact."""
         kind = WORDS.get(self._text("type"))
         if kind is None:
             raise self._wrong("type", f"one of {', '.join(WORDS)}")
@@ -341,50 +316,59 @@ class LineReader:
         if notation.target != " ".join(target.split()):
             raise self._wrong("target", "a target without ']'")
         tier = self._words.get("tier", Tier.HOT.value)
-        if tier not in list(Tier) or tier == Tier.WITHDRAWN:
+        if tier not in TIERS:
             raise self._wrong("tier", "hot, cold, archived, superseded or quarantined")
-        scope, link, cooled_by = (self._words.get(name) for name in ("scope", "superseded_by", "cooled_by"))
+        scope = self._optional("scope", self._text)
         created_at = self._time("created_at")
         return PortableFact(
             uid=self._uid("uid"),
-            scope=None if scope is None else validate_label(self._text("scope")),
-            said=notation,
+            scope=None if scope is None else validate_label(scope),
+            notation=notation,
             tier=Tier(tier),
             pinned=self._words.get("pinned") is True,
             actor=self._actor(),
             created_at=created_at,
             updated_at=self._time("updated_at") if "updated_at" in self._words else created_at,
-            superseded_by=None if link is None else self._uid("superseded_by"),
-            cooled_by=None
-            if cooled_by is None
-            else safe_text.validate_text(self._text("cooled_by"), "cooled_by")[:MAX_NAME],
+            superseded_by=self._optional("superseded_by", self._uid),
+            cooled_by=self._optional("cooled_by", self._short_text),
             reads=self._count("reads"),
-            read_at=None if self._words.get("read_at") is None else self._time("read_at"),
-            origin=self._origin(),
-            verdict=self._verdict(),
-            more={name: self._optional(name) for name in FACT.shown if self._words.get(name) is not None},
+            read_at=self._optional("read_at", self._time),
+            origin=self._optional("origin", self._origin),
+            verdict=self._optional("verdict", self._verdict),
+            more={
+                name: READERS.get(FACT.form(name), LineReader._short_text)(self, name)
+                for name in FACT.shown
+                if self._words.get(name) is not None
+            },
         )
 
     def read_turn(self) -> PortableTurn:
-        """Read a turn."""
-        session = self._words.get("session")
         return validate_turn(
             PortableTurn(
                 uid=self._uid("uid"),
-                session=None if session is None else self._text("session"),
+                session=self._optional("session", self._text),
                 role=self._text("role"),
                 content=self._text("content"),
                 at=self._time("at"),
-                origin=self._origin(),
-                verdict=self._verdict(),
+                origin=self._optional("origin", self._origin),
+                verdict=self._optional("verdict", self._verdict),
             )
         )
+
+    def _optional(self, name: str, read: Callable[[str], T]) -> T | None:
+        return None if self._words.get(name) is None else read(name)
 
     def _text(self, name: str) -> str:
         value = self._words.get(name)
         if not isinstance(value, str):
             raise self._wrong(name, "a text")
         return value
+
+    def _safe_text(self, name: str) -> str:
+        return safe_text.validate_text(self._text(name), name)
+
+    def _short_text(self, name: str) -> str:
+        return self._safe_text(name)[:MAX_NAME]
 
     def _uid(self, name: str) -> bytes:
         try:
@@ -408,38 +392,37 @@ class LineReader:
             raise self._wrong(name, "a whole number from 0 on")
         return value
 
-    def _optional(self, name: str) -> Any:
-        match FACT.form(name):
-            case Form.TIME:
-                return self._time(name)
-            case Form.COUNT | Form.FLAG:
-                return self._count(name)
-            case _:
-                return safe_text.validate_text(self._text(name), name)[:MAX_NAME]
-
-    def _verdict(self) -> str | None:
-        if self._words.get("verdict") is None:
-            return None
-        if VERDICT.fullmatch(self._text("verdict")) is None:
-            raise self._wrong("verdict", "names of rules, after `approved:` or `allowed:` where it was let in")
-        return self._text("verdict")
+    def _verdict(self, name: str) -> str:
+        if VERDICT.fullmatch(self._text(name)) is None:
+            raise self._wrong(name, "names of rules, after `approved:` or `allowed:` where it was let in")
+        return self._text(name)
 
     def _actor(self) -> Actor:
-        text = (
-            safe_text.validate_text(self._text("actor"), "the actor")
-            if self._words.get("actor") is not None
-            else str(IMPORT)
-        )
-        kind, _, name = text[:MAX_NAME].partition(":")
+        if self._words.get("actor") is None:
+            return IMPORT
+        kind, _, name = safe_text.validate_text(self._text("actor"), "the actor")[:MAX_NAME].partition(":")
         return Actor(kind or IMPORT.kind, name)
 
-    def _origin(self) -> PortableOrigin | None:
-        words = self._words.get("origin")
+    def _origin(self, name: str) -> PortableOrigin:
         try:
-            return None if words is None else parse_portable_origin(words)
+            return parse_origin_text(json.dumps(self._words[name]))
         except (ValueError, KeyError, TypeError):
-            raise self._wrong("origin", "an object as an export writes it") from None
+            raise self._wrong(name, "an object as an export writes it") from None
 
     def _wrong(self, name: str, expected: str) -> errors.ImportFileError:
         value = errors.shorten_value(self._words.get(name))
         return errors.ImportFileError(f"{name} is {value!r}; it must be {expected}", value)
+
+
+@lru_cache(maxsize=64)
+def parse_origin_text(text: str) -> PortableOrigin:
+    """Parse an origin in JSON: most lines of a file say the same one."""
+    return parse_portable_origin(json.loads(text))
+
+
+READERS: dict[Form, Callable[[LineReader, str], Any]] = {
+    Form.TIME: LineReader._time,
+    Form.COUNT: LineReader._count,
+    Form.FLAG: LineReader._count,
+}
+"""How a line's optional attributes are read; others are short texts."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -130,21 +129,23 @@ def upgrade_hermes_030(
                 raise errors.ArgumentError(
                     f"{place} is not a memory of hermes-memory 0.3.0; nothing was changed", place
                 )
-            make_owner_only(place)
+            for ending in ("", "-wal", "-shm"):  # a log gets the permissions of the file when it is created
+                part = place.with_name(place.name + ending)
+                if part.exists():
+                    os.chmod(part, 0o600)
             conn.execute("PRAGMA journal_mode = WAL")
         backup_path = backup.default_backup_path(place, BACKUP_REASON, clock())
         try:
             for _ in range(TRIES):
                 with database_copies.connect_plainly(place) as watching, backup.temporary_copy(place) as made:
-                    version = data_version(watching)
+                    is_unchanged = database_copies.watch_writes(watching)
                     backup.back_up_file(place, backup_path, reason=BACKUP_REASON, now=clock(), overwrite=True)
                     report = build_upgraded_store(
                         backup_path, made, UpgradeReport(place, backup_path), theme, clock, policies, vault, progress
                     )
                     try:
-                        unchanged = partial(is_unchanged, watching, version)
                         database_copies.overwrite_database(
-                            made, place, unchanged=unchanged, lock_timeout_s=lock_timeout_s
+                            made, place, unchanged=is_unchanged, lock_timeout_s=lock_timeout_s
                         )
                         break
                     except database_copies.SourceChanged:
@@ -156,7 +157,10 @@ def upgrade_hermes_030(
             if needs_upgrade(place):
                 backup_path.unlink(missing_ok=True)
             raise
-        empty_write_ahead_log(place)
+        with database_copies.connect_plainly(place, "rw") as conn:
+            # When a reader holds the log, the last process to close the file empties it.
+            conn.execute("PRAGMA busy_timeout = 0")
+            conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return report
 
 
@@ -170,7 +174,6 @@ def build_upgraded_store(
     vault: SecretVault | None,
     progress: Progress | None,
 ) -> UpgradeReport:
-    """Build the new store from the backup of the old file, and verify it."""
     with database_copies.connect_plainly(backup_path) as old:
         old.text_factory = decode_lossless
         with Store.open(made, force=True, clock=clock, policies=policies) as new:
@@ -181,39 +184,6 @@ def build_upgraded_store(
     with database_copies.connect_plainly(made) as conn:
         database_copies.verify_database(conn, made)
     return report
-
-
-def data_version(watching: sqlite3.Connection) -> int:
-    """Return a number that changes when another connection commits."""
-    return int(watching.execute("PRAGMA data_version").fetchone()[0])
-
-
-def is_unchanged(watching: sqlite3.Connection, version: int) -> bool:
-    """Check whether no other connection has committed since."""
-    return data_version(watching) == version
-
-
-def empty_write_ahead_log(place: Path) -> None:
-    """Empty the write-ahead log; when a reader holds it, the last process to close the file does so."""
-    with database_copies.connect_plainly(place, "rw") as conn:
-        conn.execute("PRAGMA busy_timeout = 0")
-        conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def make_owner_only(place: Path) -> None:
-    """Make the file readable by its owner only, which hermes-memory does not.
-
-    A log beside it gets the file's permissions when it is created.
-    """
-    for ending in ("", "-wal", "-shm"):
-        part = place.with_name(place.name + ending)
-        if part.exists():
-            os.chmod(part, 0o600)
-
-
-def decode_lossless(text: bytes) -> str:
-    """Decode text of any bytes: invalid UTF-8 is marked instead of making its whole row unreadable."""
-    return text.decode("utf-8", "replace")
 
 
 class UpgradeBuilder:
@@ -228,12 +198,10 @@ class UpgradeBuilder:
         self._report = report
 
     def build(self, progress: Progress | None) -> None:
-        """Convert everything, and count it."""
         total = self._old.execute("SELECT count(*) FROM facts").fetchone()[0]
         with self._new.db.write_transaction() as conn, defer_indexing(conn):
-            write_place_choice(
-                conn, DEFAULT, None
-            )  # what was there has one theme for every place until somebody chooses
+            # What was there has one theme for every place until somebody chooses.
+            write_place_choice(conn, DEFAULT, None)
             change = self._change(conn)
             theme_id = self._new.names.theme_for_writing(conn, self._theme, change.now)
             self._import_scopes(change, theme_id)
@@ -261,27 +229,23 @@ class UpgradeBuilder:
         for scope in hermes_030_file.read_hermes_030_scopes(self._old):
             by_label.setdefault(to_listed_name(scope.label), []).append(scope)
             self._report.scopes += 1
-            if scope.status != "active":
+            if scope.closing is not None:
                 self._over.add(scope.id)
         for label, group in by_label.items():
             self._report.merged_scopes += len(group) - 1
-            key = self._import_scope(change, theme_id, label, group)
+            lives_on = group[-1]
+            opened_at = min(scope.created_at for scope in group) * 1000
+            if label == UNSCOPED:
+                key = change.scope_for_writing(theme_id, None)
+            else:
+                key = change.insert_scope(theme_id, label, uid=hermes_030_uid(lives_on.id), at=opened_at)
+                if lives_on.closing is not None:
+                    closed_at, closed_by = lives_on.closing
+                    change.update_scope(
+                        key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=closed_by
+                    )
+                    key = ScopeKey(key.id, key.uid, label, ScopeStatus.CLOSED)
             self._scopes.update((scope.id, key) for scope in group)
-
-    def _import_scope(
-        self, change: Mutation, theme_id: int, label: AdmittedText, group: list[Hermes030Scope]
-    ) -> ScopeKey:
-        if label == UNSCOPED:
-            return change.scope_for_writing(theme_id, None)
-        lives_on = group[-1]
-        opened_at = min(scope.created_at for scope in group) * 1000
-        key = change.insert_scope(theme_id, label, uid=hermes_030_uid(lives_on.id), at=opened_at)
-        if lives_on.status == "active":
-            return key
-        closed_at = (lives_on.closed_at or lives_on.last_referenced) * 1000
-        reason = "done" if lives_on.status == "closed" else IMPORT.kind
-        change.update_scope(key.id, "close", status=ScopeStatus.CLOSED, closed_at=closed_at, closed_by=reason)
-        return ScopeKey(key.id, key.uid, label, ScopeStatus.CLOSED)
 
     def _find_standing(self) -> dict[tuple[Any, ...], str]:
         """Find the one fact that will stand for each scope, type and target: the newest."""
@@ -295,11 +259,8 @@ class UpgradeBuilder:
 
     def _place(self, fact: Hermes030Fact) -> tuple[Any, ...]:
         scope = self._scopes.get(fact.scope_id) if fact.scope_id else None
-        return (
-            scope.id if scope else None,
-            fact.type,
-            to_masked_name(to_column_text(fact.target)).translate(ASCII_LOWER),
-        )
+        target = to_masked_name(to_column_text(fact.target)).translate(ASCII_LOWER)
+        return scope.id if scope else None, fact.type, target
 
     def _import_fact(
         self, change: Mutation, theme_id: int, fact: Hermes030Fact, standing: dict[tuple[Any, ...], str]
@@ -318,8 +279,7 @@ class UpgradeBuilder:
             attributes |= superseded_columns(hermes_030_uid(successor))
         if tier is Tier.COLD:
             attributes |= cold_columns(COOLED_BY_CLOSING if fact.scope_id in self._over else COOLED_BY_PRESSURE)
-        if tier is Tier.HOT and fact.scope_id in self._over:
-            self._report.revived += 1
+        self._report.revived += tier is Tier.HOT and fact.scope_id in self._over
         notation = Notation(FactType(TYPES[fact.type]), to_column_text(fact.target), to_column_text(fact.content))
         admission = self._new.intake.admit_upgraded(self._theme, notation)
         self._report.masked += bool(admission.masked_names or admission.unkept)
@@ -335,23 +295,22 @@ class UpgradeBuilder:
 
     def _import_sessions(self, change: Mutation, theme_id: int) -> None:
         """Import sessions, so that a client that returns under the same name resumes its session."""
+        closed, policy = SessionStatus.CLOSED.value, OrphanPolicy.CHECKPOINT_AND_CLOSE.value
         for session in hermes_030_file.read_hermes_030_sessions(self._old):
             scope = self._scopes.get(session.active_scope_id or "")
-            present = scope.id if scope is not None and scope.status == ScopeStatus.OPEN else None
-            started_at, uid, name = (
-                session.started_at * 1000,
-                hermes_030_uid(session.id),
-                to_listed_name(session.id or UNNAMED_SESSION),
-            )
-            row = (uid, theme_id, name, SessionStatus.CLOSED.value, started_at, HEARTBEAT_MS, LEASE_MS)
-            change.conn.execute(
-                INSERT_SESSION,
-                (*row, session.last_turn, present, OrphanPolicy.CHECKPOINT_AND_CLOSE.value, change.now),
-            )
-            words: dict[str, Any] = {"name": name, "client": None, "status": SessionStatus.CLOSED.value}
-            words |= {"turn": session.last_turn, "started_at": started_at}
+            scope_id = scope.id if scope is not None and scope.status == ScopeStatus.OPEN else None
+            uid, name = hermes_030_uid(session.id), to_listed_name(session.id or UNNAMED_SESSION)
+            started_at, turn = session.started_at * 1000, session.last_turn
+            columns = (uid, theme_id, name, closed, started_at, HEARTBEAT_MS, LEASE_MS, turn, scope_id, policy)
+            change.conn.execute(INSERT_SESSION, (*columns, change.now))
+            words = {"name": name, "client": None, "status": closed, "turn": turn, "started_at": started_at}
             change.entries.append(JournalEntry("open", "session", uid, theme_id, None, words))
             self._report.sessions += 1
+
+
+def decode_lossless(text: bytes) -> str:
+    """Decode text of any bytes: invalid UTF-8 is marked instead of making its whole row unreadable."""
+    return text.decode("utf-8", "replace")
 
 
 def to_column_text(value: Any) -> str:

@@ -43,7 +43,6 @@ class EvictedEntry:
 
     @property
     def tokens(self) -> int:
-        """Its cost in every turn."""
         return estimate_tokens(self.text)
 
     def lines(self, limit: int) -> list[Notation]:
@@ -81,7 +80,6 @@ def load_evicted_entries(home: Path) -> list[EvictedEntry]:
 
 
 def parse_archive_lines(lines: Iterable[str]) -> Iterable[EvictedEntry]:
-    """Parse the lines that hold an entry."""
     for line in lines:
         try:
             record = json.loads(line)
@@ -99,12 +97,10 @@ def parse_archive_lines(lines: Iterable[str]) -> Iterable[EvictedEntry]:
 
 
 def first_text_value(record: dict[str, Any], names: Iterable[str]) -> str:
-    """Return the text under the first of these keys that holds one."""
     return next((record[name] for name in names if isinstance(record.get(name), str)), "")
 
 
 def eviction_time(record: dict[str, Any]) -> str:
-    """Return the time of the eviction."""
     for name in TIMES:
         value = record.get(name)
         if isinstance(value, str) and value.strip():

@@ -8,8 +8,6 @@ facts are in which copy, so that a purge reaches them there too.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import format_iso_time
+from hermes_memory_store.database.filesystem import append_json_line, load_json_lines
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile
 
@@ -42,7 +41,6 @@ class MemoryFileCopy:
 
     @property
     def original(self) -> Path:
-        """The file that it was made of."""
         return self.path.with_name(self.path.name.partition(".relief.")[0])
 
     def find_former_text(self, present: bytes) -> bytes | None:
@@ -115,7 +113,10 @@ def save_memory_file_copy(
     """
     stamp = format_iso_time(now).replace("-", "").replace(":", "")
     target = file.path.with_name(f"{file.path.name}.relief.{stamp}.{memory_file_digest(after.encode())}.bak")
-    register_memory_file_copy(db, target, facts)
+    registry = copy_registry_path(db)
+    with memory_files.translate_file_errors(registry):
+        record = {"file": str(target.absolute()), "facts": [uids.format_uid(uid) for uid in facts]}
+        append_json_line(registry, record)
     memory_files.create_memory_file(target, before)
     for old in find_memory_file_copies(file.path)[KEPT:]:
         old.path.unlink(missing_ok=True)
@@ -145,35 +146,12 @@ def purge_facts_from_copies(db: Path, fact_uids: Collection[bytes]) -> tuple[Pat
     return tuple(unreached)
 
 
-def register_memory_file_copy(db: Path, copy: Path, facts: Sequence[bytes]) -> None:
-    """Register the facts of a copy, before it is made."""
-    line = json.dumps(
-        {"file": str(copy.absolute()), "facts": [uids.format_uid(uid) for uid in facts]}, ensure_ascii=False
-    )
-    path = copy_registry_path(db)
-    with memory_files.translate_file_errors(path):
-        handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(handle, f"{line}\n".encode())
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def load_copy_registry(db: Path) -> list[tuple[Path, list[str]]]:
     """Load the list of copies made for this store, and the facts in each; lines a crash cut off are omitted."""
-    copies = []
-    for line in memory_files.read_memory_bytes(copy_registry_path(db)).decode("utf-8", "replace").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        copies.append((Path(record["file"]), record["facts"]))
-    return copies
+    return [(Path(record["file"]), record["facts"]) for record in load_json_lines(copy_registry_path(db))]
 
 
 def copy_registry_path(db: Path) -> Path:
-    """Return the path of the list of a store's copies of memory files."""
     return db.with_name(db.name + ".reliefs")
 
 

@@ -52,7 +52,6 @@ class MemoryFile:
     limit: int
 
     def pct(self, text: str) -> float:
-        """Return how full the file is with that text, in percent of its limit."""
         return 100.0 * count_entry_chars(parse_entries(text)) / self.limit
 
 
@@ -120,7 +119,6 @@ def parse_entries(text: str) -> list[str]:
 
 
 def join_entries(entries: Iterable[str]) -> str:
-    """Join entries as the host writes them."""
     return DELIMITER.join(entries)
 
 
@@ -193,7 +191,6 @@ def host_file_lock(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator
 
 
 def try_host_lock(handle: int) -> bool:
-    """Try to take the lock without waiting; return whether that worked."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

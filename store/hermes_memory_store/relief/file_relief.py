@@ -81,12 +81,10 @@ class OptimizeReport:
 
     @property
     def has_acted(self) -> bool:
-        """Check whether a file was fuller than the threshold."""
         return max(self.memory.before_pct, self.user.before_pct) > self.threshold_pct
 
     @property
     def migrated_count(self) -> int:
-        """Return the number of facts moved to the store from both files."""
         return self.memory.migrated + self.user.migrated
 
 
@@ -118,18 +116,15 @@ def relieve_files(
                 file.path,
             )
     with store.attribute(replace(store.names.origins.current(), way=Way.RELIEF)):
-        themes, now = (theme_name, choose_user_theme(store, theme_name)), store.clock()
+        places, now = store.place_themes, store.clock()
+        # USER.md has the person's own facts, which are not those of a project.
+        is_project = places.is_by_project and places.project_of(theme_name) is not None
+        themes = (theme_name, PERSONAL if is_project else theme_name)
         memory, user = (
             relieve_file(store, file_theme, file, float(threshold_pct), dry_run, now)
             for file_theme, file in zip(themes, both, strict=True)
         )
     return OptimizeReport(memory, user, dry_run, float(threshold_pct))
-
-
-def choose_user_theme(store: Store, theme: str) -> str:
-    """Return the theme to which USER.md belongs: the person's own facts are not those of a project."""
-    places = store.place_themes
-    return PERSONAL if places.is_by_project and places.project_of(theme) is not None else theme
 
 
 def relieve_file(
@@ -166,18 +161,19 @@ def take_relief_steps(
 
 
 def to_file_report(file: MemoryFile, text: str, steps: ReliefSteps | None) -> FileReliefReport:
-    """Return the report of what the steps did to a text."""
     if steps is None:
         return FileReliefReport(file.path, file.pct(text), file.pct(text), text, text, "")
-    changed = steps.entries != memory_files.parse_entries(text)
-    after = memory_files.join_entries(steps.entries) if changed else text
+    is_changed = steps.entries != memory_files.parse_entries(text)
+    after, name = memory_files.join_entries(steps.entries) if is_changed else text, file.path.name
     return FileReliefReport(
         path=file.path,
         before_pct=file.pct(text),
         after_pct=steps.pct,
         before=text,
         after=after,
-        diff=unified_diff(file.path.name, text, after),
+        diff="\n".join(
+            difflib.unified_diff(text.splitlines(), after.splitlines(), name, f"{name} (relieved)", lineterm="")
+        ),
         abbreviated=steps.abbreviated,
         migrated=steps.migrated,
         removed=steps.removed,
@@ -185,9 +181,3 @@ def to_file_report(file: MemoryFile, text: str, steps: ReliefSteps | None) -> Fi
         why=steps.shortfall_reason(),
         changes=tuple(steps.changes),
     )
-
-
-def unified_diff(name: str, before: str, after: str) -> str:
-    """Return a unified diff of two texts, line by line."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (relieved)", lineterm="")
-    return "\n".join(lines)

@@ -79,7 +79,6 @@ class ReliefSteps:
 
     @property
     def pct(self) -> float:
-        """Return how full the file is by now."""
         return 100.0 * memory_files.count_entry_chars(self.entries) / self._file.limit
 
     @property
@@ -91,8 +90,12 @@ class ReliefSteps:
         self._abbreviate()
         facts = self._facts()
         there = [entry for entry, notations in facts.items() if all(map(self._find_same_fact, notations))]
-        self._migrate([entry for entry in facts if entry not in there], facts)
-        self._remove(there, facts)
+        self._migrate({entry: notations for entry, notations in facts.items() if entry not in there})
+        for entry in there:
+            if self.is_below_target:
+                return
+            self.removed += 1
+            self._drop(entry, facts[entry])
         self._migrate_prose()
 
     def verify_moved(self) -> None:
@@ -146,23 +149,29 @@ class ReliefSteps:
                 facts[entry] = [memory_spec.parse_notation(line, limit=limit) for line in lines]
             except errors.InputError as error:
                 self.kept.append(KeptEntry(entry, str(error)))
-        for entry, reason in find_contradictions(facts).items():
-            self.kept.append(KeptEntry(entry, reason))
-            del facts[entry]
+        contents: dict[tuple[FactType, str], set[str]] = defaultdict(set)
+        for notation in (notation for some in facts.values() for notation in some):
+            contents[notation_place(notation)].add(notation.content)
+        for entry in list(facts):
+            # Between different contents for one target a person must choose.
+            several = [notation for notation in facts[entry] if len(contents[notation_place(notation)]) > 1]
+            if several:
+                number, where = len(contents[notation_place(several[-1])]), several[-1]
+                reason = f"the file says {number} different things about {where.type.value}[{where.target}]"
+                self.kept.append(KeptEntry(entry, reason))
+                del facts[entry]
         return facts
 
-    def _migrate(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
+    def _migrate(self, facts: dict[str, list[Notation]]) -> None:
         """Move whole entries to the store, and remove them from the list once it has them."""
-        for entry in sorted(
-            candidates, key=lambda entry: max(MOVING_ORDER.index(notation.type) for notation in facts[entry])
-        ):
+        for entry in sorted(facts, key=lambda entry: max(MOVING_ORDER.index(fact.type) for fact in facts[entry])):
             if self.is_below_target:
                 return
-            moved = {(notation_place(moved_fact), moved_fact.content) for moved_fact in self._moved}
+            moved = {(notation_place(fact), fact.content) for fact in self._moved}
             missing = [
-                notation
-                for notation in facts[entry]
-                if (notation_place(notation), notation.content) not in moved and not self._find_same_fact(notation)
+                fact
+                for fact in facts[entry]
+                if (notation_place(fact), fact.content) not in moved and not self._find_same_fact(fact)
             ]
             reason = self._move(missing)
             if reason is not None:
@@ -180,8 +189,11 @@ class ReliefSteps:
         if self._file.kind is MemoryFileKind.USER:
             return
         prose = [entry for entry in self.entries if not ANY_FACT.search(entry)]
+        limit = self._store.policies.for_theme(self._theme).fact_chars
         for entry in sorted(prose, key=lambda entry: (is_binding(entry), -len(entry))):
-            notation = None if self.is_below_target else self._find_free_place(self._originals.get(entry, entry))
+            if self.is_below_target:
+                return
+            notation = next(filter(self._is_free, find_prose_facts(self._originals.get(entry, entry), limit)), None)
             if notation is None:
                 continue
             if notation in self._moved or self._find_same_fact(notation):
@@ -194,28 +206,11 @@ class ReliefSteps:
             self.abbreviated -= entry in self._originals
             self._drop(entry, [notation])
 
-    def _find_free_place(self, text: str) -> Notation | None:
-        """Return prose as a fact under a target that says nothing else; None when it cannot be one."""
-        limit = self._store.policies.for_theme(self._theme).fact_chars
-        return next(filter(self._is_free, find_prose_facts(text, limit)), None)
-
     def _is_free(self, notation: Notation) -> bool:
         """Check whether nothing else stands in the place of a fact: neither in the store nor moved just now."""
-        if any(
-            notation_place(moved_fact) == notation_place(notation) and moved_fact.content != notation.content
-            for moved_fact in self._moved
-        ):
-            return False
+        moved = [fact.content for fact in self._moved if notation_place(fact) == notation_place(notation)]
         standing = self._find_standing_fact(notation.type, notation.target)
-        return standing is None or standing.content == notation.content
-
-    def _remove(self, candidates: Sequence[str], facts: dict[str, list[Notation]]) -> None:
-        """Remove entries that the store held before."""
-        for entry in candidates:
-            if self.is_below_target:
-                return
-            self.removed += 1
-            self._drop(entry, facts[entry])
+        return {*moved, *([] if standing is None else [standing.content])} <= {notation.content}
 
     def _drop(self, entry: str, facts: Sequence[Notation]) -> None:
         self.entries.remove(entry)
@@ -293,20 +288,6 @@ def shorten_entry(entry: str) -> str:
         NEGATION.findall(entry)
     )
     return short if kept_whole and len(short) < len(entry) else entry
-
-
-def find_contradictions(facts: dict[str, list[Notation]]) -> dict[str, str]:
-    """Find entries of one file with different contents for one target, between which a person must choose."""
-    contents: dict[tuple[FactType, str], set[str]] = defaultdict(set)
-    for notation in (notation for some in facts.values() for notation in some):
-        contents[notation_place(notation)].add(notation.content)
-    return {
-        entry: f"the file says {len(contents[notation_place(notation)])} different things "
-        f"about {notation.type.value}[{notation.target}]"
-        for entry, some in facts.items()
-        for notation in some
-        if len(contents[notation_place(notation)]) > 1
-    }
 
 
 def notation_place(notation: Notation) -> tuple[FactType, str]:

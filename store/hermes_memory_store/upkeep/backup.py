@@ -7,7 +7,6 @@ written under a temporary name and gets its own only when it is complete, verifi
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -234,8 +233,7 @@ def find_backups(db: str | Path) -> list[Path]:
     """
     place = Path(db).expanduser().absolute()
     files: dict[Path, None] = {}
-    for line in load_backup_registry(place):
-        file = Path(line["file"])
+    for file in load_backup_registry(place):
         files.update(dict.fromkeys(find_unfinished_copies(file)))
         if file.exists() or not file.parent.exists():
             files[file] = None
@@ -303,6 +301,18 @@ def remove_interrupted_copy(path: Path) -> bool:
     return True
 
 
+def is_copy_in_progress(path: Path) -> bool:
+    """Check whether the process that writes this file is still running."""
+    pid = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
 def remove_temporary_database(made: Path) -> None:
     """Remove a temporary database and the files that SQLite and the lock put beside it."""
     for ending in ("", "-journal", "-wal", "-shm", ".lock", ".receipt"):
@@ -329,7 +339,12 @@ def erase_facts_from_store_file(
     origins = find_origins_of(conn, keys) if has_origins else set()
     for uid in keys:
         rows = conn.execute(kind.rows_of_uid, (uid,)).fetchall()
-        is_changed = redact_item(conn, uid, tables) or bool(rows) or is_changed
+        journaled = "SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL"
+        is_changed = is_changed or bool(rows) or conn.execute(journaled, (uid,)).fetchone() is not None
+        journal.redact_journal(conn, uid)
+        for table, statement in SYNCED.items():
+            if table in tables:
+                is_changed = conn.execute(statement, (uid,)).rowcount > 0 or is_changed
         delete_items(conn, kind, [(key, *texts) for key, _, *texts in rows])
         for _, theme_id, *_ in rows:
             if kind is FACT:
@@ -348,36 +363,17 @@ def erase_facts_from_store_file(
     return is_changed
 
 
-def redact_item(conn: driver.Connection, uid: bytes, tables: Collection[str]) -> bool:
-    """Redact a fact, or the digest of a turn, in a backup's journal and its copies of sync; return whether there was any."""
-    is_journaled = conn.execute("SELECT 1 FROM journal WHERE uid = ? AND digest IS NULL", (uid,)).fetchone() is not None
-    journal.redact_journal(conn, uid)
-    for table, statement in SYNCED.items():
-        if table in tables:
-            is_journaled = conn.execute(statement, (uid,)).rowcount > 0 or is_journaled
-    return is_journaled
-
-
 def replace_store_content(source: Path, target: Path, replaced: Path, now: int) -> None:
     """Keep a verified copy of the store, then replace its content; start again when another process wrote meanwhile."""
     for _ in range(TRIES):
-        try:
-            try_replace_store_content(source, target, replaced, now)
-        except database_copies.SourceChanged:
-            continue
-        os.chmod(target, 0o600)
-        return
+        with database_copies.connect_plainly(target) as watching:
+            is_unchanged = database_copies.watch_writes(watching)
+            back_up_file(target, replaced, reason="replaced", now=now, overwrite=True)
+            with contextlib.suppress(database_copies.SourceChanged):
+                database_copies.overwrite_database(source, target, unchanged=is_unchanged)
+                os.chmod(target, 0o600)
+                return
     raise errors.StoreLocked(f"{target} is being written all the time; stop the writers first", target)
-
-
-def try_replace_store_content(source: Path, target: Path, replaced: Path, now: int) -> None:
-    """Try to replace the store's content once. :raises SourceChanged: when a process wrote after the copy was taken"""
-    with database_copies.connect_plainly(target) as watching:
-        version = watching.execute("PRAGMA data_version").fetchone()
-        back_up_file(target, replaced, reason="replaced", now=now, overwrite=True)
-        database_copies.overwrite_database(
-            source, target, unchanged=lambda: watching.execute("PRAGMA data_version").fetchone() == version
-        )
 
 
 def install_backup(source: Path, target: Path) -> None:
@@ -414,56 +410,26 @@ def temporary_copy(target: Path) -> Iterator[Path]:
         remove_temporary_database(made)
 
 
-def is_copy_in_progress(path: Path) -> bool:
-    """Check whether the process that writes this file is still running."""
-    pid = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, OverflowError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def register_backup(db: Path, file: Path, reason: str, now: int) -> bool:
     """Register a backup before it is made; return whether that was possible.
 
     A full disk must not prevent a backup elsewhere.
     """
-    line = json.dumps({"file": str(file), "made_at": format_iso_time(now), "why": reason})
+    record = {"file": str(file), "made_at": format_iso_time(now), "why": reason}
     try:
-        handle = os.open(backup_registry_path(db), os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
-        try:
-            size = os.fstat(handle).st_size
-            # A line that a crash cut off must not swallow this one.
-            cut_off = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-            os.write(handle, b"\n" * cut_off + line.encode() + b"\n")
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        filesystem.append_json_line(backup_registry_path(db), record)
     except OSError:
         return False
     return True
 
 
 def backup_registry_path(db: Path) -> Path:
-    """Return the path of the list of a store's backups."""
     return db.with_name(db.name + ".backups")
 
 
-def load_backup_registry(db: Path) -> list[dict[str, str]]:
-    """Load the list of a store's backups, without lines that a crash cut off."""
-    try:
-        text = backup_registry_path(db).read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return []
-    lines = []
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict) and isinstance(record.get("file"), str):
-            lines.append(record)
-    return lines
+def load_backup_registry(db: Path) -> dict[Path, str]:
+    """Load the list of a store's backups, with the time at which each was made."""
+    records = filesystem.load_json_lines(backup_registry_path(db))
+    return {
+        Path(record["file"]): record.get("made_at", "") for record in records if isinstance(record.get("file"), str)
+    }

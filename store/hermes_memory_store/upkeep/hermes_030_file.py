@@ -11,6 +11,8 @@ import uuid
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
+from hermes_memory_store.model import IMPORT
+
 TABLES = frozenset({"facts", "scopes", "sessions", "facts_fts"})
 """What the file is recognised by, besides having no application id."""
 
@@ -29,6 +31,13 @@ class Hermes030Scope(NamedTuple):
     last_referenced: int
     created_at: int
     closed_at: int | None
+
+    @property
+    def closing(self) -> tuple[int, str] | None:
+        """When it was closed, in milliseconds, and by what; None while it is open."""
+        if self.status == "active":
+            return None
+        return int(self.closed_at or self.last_referenced) * 1000, "done" if self.status == "closed" else IMPORT.kind
 
 
 class Hermes030Fact(NamedTuple):
@@ -57,7 +66,6 @@ class Hermes030Session(NamedTuple):
 
 
 def is_hermes_030(conn: sqlite3.Connection) -> bool:
-    """Check whether a database is a memory of hermes-memory 0.3.0."""
     if conn.execute("PRAGMA application_id").fetchone()[0] != 0:
         return False
     tables = {row[0] for row in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -95,7 +103,6 @@ def find_hermes_030_successor(conn: sqlite3.Connection, fact: Hermes030Fact) -> 
 
 
 def read_hermes_030_sessions(conn: sqlite3.Connection) -> Iterator[Hermes030Session]:
-    """Read every session, oldest first."""
     sql = f"SELECT {', '.join(Hermes030Session._fields)} FROM sessions ORDER BY started_at, rowid"
     return (Hermes030Session(*row) for row in conn.execute(sql))
 

@@ -73,8 +73,6 @@ SAMPLES = 3
 
 
 class TurnEraser(Protocol):
-    """What a purge of facts needs of the captured turns."""
-
     def of_theme(self, conn: sqlite3.Connection, theme_id: int) -> Iterator[Turn]: ...
     def erase_within(
         self,

@@ -72,7 +72,6 @@ def read_note_text(file: Path, name: str, taken: ImportBatch) -> str | None:
 
 
 def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
-    """Add the observations and relations of a note."""
     lines = text.split("\n")
     note = parse_frontmatter(lines)
     title = note.settings.get("title") or file.stem
@@ -114,7 +113,6 @@ def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
 
 
 def find_note_time(note: NoteHeader, *names: str) -> int | None:
-    """Return the first of these settings that is a time."""
     return next((when for name in names if (when := parse_source_time(note.settings.get(name))) is not None), None)
 
 
@@ -171,14 +169,10 @@ def parse_observation(text: str) -> tuple[str, str] | None:
     match = OBSERVATION.fullmatch(text)
     if match is not None:
         category = match["category"].strip()
-        if category and not CLOCK.fullmatch(category) and not is_task_box(category):
+        is_task_box = len(category) == 1 and (category in "xX" or not category.isalnum())
+        if category and not CLOCK.fullmatch(category) and not is_task_box:
             return category, match["content"]
     if text.startswith(("[ ]", "[x]", "[-]", "[X]")):
         return None
     tagged = any(part.startswith("#") and len(part) > 1 for part in text.split())
     return ("", text) if tagged and "[[" not in text else None
-
-
-def is_task_box(category: str) -> bool:
-    """Check whether it is a task checkbox."""
-    return len(category) == 1 and (category in "xX" or not category.isalnum())

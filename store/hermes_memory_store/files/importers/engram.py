@@ -33,16 +33,11 @@ def read_engram(path: Path, taken: ImportBatch) -> None:
     if not {"observations", "prompts"} & set(document.words):
         raise errors.ImportFileError(f"{path} is no export of engram: it has neither observations nor prompts", path)
     for name, take in zip(RECORD_LISTS, (take_session, take_observation, take_prompt), strict=True):
-        for line, record in document.records(name, taken):
-            if isinstance(record, dict):
-                take(taken, SourcePlace(line), record)
-            else:
-                taken.add_rejection(SourcePlace(line), f"a record of {name} is not an object", record)
+        taken.take_records(document.records(name, taken), take, f"a record of {name}")
     document.note_other_lists(taken, *RECORD_LISTS)
 
 
 def take_session(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
-    """Add the summary of a session, where it has one."""
     summary = first_text_field(record, "summary")
     if not summary:
         return
@@ -93,7 +88,6 @@ def take_observation(taken: ImportBatch, place: SourcePlace, record: dict[str, A
 
 
 def take_prompt(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
-    """Add a prompt: what the user said in a session."""
     taken.add_turn(
         place,
         "prompt",

@@ -66,7 +66,11 @@ def detect_format(path: str | Path) -> str | None:
     except OSError as error:
         raise errors.ImportFileError(f"{place} cannot be read: {error.strerror or error}", place) from error
     if head.startswith(b"SQLite format 3\x00"):
-        return "hermes-memory" if is_hermes_030_file(place) else None
+        try:
+            with database_copies.connect_plainly(place) as conn:
+                return "hermes-memory" if hermes_030_file.is_hermes_030(conn) else None
+        except (errors.FileError, driver.Error):
+            return None
     text = decode_source_text(head, on_error="replace")
     if text.lstrip()[:1] in ("{", "["):
         if OWN_JSONL.search(text):
@@ -76,12 +80,3 @@ def detect_format(path: str | Path) -> str | None:
         return "pgvector"
     is_note = place.suffix == ".md" and basic_memory.is_basic_memory_note(text.replace("\r\n", "\n"))
     return "basic-memory" if is_note else None
-
-
-def is_hermes_030_file(place: Path) -> bool:
-    """Check whether a database is a memory of hermes-memory 0.3.0."""
-    try:
-        with database_copies.connect_plainly(place) as conn:
-            return hermes_030_file.is_hermes_030(conn)
-    except (errors.FileError, driver.Error):
-        return False

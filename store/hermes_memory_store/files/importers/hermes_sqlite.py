@@ -19,34 +19,28 @@ from hermes_memory_store.items.tier_columns import (
     cold_columns,
     superseded_columns,
 )
-from hermes_memory_store.model import IMPORT, FactType, ScopeStatus, Tier
+from hermes_memory_store.model import FactType, ScopeStatus, Tier
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.hermes_030_file import TYPES, Hermes030Fact, hermes_030_uid
 
 
 def read_hermes_sqlite(path: Path, taken: ImportBatch) -> None:
-    """Read all facts and scopes. :raises ImportFileError: it is another database"""
+    """Read all facts and scopes from one snapshot of the file. :raises ImportFileError: it is another database"""
     try:
-        take_hermes_030(path, taken)
-    except driver.Error as error:
-        raise errors.ImportFileError(f"{path} cannot be read: {error}", path) from error
-
-
-def take_hermes_030(path: Path, taken: ImportBatch) -> None:
-    """Add everything from one snapshot of the file."""
-    with database_copies.connect_plainly(path) as conn:
-        if not hermes_030_file.is_hermes_030(conn):
-            raise errors.ImportFileError(f"{path} is no memory of hermes-memory 0.3.0", path)
-        conn.text_factory = decode_lossless
-        conn.execute("BEGIN")
-        try:
+        with database_copies.connect_plainly(path) as conn:
+            if not hermes_030_file.is_hermes_030(conn):
+                raise errors.ImportFileError(f"{path} is no memory of hermes-memory 0.3.0", path)
+            conn.text_factory = decode_lossless
+            conn.execute("BEGIN")
             labels, over = take_hermes_scopes(conn, taken)
             for number, fact in enumerate(hermes_030_file.read_hermes_030_facts(conn), 1):
                 take_hermes_fact(taken, SourcePlace(number), fact, labels, over)
             sessions = conn.execute("SELECT count(*) FROM sessions").fetchone()[0]
-        except (TypeError, ValueError, AttributeError) as error:
-            raise errors.ImportFileError(f"{path} holds what hermes-memory never writes: {error}", path) from error
+    except driver.Error as error:
+        raise errors.ImportFileError(f"{path} cannot be read: {error}", path) from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise errors.ImportFileError(f"{path} holds what hermes-memory never writes: {error}", path) from error
     if sessions:
         taken.notes.append(f"{pluralise(sessions, 'session')} left out: only an upgrade of the file takes them over")
 
@@ -58,27 +52,25 @@ def take_hermes_scopes(conn: driver.Connection, taken: ImportBatch) -> tuple[dic
     for label, (number, scope) in lives_on.items():
         if not to_column_text(label).strip():
             continue
-        closed = scope.status != "active"
-        ended = int(scope.closed_at or scope.last_referenced) * 1000 if closed else None
+        closed_at, closed_by = scope.closing or (None, None)
         taken.add_scope(
             SourcePlace(number),
             to_column_text(label),
             uid=hermes_030_uid(to_column_text(scope.id)),
-            status=ScopeStatus.CLOSED if closed else ScopeStatus.OPEN,
+            status=ScopeStatus.OPEN if scope.closing is None else ScopeStatus.CLOSED,
             opened_at=min(int(namesake.created_at) for namesake in scopes if namesake.label == label) * 1000,
-            closed_at=ended,
-            closed_by=("done" if scope.status == "closed" else IMPORT.kind) if closed else None,
+            closed_at=closed_at,
+            closed_by=closed_by,
         )
     return (
         {scope.id: to_column_text(scope.label) for scope in scopes},
-        {scope.id for scope in scopes if scope.status != "active"},
+        {scope.id for scope in scopes if scope.closing is not None},
     )
 
 
 def take_hermes_fact(
     taken: ImportBatch, place: SourcePlace, fact: Hermes030Fact, labels: dict[str, str], over: set[str]
 ) -> None:
-    """Add one fact."""
     kind, tier = TYPES.get(to_column_text(fact.type)), TIERS.get(to_column_text(fact.status))
     if kind is None or tier is None:
         taken.add_rejection(

@@ -10,7 +10,8 @@ from __future__ import annotations
 import codecs
 import hashlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from hermes_memory_store.files.jsonl_format import LATEST, PortableFact, Portabl
 from hermes_memory_store.items.origin_rows import PortableOrigin
 from hermes_memory_store.items.tier_columns import quarantined_columns
 from hermes_memory_store.memory.scopes import validate_label
-from hermes_memory_store.model import Actor, FactType, Notation, Origin, ScopeStatus, Tier
+from hermes_memory_store.model import Actor, FactType, Notation, Origin, Tier
 from hermes_memory_store.notation import memory_spec
 from hermes_memory_themes import ThemeError, normalise_theme
 
@@ -66,43 +67,35 @@ class SourcePlace:
 
 @dataclass(frozen=True, slots=True)
 class ImportItem:
-    """One item to import."""
-
     place: SourcePlace
     what: str
     """What it is at its source: `entity`, `observation [decision]` …"""
     theme: str | None
     """The theme its source names; None for the one that is asked for."""
-    said: PortableScope | PortableFact | PortableTurn
+    portable: PortableScope | PortableFact | PortableTurn
 
     def locate(self, origin: Origin) -> ImportItem:
         """Return it with its own file as the origin, where the source is a folder. :param origin: of the whole import"""
-        if not self.place.file or origin.file is None or not isinstance(self.said, PortableFact):
+        if not self.place.file or origin.file is None or not isinstance(self.portable, PortableFact):
             return self
         own = replace(origin, file=str(Path(origin.file, self.place.file)), line=self.place.line)
-        return replace(self, said=replace(self.said, origin=PortableOrigin(own)))
+        return replace(self, portable=replace(self.portable, origin=PortableOrigin(own)))
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedItem:
-    """An item skipped on purpose, and why."""
-
     place: SourcePlace
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedItem:
-    """An item that could not be understood."""
-
     place: SourcePlace
     error: errors.StoreError
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedText:
-    """What may be kept of a checked text."""
-
     content: str
     waits: str | None = None
     """The rule by which it waits for a person; None for what may be told to agents."""
@@ -115,8 +108,6 @@ text is left out then, with that reason."""
 
 @dataclass(slots=True)
 class ImportBatch:
-    """The whole content of one source."""
-
     kind: str
     """The importer that read it."""
     limit_of: Callable[[str | None], int]
@@ -125,7 +116,7 @@ class ImportBatch:
     """When it is read, UTC milliseconds: nothing was written later than that."""
     written_at: int
     """When the source was last written: what says no time of its own was written then."""
-    screen: TextCheck | None = None
+    check: TextCheck
     """Looks at every text before it is taken."""
     items: list[ImportItem] = field(default_factory=list)
     skips: list[SkippedItem] = field(default_factory=list)
@@ -138,36 +129,37 @@ class ImportBatch:
 
     @property
     def actor(self) -> Actor:
-        """The author of what is imported."""
         return Actor("import", self.kind)
 
     def add_skip(self, place: SourcePlace, reason: str) -> None:
-        """Record an item as skipped."""
         self.skips.append(SkippedItem(place, reason))
 
     def add_rejection(self, place: SourcePlace, message: str, value: Any = None) -> None:
-        """Record an item that cannot be understood."""
         self.refusals.append(RejectedItem(place, errors.ImportFileError(message, value)))
 
-    def add_scope(self, place: SourcePlace, label: str, *, theme: str | None = None, **attributes: Any) -> None:
-        """Add a scope, open unless `attributes` says otherwise (uid, status, opened_at, closed_at, closed_by)."""
-        with_defaults: dict[str, Any] = {
-            "uid": derived_uid(self.kind, "scope", label),
-            "status": ScopeStatus.OPEN,
-            "opened_at": self.written_at,
-            "closed_at": None,
-            "closed_by": None,
-            **attributes,
-        }
+    def take_records(
+        self,
+        records: Iterable[tuple[int, Any]],
+        take: Callable[[ImportBatch, SourcePlace, dict[str, Any]], None],
+        what: str,
+    ) -> None:
+        """Add the records of a document, each with its line, which must be objects. :param what: what one is called"""
+        for line, record in records:
+            if isinstance(record, dict):
+                take(self, SourcePlace(line), record)
+            else:
+                self.add_rejection(SourcePlace(line), f"{what} is not an object", record)
+
+    def add_scope(self, place: SourcePlace, label: str, **attributes: Any) -> None:
+        """Add a scope. :param attributes: uid, status, opened_at, closed_at, closed_by"""
         with self._note_rejection(place):
-            self.items.append(
-                ImportItem(place, "scope", theme, PortableScope(label=validate_label(label), **with_defaults))
-            )
+            scope = PortableScope(label=validate_label(label), **attributes)
+            self.items.append(ImportItem(place, "scope", None, scope))
 
     def add_fact(
         self,
         place: SourcePlace,
-        label_of_item: str,
+        what: str,
         kind: FactType,
         target: str,
         content: str,
@@ -194,31 +186,25 @@ class ImportBatch:
                 return
             first = attributes.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, text)
             # As it was written: a secret that is masked keeps its lines.
-            seen = CheckedText(text) if self.screen is None else self.screen(identity, aim, content.strip())
-            parts = memory_spec.split_content(" ".join(seen.content.split()), self.limit_of(identity))
-            if seen.waits is not None and attributes.get("tier") is not Tier.SUPERSEDED:
-                attributes |= quarantined_columns(seen.waits) | {"tier": Tier.QUARANTINED, "pinned": False}
+            checked = self.check(identity, aim, content.strip())
+            parts = memory_spec.split_content(" ".join(checked.content.split()), self.limit_of(identity))
+            if checked.waits is not None and attributes.get("tier") is not Tier.SUPERSEDED:
+                attributes |= quarantined_columns(checked.waits) | {"tier": Tier.QUARANTINED, "pinned": False}
                 self.waiting += 1
             made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
             changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))
-            fact = PortableFact(
-                **{
-                    "uid": first,
-                    "scope": label,
-                    "said": Notation(kind, aim, text),
-                    "tier": Tier.HOT,
-                    "pinned": False,
-                    "actor": self.actor,
-                    "created_at": made_at,
-                    "updated_at": changed_at,
-                    **attributes,
-                }
-            )
+            state = {
+                "tier": Tier.HOT,
+                "actor": self.actor,
+                "created_at": made_at,
+                "updated_at": changed_at,
+                **attributes,
+            }
             self.split += len(parts) > 1
             for number, part in enumerate(parts, 1):
                 piece = Notation(kind, aim if len(parts) == 1 else f"{aim}.{number}", part)
                 uid = first if number == 1 else derived_uid(first.hex(), str(number), part)
-                self.items.append(ImportItem(place, label_of_item, identity, replace(fact, uid=uid, said=piece)))
+                self.items.append(ImportItem(place, what, identity, PortableFact(uid, label, piece, **state)))
 
     def add_relation(self, place: SourcePlace, subject: str, kind: str, other: str, *, required: str) -> None:
         """Add a relation as a value that states it in words.
@@ -256,40 +242,27 @@ class ImportBatch:
             if not content.strip():
                 self.add_skip(place, "it says nothing")
                 return
-            said_at = self.written_at if at is None else min(at, self.now)
+            made_at = self.written_at if at is None else min(at, self.now)
             # Whole, before it is cut: half a secret is not recognised as one.
-            checked = content if self.screen is None else self.screen(identity, None, content).content
+            checked = self.check(identity, None, content).content
             parts = [checked[start : start + MAX_TURN] for start in range(0, len(checked), MAX_TURN)]
             self.split += len(parts) > 1
             for number, part in enumerate(parts):
                 uid = derived_uid(self.kind, "turn", *names, identity or "", session or "", role, content, str(number))
-                made = validate_turn(PortableTurn(uid, session or None, role, part, said_at))
-                self.items.append(ImportItem(place, what, identity, made))
+                turn = validate_turn(PortableTurn(uid, session or None, role, part, made_at))
+                self.items.append(ImportItem(place, what, identity, turn))
 
-    def _note_rejection(self, place: SourcePlace) -> RejectionNote:
-        return RejectionNote(self, place)
-
-
-class RejectionNote:
-    """Record what cannot be imported: text with hidden characters is skipped, everything else is a rejection."""
-
-    def __init__(self, taken: ImportBatch, place: SourcePlace) -> None:
-        self._taken = taken
-        self._place = place
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: object) -> bool:
-        if isinstance(error, errors.UnsafeText):
-            self._taken.add_skip(self._place, error.message)
-        elif isinstance(error, errors.StoreError):
-            self._taken.refusals.append(RejectedItem(self._place, error))
-        elif isinstance(error, ThemeError):
-            self._taken.add_rejection(self._place, error.message, error.value)
-        else:
-            return False
-        return True
+    @contextmanager
+    def _note_rejection(self, place: SourcePlace) -> Iterator[None]:
+        """Record what cannot be imported: text with hidden characters is skipped, everything else is a rejection."""
+        try:
+            yield
+        except errors.UnsafeText as error:
+            self.add_skip(place, error.message)
+        except errors.StoreError as error:
+            self.refusals.append(RejectedItem(place, error))
+        except ThemeError as error:
+            self.add_rejection(place, error.message, error.value)
 
 
 def source_theme(theme: str | None) -> str | None:
@@ -304,7 +277,6 @@ def derived_uid(*names: str) -> bytes:
 
 
 def text_mark(*names: str) -> str:
-    """Return a short digest of a text."""
     return hashlib.sha256("\x1f".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:MARK]
 
 

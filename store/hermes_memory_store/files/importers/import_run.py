@@ -7,20 +7,17 @@ known by their uids.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.conversations.turn_rows import PortableTurn
-from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
-from hermes_memory_store.files.fact_restore import RestoreOutcome, Restorer, to_import_origin
+from hermes_memory_store.files.fact_restore import RestoreOutcome, Restorer, temporary_store_copy, to_import_origin
 from hermes_memory_store.files.importers.formats import READERS, detect_format
-from hermes_memory_store.files.importers.hot_share import SHARE_PCT, limit_hot_share
 from hermes_memory_store.files.importers.import_batch import (
     CheckedText,
     ImportBatch,
@@ -31,7 +28,9 @@ from hermes_memory_store.files.importers.import_batch import (
 )
 from hermes_memory_store.files.jsonl_format import PortableFact, PortableScope
 from hermes_memory_store.intake.intake import Intake, Writer
+from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.items.name_keys import to_theme_name
+from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE, cold_columns
 from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import Tier
 from hermes_memory_store.safe_text import pluralise
@@ -39,6 +38,11 @@ from hermes_memory_store.store import Store
 
 BATCH = 2_000
 """Facts that are written together."""
+
+SHARE_PCT = 50
+"""How full an import may make the hot tier, in percent: relief begins at 70, and the other half is for what agents write."""
+
+PRESENT = "SELECT uid FROM facts WHERE theme_id = ? AND uid IN ({marks})"
 
 
 @dataclass(slots=True)
@@ -126,101 +130,113 @@ def import_foreign_memory(
 
 def read_source(store: Store, intake: Intake, source: Path, kind: str, only: str | None, theme: str) -> ImportBatch:
     """Read a source to its end. :raises ImportFileError: it is incomplete, or not of the kind given"""
+
+    def check(named: str | None, target: str | None, content: str) -> CheckedText:
+        """Check a text before it is cut into parts: half a secret is not recognised as one."""
+        own = only or named or theme
+        if target is None:
+            return CheckedText(intake.admit_turn(own, content).content)
+        intake.admit_name(own, "the target", target, writer=Writer.AGENT)
+        masking, suspicion, _ = intake.admit_content(own, target, content, writer=Writer.AGENT, confirmed=True)
+        return CheckedText(masking.content, None if suspicion is None else suspicion.rule)
+
     now = int(store.clock())
     try:
         written_at = min(round(source.stat().st_mtime * 1000), now)
     except OSError as error:
         raise errors.ImportFileError(f"{source} cannot be read: {error.strerror or error}", source) from error
     taken = ImportBatch(
-        kind, lambda named: store.policies.for_theme(only or named or theme).fact_chars, now, written_at
+        kind, lambda named: store.policies.for_theme(only or named or theme).fact_chars, now, written_at, check
     )
-    taken.screen = lambda named, target, content: check_imported_text(intake, only or named or theme, target, content)
     READERS[kind](source, taken)
     return taken
-
-
-def check_imported_text(intake: Intake, theme: str, target: str | None, content: str) -> CheckedText:
-    """Check a text as it stands in its source, before it is cut into parts: half a secret is not recognised as one.
-
-    :param target: of a fact; None for a turn
-    """
-    if target is None:
-        return CheckedText(intake.admit_turn(theme, content).content)
-    intake.admit_name(theme, "the target", target, writer=Writer.AGENT)
-    masking, suspicion, _ = intake.admit_content(theme, target, content, writer=Writer.AGENT, confirmed=True)
-    return CheckedText(masking.content, None if suspicion is None else suspicion.rule)
-
-
-@contextmanager
-def temporary_store_copy(store: Store) -> Iterator[Store]:
-    """Yield a temporary copy of the store for a trial."""
-    with tempfile.TemporaryDirectory(prefix="hermes-memory-import-") as folder:
-        tried = Path(folder) / "memory.db"
-        database_copies.copy_database(store.path, tried)
-        with Store.open(tried, force=True, clock=store.clock, policies=store.policies) as opened:
-            yield opened
 
 
 def import_batch_by_theme(
     store: Store, taken: ImportBatch, theme: str, scope: str | None, one_theme: bool, progress: Progress | None
 ) -> ForeignImportReport:
-    """Import what was read, theme by theme."""
-    report = ForeignImportReport(
-        taken.kind, split=taken.split, waiting=taken.waiting, skips=taken.skips, errors=list(taken.refusals)
-    )
-    report.notes = taken.notes
     by_theme: dict[str, list[ImportItem]] = {}
     for item in taken.items:
         by_theme.setdefault(theme if one_theme else item.theme or theme, []).append(item)
-    report.mapping = to_import_mappings(by_theme, scope)
+    report = ForeignImportReport(
+        taken.kind,
+        split=taken.split,
+        waiting=taken.waiting,
+        skips=taken.skips,
+        errors=list(taken.refusals),
+        mapping=to_import_mappings(by_theme, scope),
+        notes=taken.notes,
+    )
     origin, done, total = store.names.origins.current(), 0, len(taken.items)
+    outcomes: Counter[RestoreOutcome] = Counter()
     for name, items in by_theme.items():
-        # Scopes first, then what stands, then what was superseded: a link mostly leads to what is there.
         limited, cooled = limit_hot_share(store, name, items, scope)
         if cooled:
             report.notes.append(
                 f"{pluralise(cooled, 'fact')} of theme {name} imported cold: "
                 f"an import fills the hot tier to {SHARE_PCT} % of its budget, pinned facts first, then the newest"
             )
-        sorted_items = sorted((item.locate(origin) for item in limited), key=import_order)
         restorer = Restorer(store, name, scope, captured_by=taken.actor)
-        for some in in_chunks(sorted_items, BATCH):
-            restore_foreign_items(report, restorer, some)
+        for some in in_chunks(sorted((item.locate(origin) for item in limited), key=import_order), BATCH):
+            refusals = restorer.restore_batch((item.place.line, item.portable) for item in some)
+            report.errors += [RejectedItem(some[index].place, error) for index, error in refusals]
             done += len(some)
             if progress is not None:
                 progress(done, total)
         restorer.link_superseded()
+        outcomes += restorer.outcomes
         report.superseded += restorer.superseded
+    report.created = outcomes[RestoreOutcome.CREATED]
+    report.deduplicated = outcomes[RestoreOutcome.DEDUPLICATED]
+    report.purged = outcomes[RestoreOutcome.PURGED_HERE]
+    report.turns = outcomes[RestoreOutcome.TURN_CREATED]
+    report.turns_there = outcomes[RestoreOutcome.TURN_DEDUPLICATED]
     return report
 
 
-def import_order(item: ImportItem) -> tuple[int, int]:
-    """Return the sort key of an item: scopes first, then standing facts, then others in their original order.
+def limit_hot_share(
+    store: Store, theme: str, items: Sequence[ImportItem], scope: str | None
+) -> tuple[list[ImportItem], int]:
+    """Let facts be hot up to the share, pinned ones first, then the newest; return all items and how many became cold.
 
-    A fact with the same content as an older one gets no uid of its own here, so another order would import it the next
-    time.
+    Facts that are there already stay what they are, and so do those that a later one of the source replaces.
+
+    :param scope: of facts that name none
     """
-    if isinstance(item.said, PortableFact):
-        return (2 if item.said.tier is Tier.SUPERSEDED else 1), item.said.updated_at
-    return (3, 0) if isinstance(item.said, PortableTurn) else (0, 0)
+    facts = [(number, item.portable) for number, item in enumerate(items) if isinstance(item.portable, PortableFact)]
+    theme_id, present = store.names.theme_or_none(theme), set[bytes]()
+    for some in in_chunks([fact.uid for _, fact in facts]):
+        rows = store.db.rows(PRESENT.format(marks=",".join("?" * len(some))), (theme_id, *some))
+        present.update(uid for (uid,) in rows)
+    standing: dict[tuple[str | None, str, str], tuple[int, PortableFact]] = {}
+    for number, fact in sorted(facts, key=lambda entry: entry[1].updated_at):
+        if fact.tier is Tier.HOT and fact.uid not in present:
+            standing[fact.scope or scope, fact.notation.type.value, fact.notation.target.casefold()] = number, fact
+    gauge = store.tiers.gauge(theme)
+    room = gauge.budget * SHARE_PCT // 100 - gauge.used
+    limited, cooled = list(items), 0
+    for number, fact in sorted(
+        standing.values(), key=lambda entry: (entry[1].pinned, entry[1].updated_at), reverse=True
+    ):
+        chars = count_notation_chars(fact.notation.target, fact.notation.content)
+        if chars <= room:
+            room -= chars
+            continue
+        cold = replace(fact, **cold_columns(COOLED_BY_PRESSURE) | {"tier": Tier.COLD, "pinned": False})
+        limited[number] = replace(items[number], portable=cold)
+        cooled += 1
+    return limited, cooled
 
 
-def restore_foreign_items(report: ForeignImportReport, restorer: Restorer, items: Sequence[ImportItem]) -> None:
-    """Restore one batch and count the outcomes."""
-    outcomes = restorer.restore_batch((item.place.line, item.said) for item in items)
-    for item, (outcome, _, error) in zip(items, outcomes, strict=True):
-        if error is not None:
-            report.errors.append(RejectedItem(item.place, error))
-        elif outcome is RestoreOutcome.CREATED:
-            report.created += 1
-        elif outcome is RestoreOutcome.DEDUPLICATED:
-            report.deduplicated += 1
-        elif outcome is RestoreOutcome.PURGED_HERE:
-            report.purged += 1
-        elif outcome is RestoreOutcome.TURN_CREATED:
-            report.turns += 1
-        elif outcome is RestoreOutcome.TURN_DEDUPLICATED:
-            report.turns_there += 1
+def import_order(item: ImportItem) -> tuple[int, int]:
+    """Return the sort key of an item: scopes first, then what stands, then what was superseded; turns last.
+
+    Facts by age: one with the same content as an older one gets no uid of its own here, so another order would import
+    it the next time.
+    """
+    if isinstance(item.portable, PortableFact):
+        return (2 if item.portable.tier is Tier.SUPERSEDED else 1), item.portable.updated_at
+    return (3, 0) if isinstance(item.portable, PortableTurn) else (0, 0)
 
 
 def to_import_mappings(by_theme: dict[str, list[ImportItem]], scope: str | None) -> list[ImportMapping]:
@@ -228,22 +244,17 @@ def to_import_mappings(by_theme: dict[str, list[ImportItem]], scope: str | None)
     mappings: dict[tuple[str, str, str, str | None], ImportMapping] = {}
     for theme, items in by_theme.items():
         for item in items:
-            becomes, label, example = describe_import_item(item.said)
-            label = label or (scope if isinstance(item.said, PortableFact) else label)
+            portable, label = item.portable, None
+            if isinstance(portable, PortableScope):
+                becomes, label, example = "scope", portable.label, portable.label
+            elif isinstance(portable, PortableTurn):
+                becomes, example = "turn", f"{portable.role}: {' '.join(portable.content[:200].split())}"
+            else:
+                label, example = portable.scope or scope, str(portable.notation)
+                becomes = portable.notation.type.word
             key = (item.what, becomes, theme, label)
-            if key not in mappings:
-                mappings[key] = ImportMapping(*key, example)
-            mappings[key].count += 1
+            mappings.setdefault(key, ImportMapping(*key, example)).count += 1
     return list(mappings.values())
-
-
-def describe_import_item(item: PortableScope | PortableFact | PortableTurn) -> tuple[str, str | None, str]:
-    """Return what an item becomes, its scope, and its text."""
-    if isinstance(item, PortableScope):
-        return "scope", item.label, item.label
-    if isinstance(item, PortableTurn):
-        return "turn", None, f"{item.role}: {' '.join(item.content[:200].split())}"
-    return item.said.type.word, item.scope, str(item.said)
 
 
 __all__ = ["ForeignImportReport", "ImportMapping", "SourcePlace", "import_foreign_memory"]

@@ -28,8 +28,6 @@ SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass(slots=True)
 class JsonDocument:
-    """The content of a JSON file."""
-
     words: dict[str, Any] = field(default_factory=dict)
     """The object it is; empty for a list, and for records a line."""
     lists: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
@@ -43,7 +41,6 @@ class JsonDocument:
         return self.lists.get(name, [])
 
     def note_other_lists(self, taken: ImportBatch, *names: str) -> None:
-        """Note the lists that are not read."""
         for name, left in self.lists.items():
             if name not in names and left:
                 taken.notes.append(f"{len(left):,} of {errors.shorten_value(name)} are left out: no fact says the same")
@@ -76,7 +73,14 @@ def load_json_document(path: Path, taken: ImportBatch) -> JsonDocument:
     except ValueError as error:
         if not is_jsonl(text):
             raise errors.ImportFileError(f"{path} is not whole JSON: {error}", path) from error
-        return JsonDocument(lists={"": list(jsonl_records(text, taken))})
+        records = []
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                try:
+                    records.append((number, parse_json(line)))
+                except ValueError as refusal:
+                    taken.add_rejection(SourcePlace(number), f"the line is not JSON: {refusal}", line)
+        return JsonDocument(lists={"": records})
     if isinstance(whole, list):
         return JsonDocument(lists={"": list(find_json_elements(text, SPACE.match(text).end()))})  # type: ignore[union-attr]
     if isinstance(whole, dict):
@@ -93,31 +97,19 @@ def parse_json(text: str) -> Any:
 
 
 def is_jsonl(text: str) -> bool:
-    """Check whether most of the first non-empty lines are records of their own."""
+    """Check whether most of the first non-empty lines are records of their own: whole JSON objects."""
+
+    def is_record(line: str) -> bool:
+        try:
+            return isinstance(parse_json(line), dict)
+        except ValueError:
+            return False
+
     lines = list(itertools.islice((line for line in io.StringIO(text, newline="\n") if line.strip()), SAMPLE))
-    return 2 * sum(map(is_json_record, lines)) >= len(lines) > 0 and not lines[0].lstrip().startswith("[")
-
-
-def is_json_record(line: str) -> bool:
-    """Check whether a line is a whole JSON object."""
-    try:
-        return isinstance(parse_json(line), dict)
-    except ValueError:
-        return False
-
-
-def jsonl_records(text: str, taken: ImportBatch) -> Iterator[tuple[int, Any]]:
-    """Yield the records of JSONL."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield number, parse_json(line)
-            except ValueError as error:
-                taken.add_rejection(SourcePlace(number), f"the line is not JSON: {error}", line)
+    return 2 * sum(map(is_record, lines)) >= len(lines) > 0 and not lines[0].lstrip().startswith("[")
 
 
 def find_json_members(text: str) -> dict[str, list[tuple[int, Any]]]:
-    """Find the lists that a JSON object holds, by name."""
     decoder = json.JSONDecoder()
     members: dict[str, list[tuple[int, Any]]] = {}
     at = skip_json_space(text, skip_json_space(text, 0) + 1)
@@ -134,7 +126,6 @@ def find_json_members(text: str) -> dict[str, list[tuple[int, Any]]]:
 
 
 def find_json_elements(text: str, at: int) -> Iterator[tuple[int, Any]]:
-    """Find the elements of the JSON list that begins at a position."""
     decoder = json.JSONDecoder()
     line, counted = 1 + text.count("\n", 0, at), at
     at = skip_json_space(text, at + 1)
@@ -148,6 +139,5 @@ def find_json_elements(text: str, at: int) -> Iterator[tuple[int, Any]]:
 
 
 def skip_json_space(text: str, at: int) -> int:
-    """Return the next position that is not white space."""
     match = SPACE.match(text, at)
     return match.end() if match else at

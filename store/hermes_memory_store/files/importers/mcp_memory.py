@@ -8,6 +8,7 @@ The format is `KnowledgeGraphManager.saveGraph` of https://github.com/modelconte
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +30,24 @@ def read_mcp_memory(path: Path, taken: ImportBatch) -> None:
     document = json_lines.load_json_document(path, taken)
     graph = document.words
     if graph and "type" in graph:  # a graph of one record
-        take_graph_record(taken, SourcePlace(1), graph, str(graph["type"]))
+        take_graph_record(taken, SourcePlace(1), graph)
         return
     if graph and not {"entities", "relations"} & set(graph):
         raise errors.ImportFileError(f"{path} is no graph of the MCP memory server", path)
     for name, kind in (("", ""), ("entities", "entity"), ("relations", "relation")):
-        for line, record in document.records(name, taken):
-            if isinstance(record, dict):
-                take_graph_record(taken, SourcePlace(line), record, kind or str(record.get("type")))
-            else:
-                taken.add_rejection(SourcePlace(line), "a record is not an object", record)
+        take = partial(take_graph_record, kind=kind)
+        taken.take_records(document.records(name, taken), take, "a record")
     document.note_other_lists(taken, "", "entities", "relations")
 
 
-def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], kind: str) -> None:
-    """Add one record."""
+def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], kind: str = "") -> None:
+    """Add one record. :param kind: what it is where it does not say so itself"""
+    kind = kind or str(record.get("type"))
     if kind == "entity":
         take_graph_entity(taken, place, record)
     elif kind == "relation":
-        take_graph_relation(taken, place, record)
+        names = (first_text_field(record, name) for name in ("from", "relationType", "to"))
+        taken.add_relation(place, *names, required="from, relationType and to")
     else:
         taken.add_rejection(
             place, f"the record is of type {errors.shorten_value(kind)!r}; it must be entity or relation", kind
@@ -56,11 +56,8 @@ def take_graph_record(taken: ImportBatch, place: SourcePlace, record: dict[str, 
 
 def take_graph_entity(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
     """Add an entity: a value that says what it is, and a fact for each observation, by its mark."""
-    name, kind, observed = (
-        first_text_field(record, "name"),
-        first_text_field(record, "entityType"),
-        record.get("observations", []),
-    )
+    name, kind = first_text_field(record, "name"), first_text_field(record, "entityType")
+    observed = record.get("observations", [])
     if not name or not isinstance(observed, list):
         taken.add_rejection(place, "an entity needs a name, and a list of observations", record.get("name"))
         return
@@ -74,13 +71,3 @@ def take_graph_entity(taken: ImportBatch, place: SourcePlace, record: dict[str, 
             taken.add_fact(place, f"observation of a {kind or 'thing'}", guess_fact_type(kind), aim, content)
         else:
             taken.add_skip(place, "an observation says nothing")
-
-
-def take_graph_relation(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
-    """Add a relation as a value that states it in words."""
-    subject, kind, other = (
-        first_text_field(record, "from"),
-        first_text_field(record, "relationType"),
-        first_text_field(record, "to"),
-    )
-    taken.add_relation(place, subject, kind, other, required="from, relationType and to")

@@ -12,6 +12,7 @@ memory has is counted and noted.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,27 +61,20 @@ def read_mem0(path: Path, taken: ImportBatch) -> None:
         document.lists[""] = [(1, document.words)]
     left: Counter[str] = Counter()
     for name in LISTS:
-        for line, record in document.records(name, taken):
-            if isinstance(record, dict):
-                take_mem0_memory(taken, SourcePlace(line), record, left)
-            else:
-                taken.add_rejection(SourcePlace(line), "a memory is not an object", record)
+        taken.take_records(document.records(name, taken), partial(take_mem0_memory, left=left), "a memory")
     for line, record in document.records("relations", taken):
-        take_mem0_relation(taken, SourcePlace(line), record)
+        subject, other = first_text_field(record, "source"), first_text_field(record, "target", "destination")
+        kind = first_text_field(record, "relationship", "relation")
+        taken.add_relation(SourcePlace(line), subject, kind, other, required="source, relationship and target")
     document.note_other_lists(taken, *LISTS, "relations")
-    note_missing_pages(taken, document)
-    if left:
-        named = ", ".join(f"{errors.shorten_value(name)} ({count:,})" for name, count in left.most_common(MOST_NOTED))
-        more = f" and {len(left) - MOST_NOTED:,} more" if len(left) > MOST_NOTED else ""
-        taken.notes.append(f"left out of the memories, because a fact has no place for it: {named}{more}")
-
-
-def note_missing_pages(taken: ImportBatch, document: json_lines.JsonDocument) -> None:
-    """Note that the source is one page of several."""
     count, present = document.words.get("count"), sum(len(document.lists.get(name, ())) for name in LISTS)
     if document.words.get("next") or (isinstance(count, int) and count > present):
         total = f" of {count:,}" if isinstance(count, int) else ""
         taken.notes.append(f"this is one page, with {present:,}{total} memories; import the other pages, too")
+    if left:
+        named = ", ".join(f"{errors.shorten_value(name)} ({count:,})" for name, count in left.most_common(MOST_NOTED))
+        more = f" and {len(left) - MOST_NOTED:,} more" if len(left) > MOST_NOTED else ""
+        taken.notes.append(f"left out of the memories, because a fact has no place for it: {named}{more}")
 
 
 def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, Any], left: Counter[str]) -> None:
@@ -126,7 +120,11 @@ def take_mem0_memory(taken: ImportBatch, place: SourcePlace, record: dict[str, A
         tier=Tier.ARCHIVED if first_text_field(record, "state") == "archived" else Tier.HOT,
     )
     taken_over = {owner, "agent_id" if agent and not application else None}
-    left.update(find_left_members(record, extra, content, taken_over))
+    for prefix, holder in (("", record), ("metadata.", extra)):
+        for name, value in holder.items():
+            is_read = name in taken_over or (name in READ_MEMBERS and not is_unread_member(name, value, prefix))
+            if value not in (None, "", [], {}) and not is_read and not (name in TEXTS and value == content):
+                left[f"{prefix}{name}"] += 1
 
 
 def find_mem0_tags(record: dict[str, Any], extra: dict[str, Any]) -> list[str]:
@@ -141,19 +139,6 @@ def find_mem0_tags(record: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     return [tag for tag in tags if tag][:MOST_TAGS]
 
 
-def find_left_members(
-    record: dict[str, Any], extra: dict[str, Any], content: str, taken_over: set[str | None]
-) -> list[str]:
-    """Find the members of a memory that its fact does not say."""
-    members = []
-    for prefix, holder in (("", record), ("metadata.", extra)):
-        for name, value in holder.items():
-            is_read = name in taken_over or (name in READ_MEMBERS and not is_unread_member(name, value, prefix))
-            if value not in (None, "", [], {}) and not is_read and not (name in TEXTS and value == content):
-                members.append(f"{prefix}{name}")
-    return members
-
-
 def is_unread_member(name: str, value: Any, prefix: str) -> bool:
     """Check whether a member that is usually read is of a form, or in a place, that is not."""
     if name in ("created_at", "updated_at"):
@@ -164,13 +149,3 @@ def is_unread_member(name: str, value: Any, prefix: str) -> bool:
         tags = value if isinstance(value, list) else [value]
         return any(not isinstance(tag, str) or len(tag.strip()) > MOST_TAG for tag in tags) or len(tags) > MOST_TAGS
     return bool(prefix)
-
-
-def take_mem0_relation(taken: ImportBatch, place: SourcePlace, record: Any) -> None:
-    """Add a relation of the graph as a value that states it in words."""
-    subject, kind, other = (
-        first_text_field(record, "source"),
-        first_text_field(record, "relationship", "relation"),
-        first_text_field(record, "target", "destination"),
-    )
-    taken.add_relation(place, subject, kind, other, required="source, relationship and target")

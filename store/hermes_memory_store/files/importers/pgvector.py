@@ -50,8 +50,18 @@ def read_pgvector(path: Path, taken: ImportBatch) -> None:
         entries += 1
         if table == ENTRIES:
             take_entry(taken, SourcePlace(line), columns)
-        else:
-            take_message(taken, SourcePlace(line), columns)
+            continue
+        at = first_text_field(columns, "ts", "created_at")
+        taken.add_turn(
+            SourcePlace(line),
+            "message",
+            first_text_field(columns, "role"),
+            first_text_field(columns, "content"),
+            session=first_text_field(columns, "session_id") or None,
+            theme=first_text_field(columns, "agent_identity") or None,
+            at=parse_source_time(columns.get("ts", columns.get("created_at"))),
+            names=(at,),
+        )
     if not entries and not taken.refusals:
         raise errors.ImportFileError(f"{path} holds no rows of {ENTRIES} or {TURNS}", path)
 
@@ -59,8 +69,7 @@ def read_pgvector(path: Path, taken: ImportBatch) -> None:
 def read_pgvector_rows(path: Path, taken: ImportBatch) -> Iterator[Record]:
     """Read the rows of both tables from any of the formats."""
     text = json_lines.read_json_text(path)
-    begins = text.lstrip()[:1]
-    if begins in ("{", "["):
+    if text.lstrip()[:1] in ("{", "["):
         document = json_lines.load_json_document(path, taken)
         if document.words and not document.lists:
             document.lists[""] = [(1, document.words)]
@@ -73,8 +82,7 @@ def read_pgvector_rows(path: Path, taken: ImportBatch) -> Iterator[Record]:
     elif is_csv(text):
         yield from read_csv_rows(text)
     else:
-        for row in postgres_text.read_dump_rows(text, LAYOUTS):
-            yield row.line, row.table, row.columns
+        yield from postgres_text.read_dump_rows(text, LAYOUTS)
 
 
 def is_csv(text: str) -> bool:
@@ -102,7 +110,6 @@ def read_csv_rows(text: str) -> Iterator[Record]:
 
 
 def find_row_table(record: Mapping[str, Any]) -> str:
-    """Find the table of a row by its columns."""
     return TURNS if "role" in record or "session_id" in record else ENTRIES
 
 
@@ -118,9 +125,11 @@ def take_entry(taken: ImportBatch, place: SourcePlace, columns: Mapping[str, Any
         taken.add_skip(place, "the entry says nothing")
         return
     made_at, changed_at = parse_source_time(columns.get("created_at")), parse_source_time(columns.get("updated_at"))
-    for fact in parse_entry_facts(content) or [
-        Notation(FactType.VALUE, join_target_parts(kind, text_mark(content)), content)
-    ]:
+    facts = [Notation(FactType.VALUE, join_target_parts(kind, text_mark(content)), content)]
+    with contextlib.suppress(errors.InputError):
+        lines = [line for line in content.splitlines() if line.strip()]
+        facts = [memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE) for line in lines]
+    for fact in facts:
         taken.add_fact(
             place,
             f"{kind} entry",
@@ -132,26 +141,3 @@ def take_entry(taken: ImportBatch, place: SourcePlace, columns: Mapping[str, Any
             created_at=made_at,
             updated_at=changed_at,
         )
-
-
-def parse_entry_facts(content: str) -> list[Notation]:
-    """Parse the facts of an entry whose lines are all notation; return none for any other."""
-    with contextlib.suppress(errors.InputError):
-        lines = [line for line in content.splitlines() if line.strip()]
-        return [memory_spec.parse_notation(line, limit=memory_spec.MAX_LINE) for line in lines]
-    return []
-
-
-def take_message(taken: ImportBatch, place: SourcePlace, columns: Mapping[str, Any]) -> None:
-    """Add a message."""
-    at = first_text_field(columns, "ts", "created_at")
-    taken.add_turn(
-        place,
-        "message",
-        first_text_field(columns, "role"),
-        first_text_field(columns, "content"),
-        session=first_text_field(columns, "session_id") or None,
-        theme=first_text_field(columns, "agent_identity") or None,
-        at=parse_source_time(columns.get("ts", columns.get("created_at"))),
-        names=(at,),
-    )

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
 
 from hermes_memory_store import errors
 
@@ -31,7 +29,6 @@ VALUE = re.compile(
     r"(?:\s*::\s*[\w\". ]+(?:\(\d+\))?(?:\[\])?)?\s*",
     re.DOTALL,
 )
-
 """A value. What a string holds is never given back (`++`, `*+`): one without an end would take for ever to be known as such."""
 
 ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
@@ -39,13 +36,8 @@ ESCAPE = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
-@dataclass(frozen=True, slots=True)
-class DumpRow:
-    """A row of a table, each column as text or None."""
-
-    line: int
-    table: str
-    columns: dict[str, str | None]
+DumpRow = tuple[int, str, dict[str, str | None]]
+"""A row: its line, its table, each of its columns as text or None."""
 
 
 def read_dump_rows(text: str, layouts: Mapping[str, Sequence[str]]) -> Iterator[DumpRow]:
@@ -57,20 +49,13 @@ def read_dump_rows(text: str, layouts: Mapping[str, Sequence[str]]) -> Iterator[
     at = 0
     lines = LineNumbers(text)
     while statement := STATEMENT.search(text, at):
-        table = unquote_name(
-            statement["table"].rpartition(".")[2] if '"' not in statement["table"] else statement["table"]
-        )
-        column_list = statement["columns"]
-        columns = (
-            [unquote_name(name) for name in column_list.split(",")] if column_list else list(layouts.get(table, ()))
-        )
+        table, column_list = unquote_name(statement["table"]), statement["columns"]
+        columns = [unquote_name(name) for name in column_list.split(",")] if column_list else layouts.get(table, ())
         is_copy = statement["verb"].upper() == "COPY"
         start = (FROM_STDIN if is_copy else VALUES).match(text, statement.end())
         if start is None:
             if table in layouts:
-                raise_broken_dump(
-                    lines.of(statement.start()), f"a statement about {table} has no rows; the dump is not whole"
-                )
+                raise lines.error(statement.start(), f"a statement about {table} has no rows; the dump is not whole")
             at = statement.end()
             continue
         read_rows = read_copy_block if is_copy else read_insert_statement
@@ -86,10 +71,12 @@ class LineNumbers:
         self._line = 1
 
     def of(self, at: int) -> int:
-        """Return the line of a position."""
         self._line += self._text.count("\n", self._at, at)
         self._at = at
         return self._line
+
+    def error(self, at: int, message: str) -> errors.ImportFileError:
+        return errors.ImportFileError(f"line {self.of(at)}: {message}", self._line)
 
 
 def read_copy_block(
@@ -102,18 +89,11 @@ def read_copy_block(
         if line == "\\.":
             return len(text) if end < 0 else end + 1
         if end < 0:
-            raise_broken_dump(lines.of(at), f"the rows of {table} end in the middle; the dump is not whole")
+            raise lines.error(at, f"the rows of {table} end in the middle; the dump is not whole")
         if is_read:
-            values = [parse_copy_field(field) for field in line.split("\t")]
-            yield to_dump_row(lines.of(at), table, columns, values)
+            values = [None if field == "\\N" else ESCAPE.sub(unescape_character, field) for field in line.split("\t")]
+            yield to_dump_row(lines, at, table, columns, values)
         at = end + 1
-
-
-def parse_copy_field(field: str) -> str | None:
-    """Parse a field of a COPY block."""
-    if field == "\\N":
-        return None
-    return ESCAPE.sub(unescape_character, field) if "\\" in field else field
 
 
 def read_insert_statement(
@@ -124,39 +104,36 @@ def read_insert_statement(
         at = skip_sql_space(text, at)
         start = at
         if text[at : at + 1] != "(":
-            raise_broken_dump(lines.of(at), f"a row of {table} is not written as values in parentheses")
+            raise lines.error(at, f"a row of {table} is not written as values in parentheses")
         values: list[str | None] = []
         while text[at : at + 1] in ("(", ","):
             match = VALUE.match(text, at + 1)
             if match is None:
-                raise_broken_dump(lines.of(start), f"a value of {table} cannot be read; the dump is not whole")
-            values.append(parse_insert_value(match))
+                raise lines.error(start, f"a value of {table} cannot be read; the dump is not whole")
+            value = match["bare"]
+            if match["string"] is not None:
+                value = match["string"][1:-1].replace("''", "'")
+            elif match["escaped"] is not None:
+                value = ESCAPE.sub(unescape_character, match["escaped"][1:-1].replace("''", "'"))
+            elif value.upper() in ("NULL", "DEFAULT"):
+                value = None
+            values.append(value)
             at = match.end()
         if text[at : at + 1] != ")":
-            raise_broken_dump(lines.of(start), f"a row of {table} ends in the middle; the dump is not whole")
+            raise lines.error(start, f"a row of {table} ends in the middle; the dump is not whole")
         if is_read:
-            yield to_dump_row(lines.of(start), table, columns, values)
+            yield to_dump_row(lines, start, table, columns, values)
         at = skip_sql_space(text, at + 1)
         if text[at : at + 1] == ",":
             at += 1
             continue
         end = text.find(";", at)
         if end < 0:
-            raise_broken_dump(lines.of(at), f"a statement about {table} has no end; the dump is not whole")
+            raise lines.error(at, f"a statement about {table} has no end; the dump is not whole")
         return end + 1
 
 
-def parse_insert_value(match: re.Match[str]) -> str | None:
-    """Parse a value of an INSERT statement."""
-    if match["string"] is not None:
-        return match["string"][1:-1].replace("''", "'")
-    if match["escaped"] is not None:
-        return ESCAPE.sub(unescape_character, match["escaped"][1:-1].replace("''", "'"))
-    return None if match["bare"].upper() in ("NULL", "DEFAULT") else match["bare"]
-
-
 def unescape_character(match: re.Match[str]) -> str:
-    """Return the character that an escape stands for."""
     character = match[1]
     if len(character) > 1 and character[0] == "x":
         return chr(int(character[1:], 16))
@@ -165,11 +142,12 @@ def unescape_character(match: re.Match[str]) -> str:
     return LETTERS.get(character, character)
 
 
-def to_dump_row(line: int, table: str, columns: Sequence[str], values: Sequence[str | None]) -> DumpRow:
-    """Return a row by the names of its columns."""
+def to_dump_row(
+    lines: LineNumbers, at: int, table: str, columns: Sequence[str], values: Sequence[str | None]
+) -> DumpRow:
     if len(values) > len(columns) or (columns and len(values) < min(3, len(columns))):
-        raise_broken_dump(line, f"a row of {table} has {len(values)} values for {len(columns)} columns")
-    return DumpRow(line, table, dict(zip(columns, values, strict=False)))
+        raise lines.error(at, f"a row of {table} has {len(values)} values for {len(columns)} columns")
+    return lines.of(at), table, dict(zip(columns, values, strict=False))
 
 
 def unquote_name(name: str) -> str:
@@ -181,12 +159,6 @@ def unquote_name(name: str) -> str:
 
 
 def skip_sql_space(text: str, at: int) -> int:
-    """Return the next position that is not white space."""
     while text[at : at + 1].isspace():
         at += 1
     return at
-
-
-def raise_broken_dump(line: int, message: str) -> NoReturn:
-    """Report a broken dump. :raises ImportFileError: always"""
-    raise errors.ImportFileError(f"line {line}: {message}", line)
