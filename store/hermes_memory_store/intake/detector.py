@@ -115,7 +115,6 @@ def load_detectors(files: str = "[a-z]*.py") -> tuple[Detector, ...]:
 
 @cache
 def find_detectors(kind: TextKind, *, masks: bool) -> tuple[Detector, ...]:
-    """Return the detectors that read texts of a kind, in the order in which they are asked."""
     detectors = load_detectors(MASKING) if masks else load_detectors()
     return tuple(detector for detector in detectors if kind in detector.reads and detector.masks is masks)
 

@@ -64,8 +64,6 @@ class Writer(Enum):
 
 
 class KeptSecret(Protocol):
-    """A secret in a vault."""
-
     @property
     def theme(self) -> str: ...
     @property
@@ -75,8 +73,6 @@ class KeptSecret(Protocol):
 
 
 class SecretVault(Protocol):
-    """Keep masked secrets outside of the store."""
-
     def take(self, theme: str, wanted: str, secret: str, *, besides: Collection[str] = ()) -> KeptSecret | None:
         """Keep a secret; None when there is no place that may keep it.
 
@@ -115,8 +111,6 @@ class AdmittedFact:
 
 @dataclass(frozen=True, slots=True)
 class AdmittedTurn:
-    """The text of a captured turn that passed the intake."""
-
     content: str
     verdict: str | None = None
     """Why agents are not given it; None when they are."""
@@ -129,8 +123,6 @@ class AdmittedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """A text without its secrets."""
-
     content: str
     names: tuple[str, ...] = ()
     """Names under which the vault has them."""
@@ -140,12 +132,9 @@ class Masking:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The result of a write's checks."""
-
     facts: tuple[AdmittedFact, ...]
     """The fact, or the numbered parts of a long one."""
     suspicion: Suspicion | None = None
-    """Why it must wait for a person."""
     masked_names: tuple[str, ...] = ()
     unkept: int = 0
 
@@ -413,10 +402,7 @@ class Intake:
         confirmed: bool = False,
         secret: bool = True,
     ) -> tuple[Masking, Suspicion | None, str | None]:
-        """Return a text masked, why it must wait, and the verdict: each text that is stored passes here.
-
-        :param secret: whether it may hold a secret
-        """
+        """Return a text masked, why it must wait, and the verdict. :param secret: whether it may hold a secret"""
         suspicion, verdict = self._judge(theme, source, passage, writer) if policy.quarantine else (None, None)
         masking = self._mask(theme, passage, policy, writer, confirmed) if secret else Masking(passage.content)
         return masking, suspicion, verdict

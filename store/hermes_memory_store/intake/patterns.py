@@ -37,7 +37,6 @@ class DataFile:
         return read_sections(self.path, self.columns)
 
     def pairs(self, section: str) -> dict[str, str]:
-        """Return the second column of a section by the first."""
         return {row[0]: row[1] for row in self.sections[section]}
 
 

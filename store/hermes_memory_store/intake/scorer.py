@@ -49,8 +49,6 @@ class TextFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoreWeights:
-    """The weights, and what they were made with."""
-
     signals: memoryview
     words: memoryview
     pieces: memoryview
@@ -58,7 +56,6 @@ class ScoreWeights:
     """What one step of a byte is worth in each table."""
     bias: float
     threshold: float
-    """From which score on a fact waits."""
     quoted_threshold: float
     """The same for what a tool or a page said and the person did not."""
     training_set: str
@@ -80,10 +77,13 @@ def find_features(target: str, text: str) -> TextFeatures:
                 pairs.add(f"{first.name}>{second.name}")
     of_patterns = [name for name in names if name in signal_names]
     pairs.update(f"{name}&{other}" for name in of_patterns for other in names if name != other)
+    parts = [f"[{part}" for part in TARGET_PART.findall(target.casefold())]
+    pieces = frozenset().union(*map(to_word_pieces, words))
+    words = ["0" if word.isdigit() else word for word in words]
     return TextFeatures(
-        frozenset(to_signal_place(name) for name in pairs),
-        frozenset(to_word_places(target, words)),
-        frozenset().union(*map(to_word_pieces, words)),
+        frozenset(map(to_signal_place, pairs)),
+        frozenset(crc32(text.encode()) % WORD_PLACES for text in {*words, *map(" ".join, pairwise(words)), *parts}),
+        pieces,
         frozenset(names),
     )
 
@@ -91,12 +91,6 @@ def find_features(target: str, text: str) -> TextFeatures:
 @lru_cache(maxsize=8192)
 def to_signal_place(name: str) -> int:
     return crc32(name.encode()) % SIGNAL_PLACES
-
-
-def to_word_places(target: str, words: list[str]) -> set[int]:
-    words = ["0" if word.isdigit() else word for word in words]
-    texts = [*words, *map(" ".join, pairwise(words)), *(f"[{part}" for part in TARGET_PART.findall(target.casefold()))]
-    return {crc32(text.encode()) % WORD_PLACES for text in texts}
 
 
 @lru_cache(maxsize=4096)
@@ -112,10 +106,7 @@ def to_word_pieces(word: str) -> frozenset[int]:
 
 @cache
 def load_weights() -> ScoreWeights:
-    """Return the weights, read at the first score.
-
-    :raises OSError: the package is not whole
-    """
+    """Return the weights, read at the first score. :raises OSError: the package is not whole"""
     head, _, body = WEIGHTS.read_bytes().partition(b"\n")
     header = json.loads(head)
     table = memoryview(body).cast("b")
@@ -133,7 +124,6 @@ def load_weights() -> ScoreWeights:
 
 
 def compute_score(features: TextFeatures, weights: ScoreWeights) -> float:
-    """Return the score of a text: log odds that it is an attack, as far as the corpora go."""
     signals, words, pieces = weights.scales
     return (
         weights.bias
@@ -150,13 +140,8 @@ def sum_places(table: memoryview, places: Iterable[int]) -> int:
 def find_strongest_signals(features: TextFeatures, weights: ScoreWeights) -> list[str]:
     """Return the signals of a text that speak for an attack, strongest first: each with its pairs."""
     names = sorted(features.names)
-    worth = {
-        name: weights.signals[to_signal_place(name)]
-        + sum(weights.signals[place] for place in to_pair_places(name, names) & features.signals)
-        for name in names
-    }
+    worth = {}
+    for name in names:
+        pairs = {to_signal_place(f"{name}{mark}{other}") for other in names for mark in ">&"} & features.signals
+        worth[name] = weights.signals[to_signal_place(name)] + sum_places(weights.signals, pairs)
     return [name for name in sorted(names, key=lambda name: -worth[name]) if worth[name] > 0]
-
-
-def to_pair_places(name: str, names: Iterable[str]) -> set[int]:
-    return {to_signal_place(f"{name}{mark}{other}") for other in names for mark in ">&"}

@@ -61,7 +61,6 @@ def find_sentence_secrets(text: str) -> Iterator[TextSpan]:
 
 
 def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) -> Iterator[TextSpan]:
-    """Yield the value that `is`, `:` or `changed to` assigns to the word."""
     for operator in islice(CONTEXT.operator.finditer(text, cue.end(), end), MOST_OPERATORS):
         word = CONTEXT.value.match(text, operator.end())
         if word is None or (span := find_value_span(word)) is None:
@@ -89,7 +88,6 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
 
 
 def is_quoted_word(value: str, operator: str) -> bool:
-    """Check whether a sentence gives a quoted word of letters as a password."""
     return (
         not operator.strip(" \t").startswith(("=", ":")) and len(value) >= SHORTEST_PASSWORD and is_stated_secret(value)
     )

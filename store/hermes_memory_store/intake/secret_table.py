@@ -38,7 +38,6 @@ class SecretPattern:
     beside: str = ""
     """What stands elsewhere in the text; without it the form says too little."""
     service: str = ""
-    """The name of gitleaks' rule."""
     entropy: float = 0.0
     """Bits per character that a service's token must exceed, as gitleaks measures it (Shannon)."""
     named: bool = False
@@ -56,7 +55,6 @@ def load_gated_patterns() -> dict[str, list[SecretPattern]]:
 
 @cache
 def load_formats() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
-    """Return the hints of all formats of tokens, and the formats of each."""
     data = SECRET_PATTERNS.sections
     return index_hints(
         [
@@ -93,10 +91,7 @@ def find_hinted_patterns(text: str) -> Iterator[SecretPattern]:
 
 
 def read_service_rules(file: Path) -> list[SecretPattern]:
-    """Read gitleaks' rules.
-
-    :raises RuleFileError: it is no such file; names the place
-    """
+    """Read gitleaks' rules. :raises RuleFileError: it is no such file; names the place"""
     try:
         document: Any = json.loads(file.read_text(encoding="utf-8"))
         return [

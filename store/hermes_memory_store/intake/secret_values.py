@@ -34,7 +34,6 @@ SURELY_RANDOM = 16
 """Characters from which on two kinds of characters, one of them digits, are random."""
 
 LONGEST_PASSPHRASE = 200
-"""Characters: ten words of twelve letters, with room between them."""
 
 
 class SecretKind(Enum):
@@ -110,10 +109,7 @@ def is_random_or_uuid(value: str) -> bool:
 
 
 def is_strong_secret(value: str) -> bool:
-    """Check whether a value can hardly be anything but a key, in any context.
-
-    It has all kinds of characters, or three and is long.
-    """
+    """Check whether a value can hardly be anything but a key: it has all kinds of characters, or three and is long."""
     value = value.strip("*~")
     if not is_random_value(value) or VALUES.unlike_word.search(value):
         return False
@@ -146,7 +142,7 @@ def is_password(value: str) -> bool:
 
 
 def is_likely_password(value: str) -> bool:
-    """Check whether a value looks like a password that a person chose, where one may stand: `Falcon42`, `harbor-2931!`.
+    """Check whether a value looks like a password that a person chose: `Falcon42`, `harbor-2931!`.
 
     Letters with digits, and among them a capital, a sign or three digits; no ticket, host, version or term of the trade.
     """
@@ -160,7 +156,6 @@ def is_likely_password(value: str) -> bool:
 
 
 def is_stated_secret(value: str) -> bool:
-    """Check whether a value given as a password is one: anything but a reference or a placeholder."""
     return bool(value.strip()) and not is_secret_reference(value) and not is_ordinary_value(value)
 
 

@@ -26,8 +26,6 @@ ADDRESS_WORDS = frozenset(("mailaddr", "webaddr", "knownaddr"))
 
 
 class Signal(NamedTuple):
-    """A signal, and the word it begins at."""
-
     word: int
     name: str
 
@@ -83,10 +81,7 @@ def to_address_kind(host: str) -> str:
 
 
 def find_signals(text: str) -> tuple[list[Signal], list[str]]:
-    """Return the signals of a folded text whose addresses are replaced, in order, and its words.
-
-    Signals of words after a negation are named `no-…`.
-    """
+    """Return the signals of a folded text whose addresses are replaced, in order, and its words; `no-…` after a negation."""
     words = SIGNAL_WORD.findall(text)
     signals: list[Signal] = []
     negations = SIGNALS.words["negations", "negation"]

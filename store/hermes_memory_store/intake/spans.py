@@ -14,7 +14,6 @@ FILLER = "‹"
 
 
 NOT_KEPT = "not-kept"
-"""The name in the mark of a secret that nothing keeps; no secret has it."""
 
 
 class TextSpan(NamedTuple):
@@ -36,17 +35,13 @@ def merge_text_spans(spans: Iterable[TextSpan]) -> list[TextSpan]:
 
 
 def replace_text_spans(text: str, replacements: Iterable[tuple[TextSpan, str]]) -> str:
-    """Replace each span once, back to front.
-
-    :param replacements: spans that do not overlap
-    """
+    """Replace each span once, back to front. :param replacements: spans that do not overlap"""
     for span, replacement in sorted(replacements, reverse=True):
         text = text[: span.start] + replacement + text[span.end :]
     return text
 
 
 def blank_secret_marks(text: str) -> str:
-    """Blank out the marks in a text, keeping its length."""
     return re.sub(MARK, lambda mark: FILLER * len(mark[0]), text) if FILLER in text else text
 
 

@@ -63,10 +63,7 @@ ESCAPES = lazy_pattern(
 
 
 def fold_text(text: str, *, lookalikes: bool = True) -> str:
-    """Fold all ways to write the same letters into one.
-
-    :param lookalikes: read letters that look Latin as Latin
-    """
+    """Fold all ways to write the same letters into one. :param lookalikes: read letters that look Latin as Latin"""
     if text.isascii():
         return collapse_whitespace(text.lower())
     apart = unicodedata.normalize("NFKD", HIDDEN.sub("", unicodedata.normalize("NFKC", text)).casefold())
@@ -89,7 +86,6 @@ def to_name_sentence(name: str) -> str:
 
 
 def collapse_whitespace(text: str) -> str:
-    """Collapse white space of any kind and length into one space."""
     # No other white space than a space can be printed.
     return text if "  " not in text and text.isprintable() else re.sub(r"\s+", " ", text)
 
@@ -116,7 +112,6 @@ def find_readings(text: str) -> list[str]:
 
 @lru_cache(maxsize=16)
 def find_decodings(text: str) -> list[str]:
-    """Decode the encoded runs in a text that yield readable text."""
     decoded: list[str] = []
     for match in ENCODED.finditer(text):
         run = match[0].rstrip("=").replace("-", "+").replace("_", "/")

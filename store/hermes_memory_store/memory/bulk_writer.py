@@ -11,6 +11,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
+from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.db import Db
@@ -56,25 +58,20 @@ class BulkResult:
     waiting: int = 0
     """Lines that read like instructions: they wait for a person."""
     masked: int = 0
-    """Lines whose secrets were masked."""
     unkept: int = 0
     """Secrets that were masked and that nothing keeps."""
     errors: list[tuple[int, errors.StoreError]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class AdmittedLine:
-    """One line that passed the intake."""
-
+class AdmittedLine(NamedTuple):
     admission: Admission
     label: AdmittedText | None
     number: int | None
     """Its line in the imported file."""
 
 
-@dataclass(slots=True)
-class AcceptedLine:
-    """One accepted line."""
+class AcceptedFact(NamedTuple):
+    """A fact of a line that need not wait for a person."""
 
     admitted: AdmittedFact
     scope: ScopeKey
@@ -82,14 +79,8 @@ class AcceptedLine:
     """Of the imported file."""
 
     @property
-    def said(self) -> Notation:
-        """Its notation."""
-        return self.admitted.said
-
-    @property
-    def place(self) -> tuple[int, str]:
-        """The scope, type and target it is about."""
-        return self.scope.id, self.said.target.lower()
+    def chars(self) -> int:
+        return count_notation_chars(self.admitted.said.target, self.admitted.said.content)
 
 
 class BulkWriter:
@@ -116,42 +107,28 @@ class BulkWriter:
         origin: Origin | None = None,
         numbers: Sequence[int] | None = None,
     ) -> BulkResult:
-        """Write facts; see `Facts.write_many`."""
-        called = to_theme_name(theme)
+        theme = to_theme_name(theme)
         result = BulkResult()
         for start in range(0, len(lines), BATCH):
-            some = [] if numbers is None else numbers[start : start + BATCH]
+            end = min(start + BATCH, len(lines))
             with self._intake.hold_secrets():
                 with self._intake.gather_secrets():
-                    batch = self._admit_lines(called, lines[start : start + BATCH], start, writer, result, some)
-                self._write_batch(called, batch, actor, result, origin)
+                    policy, batch = self._policies.for_theme(theme), []
+                    for index in range(start, end):
+                        line, label = lines[index]
+                        try:
+                            admission = self._intake.admit_line(theme, line, policy, writer=writer, confirmed=True)
+                            listed = None if label is None else admit_label(self._intake, theme, label, writer=writer)
+                        except errors.InputError as error:
+                            result.errors.append((index, error))
+                            continue
+                        batch.append(AdmittedLine(admission, listed, numbers[index] if numbers else None))
+                        result.masked += bool(admission.masked_names or admission.unkept)
+                        result.unkept += admission.unkept
+                self._write_batch(theme, batch, actor, result, origin)
             if progress is not None:
-                progress(min(start + BATCH, len(lines)))
+                progress(end)
         return result
-
-    def _admit_lines(
-        self,
-        theme: ThemeName,
-        lines: Sequence[Line],
-        start: int,
-        writer: Writer | None,
-        result: BulkResult,
-        numbers: Sequence[int],
-    ) -> list[AdmittedLine]:
-        """Check the lines of a batch before its transaction; report those that are refused."""
-        policy = self._policies.for_theme(theme)
-        admitted = []
-        for index, (line, label) in enumerate(lines, start):
-            try:
-                admission = self._intake.admit_line(theme, line, policy, writer=writer, confirmed=True)
-                listed = None if label is None else admit_label(self._intake, theme, label, writer=writer)
-            except errors.InputError as error:
-                result.errors.append((index, error))
-            else:
-                admitted.append(AdmittedLine(admission, listed, numbers[index - start] if numbers else None))
-                result.masked += bool(admission.masked_names or admission.unkept)
-                result.unkept += admission.unkept
-        return admitted
 
     @retry_without_index
     def _write_batch(
@@ -162,69 +139,53 @@ class BulkWriter:
         result: BulkResult,
         origin: Origin | None,
     ) -> None:
-        created = deduplicated = 0
         suspicious = [line for line in lines if line.admission.suspicion is not None]
         with self._db.write_transaction() as conn:
             change = Mutation(conn, self._names, self._journal, actor, origin)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
-            items = self._accept_lines(change, theme_id, lines)
+            scopes: dict[str | None, ScopeKey] = {}
+            facts = []
+            for admission, label, number in lines:
+                if admission.suspicion is None:
+                    if label not in scopes:
+                        scopes[label] = change.scope_for_writing(theme_id, label)
+                    facts += [AcceptedFact(fact, scopes[label], number) for fact in admission.facts]
             gauge = self._tiers.gauge_within(conn, theme_id)
             room = int(gauge.budget * HOT_FILL_LIMIT_PCT / 100) - gauge.used
-            fresh, dependent = split_independent_lines(conn, items)
-            tiers = []
-            for item in fresh:
-                chars = count_notation_chars(item.said.target, item.said.content)
-                tiers.append(Tier.HOT if room >= chars else Tier.COLD)
-                room -= chars if room >= chars else 0
-            change.insert_facts(
-                theme_id,
-                [
-                    (accepted.admitted, accepted.scope, tier, accepted.line)
-                    for accepted, tier in zip(fresh, tiers, strict=True)
-                ],
-            )
-            created += len(fresh)
-            for item in dependent:
-                scope = change.scope_for_writing(theme_id, repeat_text(item.scope.label))
-                chars = count_notation_chars(item.said.target, item.said.content)
-                tier = Tier.HOT if room >= chars else Tier.COLD
-                written = write_fact(change, theme_id, scope, item.admitted, tier=tier, line=item.line)
-                room -= chars if written.row.tier == Tier.HOT else 0
+            independent, dependent = split_independent_facts(conn, facts)
+            rows = []
+            for fact in independent:
+                tier = Tier.HOT if room >= fact.chars else Tier.COLD
+                room -= fact.chars if tier is Tier.HOT else 0
+                rows.append((fact.admitted, fact.scope, tier, fact.line))
+            change.insert_facts(theme_id, rows)
+            created = len(independent)
+            for fact in dependent:
+                scope = change.scope_for_writing(theme_id, repeat_text(fact.scope.label))
+                tier = Tier.HOT if room >= fact.chars else Tier.COLD
+                written = write_fact(change, theme_id, scope, fact.admitted, tier=tier, line=fact.line)
+                room -= fact.chars if written.row.tier == Tier.HOT else 0
                 created += written.created
-                deduplicated += not written.created
-            for line in suspicious:
-                scope = change.scope_for_writing(theme_id, line.label)
-                hold_fact(change, theme_id, scope, line.admission, line=line.number)
+            for admission, label, number in suspicious:
+                scope = change.scope_for_writing(theme_id, label)
+                hold_fact(change, theme_id, scope, admission, line=number)
             change.record()
         result.created += created
-        result.deduplicated += deduplicated
+        result.deduplicated += len(facts) - created
         result.waiting += len(suspicious)
 
-    def _accept_lines(self, change: Mutation, theme_id: int, lines: Sequence[AdmittedLine]) -> list[AcceptedLine]:
-        scopes: dict[str | None, ScopeKey] = {}
-        items = []
-        for line in lines:
-            if line.admission.suspicion is None:
-                scope = scopes.get(line.label)
-                if scope is None:
-                    scope = scopes[line.label] = change.scope_for_writing(theme_id, line.label)
-                items += [AcceptedLine(fact, scope, line.number) for fact in line.admission.facts]
-        return items
 
-
-def split_independent_lines(
-    conn: sqlite3.Connection, items: Sequence[AcceptedLine]
-) -> tuple[list[AcceptedLine], list[AcceptedLine]]:
-    """Split lines into independent ones and others, each in their order."""
-    spoken = Counter(item.place for item in items)
-    closing = {item.scope.id for item in items if item.said.type not in OPEN_TYPES}
+def split_independent_facts(
+    conn: sqlite3.Connection, facts: Sequence[AcceptedFact]
+) -> tuple[list[AcceptedFact], list[AcceptedFact]]:
+    """Split facts, each in their order, into those that no other is about, of the store or beside them, and the rest."""
+    lines = [(fact.scope.id, fact.admitted.said.type, fact.admitted.said.target) for fact in facts]
+    times = Counter((scope_id, target.lower()) for scope_id, _, target in lines)
+    closing = {scope_id for scope_id, kind, _ in lines if kind not in OPEN_TYPES}
     alone = [
-        spoken[item.place] == 1 and item.scope.id not in closing and item.scope.status == ScopeStatus.OPEN
-        for item in items
+        times[scope_id, target.lower()] == 1 and scope_id not in closing and fact.scope.status == ScopeStatus.OPEN
+        for fact, (scope_id, _, target) in zip(facts, lines, strict=True)
     ]
-    places = [(item.scope.id, item.said.type.value, item.said.target) for item in items]
-    for (key,) in conn.execute(FACTS_IN_PLACE, (json.dumps(places, ensure_ascii=False),)):
+    for (key,) in conn.execute(FACTS_IN_PLACE, (json.dumps(lines, ensure_ascii=False),)):
         alone[key] = False
-    fresh = [item for item, free in zip(items, alone, strict=True) if free]
-    dependent = [item for item, free in zip(items, alone, strict=True) if not free]
-    return fresh, dependent
+    return list(compress(facts, alone)), [fact for fact, free in zip(facts, alone, strict=True) if not free]

@@ -18,10 +18,8 @@ from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.model import Tier, format_notation
 
 MIN_DIGITS = 6
-"""Digits of a uid that must be given, as in git."""
 
 CANDIDATES_SHOWN = 8
-"""Facts that an ambiguous name is answered with."""
 
 NOTATION_SHOWN = 60
 """Characters of each candidate's notation: enough to choose by."""
@@ -124,7 +122,6 @@ def facts_by_end(db: Db, endings: Sequence[str], theme_id: int | None, *, is_sma
 
 
 def single_fact(name: str, candidates: Sequence[FactRow]) -> FactRow:
-    """Return the only candidate for a name. :raises UnknownFact: AmbiguousUid:"""
     shown = safe_text.to_printable(name[:64])
     rows = list({row.id: row for row in candidates}.values())
     if not rows:

@@ -91,9 +91,10 @@ Columns = Callable[[Mutation, FactRow], dict[str, Any] | None]
 """The columns a change sets on a fact; None: it stays as it is."""
 
 
-class ResolvedWrite(NamedTuple):
-    """A write whose names have passed the intake."""
+class AdmittedWrite(NamedTuple):
+    """A write whose texts have passed the intake."""
 
+    admission: Admission
     theme: ThemeName
     policy: ThemePolicy
     label: AdmittedText | None
@@ -182,15 +183,14 @@ class Facts:
                 scope = safe_text.remove_unsafe_characters(scope)
             label = None if scope is None else admit_label(self._intake, theme, scope, writer=writer)
             author = actor or (Actor("session", session.name) if session else PERSON)
-            if admission.suspicion is not None:
-                return self._hold(ResolvedWrite(theme, policy, label, author, session, source, origin), admission)
-            return self._write(ResolvedWrite(theme, policy, label, author, session, source, origin), admission)
+            write = AdmittedWrite(admission, theme, policy, label, author, session, source, origin)
+            return self._write(write) if admission.suspicion is None else self._hold(write)
 
     @retry_without_index
-    def _write(self, write: ResolvedWrite, admission: Admission) -> WriteResult:
-        """Write an admitted fact, or its parts."""
+    def _write(self, write: AdmittedWrite) -> WriteResult:
         from hermes_memory_store.language.tokenizer import indexed_texts  # not above: what only reads needs none
 
+        admission = write.admission
         for admitted in admission.facts:  # their words are stemmed and counted, and cached, while nobody waits
             indexed_texts(admitted.said.target, admitted.said.content)
             estimate_tokens(str(admitted.said))
@@ -225,50 +225,35 @@ class Facts:
                 logging.getLogger(__name__).exception(
                     "the fact is written; what is close to it could not be looked for"
                 )
-        return WriteResult(
-            fact=facts[0],
+        return to_write_result(
+            admission,
+            facts,
             created=any(outcome.created for outcome in written),
             superseded=tuple(uids.format_uid(uid) for outcome in written for uid in outcome.superseded),
             closed=tuple(label for outcome in written for label in outcome.closed),
             relief=relief,
             gauge=gauge,
             seqs=seqs,
-            parts=tuple(facts) if len(facts) > 1 else (),
-            masked=admission.masked_names,
-            unkept=admission.unkept,
             near=near,
         )
 
     @retry_without_index
-    def _hold(self, write: ResolvedWrite, admission: Admission) -> WriteResult:
-        """Quarantine an admitted fact, or its parts: each replaces nothing and no agent sees it."""
-        assert admission.suspicion is not None
+    def _hold(self, write: AdmittedWrite) -> WriteResult:
+        """Quarantine a fact, or its parts: each replaces nothing and no agent sees it."""
         with self._db.write_transaction() as conn:
             change, theme, label, _ = self._begin(conn, write)
             scope = change.scope_for_writing(theme.id, label)
-            uids_held = hold_fact(change, theme.id, scope, admission, write.source)
+            uids_held = hold_fact(change, theme.id, scope, write.admission, write.source)
             seqs = change.record()
             facts = self._reader.facts(self._load_rows(conn, uids_held))
             gauge = present_gauge(conn, theme)
-        return WriteResult(
-            fact=facts[0],
-            created=bool(seqs),
-            superseded=(),
-            closed=(),
-            relief=Relief(),
-            gauge=gauge,
-            seqs=seqs,
-            parts=tuple(facts) if len(facts) > 1 else (),
-            masked=admission.masked_names,
-            unkept=admission.unkept,
-            suspicion=admission.suspicion,
-        )
+        return to_write_result(write.admission, facts, created=bool(seqs), gauge=gauge, seqs=seqs)
 
     def _begin(
-        self, conn: sqlite3.Connection, write: ResolvedWrite
+        self, conn: sqlite3.Connection, write: AdmittedWrite
     ) -> tuple[Mutation, ResolvedTheme, AdmittedText | None, WritingSession | None]:
         """Begin a write: return the change with its origin, the theme, the label of the scope it goes to, and its session."""
-        theme, policy, label, actor, session, _, origin = write
+        _, theme, policy, label, actor, session, _, origin = write
         origin = self._names.origins.complete(origin, session)
         writer = None if session is None else self._sessions.load_writer(conn, session)
         change = Mutation(conn, self._names, self._journal, actor, origin, writer.recent_turns if writer else ())
@@ -309,8 +294,8 @@ class Facts:
             label = None if scope is None else admit_label(self._intake, theme, scope, writer=Writer.AGENT)
             author = actor or (Actor("session", session.name) if session else PERSON)
             facts = tuple(AdmittedFact(fact.said, why) for fact in admission.facts)
-            held_admission = replace(admission, facts=facts, suspicion=Suspicion(why, why))
-            return self._hold(ResolvedWrite(theme, policy, label, author, session, source, origin), held_admission).fact
+            admission = replace(admission, facts=facts, suspicion=Suspicion(why, why))
+            return self._hold(AdmittedWrite(admission, theme, policy, label, author, session, source, origin)).fact
 
     def quarantine_queue(self, theme: str | None = None) -> builtins.list[QuarantinedFact]:
         """Return the quarantined facts of one theme or of all, newest first, at most 1,000. :raises UnknownTheme:"""
@@ -333,12 +318,8 @@ class Facts:
         :raises FactConflict: one of them is not quarantined; nothing was changed then
         :raises UnknownFact: AmbiguousUid; nothing was changed then
         """
-        return self._each(
-            self._find_keys(names, theme),
-            HOLD_OPERATION,
-            actor,
-            quarantined_only_rule(lambda _, __: {"tier": Tier.WITHDRAWN.value}),
-        )
+        columns = quarantined_only_rule(lambda _, __: {"tier": Tier.WITHDRAWN.value})
+        return self._each(self._find_keys(names, theme), HOLD_OPERATION, actor, columns)
 
     def write_many(
         self,
@@ -536,13 +517,7 @@ class Facts:
             if confirmed and writer is Writer.PERSON:
                 content = safe_text.remove_unsafe_characters(content)
             masking, suspicion, verdict = self._intake.admit_content(
-                theme_name,
-                row.target,
-                content,
-                source=source or "",
-                writer=writer,
-                policy=policy,
-                confirmed=confirmed,
+                theme_name, row.target, content, source=source or "", writer=writer, policy=policy, confirmed=confirmed
             )
             if suspicion is not None:
                 raise errors.FactConflict(
@@ -615,11 +590,7 @@ class Facts:
         new_label = None if scope is None else validate_label(scope)
 
         def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
-            label = (
-                None
-                if new_label is None
-                else admit_label(self._intake, self._names.theme_name(row.theme_id), new_label)
-            )
+            label = new_label and admit_label(self._intake, self._names.theme_name(row.theme_id), new_label)
             there = change.scope_for_writing(row.theme_id, label)
             if there.id == row.scope_id:
                 return None
@@ -702,8 +673,19 @@ class Facts:
         return find_facts_by_name(self._db, uids.list_uids(names), None if theme is None else self._names.theme(theme))
 
 
+def to_write_result(admission: Admission, facts: Sequence[Fact], **outcome: Any) -> WriteResult:
+    return WriteResult(
+        fact=facts[0],
+        parts=tuple(facts) if len(facts) > 1 else (),
+        masked=admission.masked_names,
+        unkept=admission.unkept,
+        suspicion=admission.suspicion,
+        **{"superseded": (), "closed": (), "relief": Relief()} | outcome,
+    )
+
+
 def restore_rule(change: Mutation, row: FactRow) -> dict[str, Any] | None:
-    """Return the rule that makes a fact hot and supersedes the one that stands in its place."""
+    """Make a fact hot and supersede the one that stands in its place."""
     if row.tier == Tier.HOT:
         return None
     standing = find_standing_fact(change.conn, row.scope_id, row.type, row.target, ignored=row.uid)

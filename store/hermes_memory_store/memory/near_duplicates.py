@@ -25,7 +25,6 @@ from hermes_memory_store.language.tokenizer import MAX_WORD, split_runs, to_inde
 from hermes_memory_store.notation.abbreviations import abbreviation_variants, fold_abbreviations
 
 Query = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
-"""Runs a statement that reads."""
 
 COMPARED_TYPES = frozenset(OPEN_TYPES)
 """Types of which two can say the same. What is done or obsolete is over."""
@@ -37,7 +36,6 @@ MAX_WORDS = 3
 """Words of a content that are looked for, the longest, which are the rarest."""
 
 MAX_TOLD = 3
-"""Near-duplicates that are told."""
 
 SAME_IN_WORDS = 4
 """Words that two contents must share wholly to be close under targets that mean something else."""
@@ -65,7 +63,6 @@ NUMERONYMS = {
     "a11y": "accessibility",
     "o11y": "observability",
 }
-"""Words with their middle counted."""
 
 NUMERONYM_FORMS = {form: frozenset(pair) for pair in NUMERONYMS.items() for form in pair}
 
@@ -136,7 +133,6 @@ def find_near_duplicates(
 
 @cache
 def candidate_query(starts: int, matches: int, is_scoped: bool) -> str:
-    """Return the statement that looks for so many beginnings of a target and with so many queries for words."""
     scopes = (":scope", f"{UNSCOPED_ID} AND scope_id <> :scope") if is_scoped else (":scope",)
     parts = [BY_BEGINNING.format(scope=scope, n=n) for scope in scopes for n in range(starts)]
     parts += [BY_WORDS.format(n=n) for n in range(matches)]
@@ -144,7 +140,6 @@ def candidate_query(starts: int, matches: int, is_scoped: bool) -> str:
 
 
 def match_words(fact: FactRow) -> list[str]:
-    """Return the full-text queries for facts that share a word of the target, or the content."""
     terms = to_index_text(fact.target).split()  # as it was indexed a moment ago
     targets = [word for word in terms if word not in GENERIC][-2:] or terms[:1]
     words = sorted(set(to_index_text(fact.content).split()) - stop_terms(), key=lambda word: (-len(word), word))
@@ -155,7 +150,6 @@ def match_words(fact: FactRow) -> list[str]:
 
 
 def is_near_duplicate(target: str, content: str, other_target: str, other_content: str) -> bool:
-    """Check whether two facts of one type say the same under different targets."""
     if target.casefold() == other_target.casefold():
         return False
     mine, theirs = words_of(content), words_of(other_content)
@@ -257,12 +251,10 @@ def is_one_edit_apart(short: str, long: str) -> bool:
 
 
 def negates(content: str) -> bool:
-    """Check whether a content forbids or denies."""
     return not NEGATIONS.isdisjoint(split_runs(content.replace("'", "")))
 
 
 def find_numbers(words: Iterable[str]) -> set[str]:
-    """Return the words with digits."""
     return {word for word in words if _NUMBER.search(word)}
 
 

@@ -26,7 +26,7 @@ from hermes_memory_store.memory.tiers import (
     cool_closed_scopes,
     merge_duplicates,
 )
-from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Gauge, Millis, PressureLevel, Tier
+from hermes_memory_store.model import PERSON, Actor, ChangeResult, Fact, Millis, PressureLevel, Tier
 
 CONSOLIDATES_AT_PCT = 95.0
 
@@ -41,13 +41,9 @@ HISTORY = """
 
 @dataclass(frozen=True, slots=True)
 class ReliefMove:
-    """A step relief would take for one fact."""
-
     fact: Fact
     op: str
-    """`merge`, `cool` or `archive`."""
     tier: Tier
-    """Where it would stand then."""
     columns: dict[str, Any]
 
 
@@ -98,16 +94,11 @@ class Pressure:
         """
         with self._db.snapshot() as conn:
             theme_id = self._names.theme_or_none(theme)
-            if theme_id is None:
-                return {}
-            levels = self._rehearse(conn, theme_id)
+            levels = {} if theme_id is None else self._rehearse(conn, theme_id)
             return {level: self._moves(rehearsal) for level, rehearsal in levels.items()}
 
     def relieve(self, theme: str, level: PressureLevel, *, actor: Actor = PERSON) -> ChangeResult:
-        """Carry out the plan for the levels up to this one now, as one change that can be undone.
-
-        :raises UnknownTheme: with the nearest existing names
-        """
+        """Carry out the plan for the levels up to this one now, as one change. :raises UnknownTheme: with the nearest names"""
         with self._db.write_transaction() as conn:
             theme_id = self._names.theme(theme)
             change = Mutation(conn, self._names, self._journal, actor)
@@ -130,12 +121,11 @@ class Pressure:
         """
         now, names = self._journal.current_time(), self._names.all_themes()
         pasts = {self._names.theme(name): GaugeHistory(self._tiers.gauge(name).used, points) for name in names}
-        if points < 2 or now <= since:
-            return {name: past.found for name, past in zip(names, pasts.values(), strict=True)}
-        step = (now - since) / (points - 1)
-        for theme_id, at, *row in self._db.rows(HISTORY, (self._journal.last_seq() - MAX_ROWS_SEARCHED, since)):
-            if theme_id in pasts:
-                pasts[theme_id].step_before((at - since) / step, *row)
+        if points > 1 and now > since:
+            step = (now - since) / (points - 1)
+            for theme_id, at, *row in self._db.rows(HISTORY, (self._journal.last_seq() - MAX_ROWS_SEARCHED, since)):
+                if theme_id in pasts:
+                    pasts[theme_id].step_before((at - since) / step, *row)
         return {name: past.found for name, past in zip(names, pasts.values(), strict=True)}
 
     def _rehearse(self, conn: sqlite3.Connection, theme_id: int) -> dict[PressureLevel, ReliefRehearsal]:
@@ -152,7 +142,9 @@ class Pressure:
                 cool_closed_scopes(step, theme_id)
                 archive_unread(step, theme_id)
             else:
-                consolidate_hot_tier(step, theme_id, gauge_at_consolidation(gauge), spared)
+                at_consolidation = int(gauge.budget * CONSOLIDATES_AT_PCT / 100) + 1
+                gauge = replace(gauge, used=max(gauge.used, at_consolidation))
+                consolidate_hot_tier(step, theme_id, gauge, spared)
             for uid in spared:
                 rehearsal.moves.pop(uid, None)
             spared |= frozenset(rehearsal.moves)
@@ -167,11 +159,6 @@ class Pressure:
             for row, op, columns in rows
             if row.id in facts
         ]
-
-
-def gauge_at_consolidation(gauge: Gauge) -> Gauge:
-    """Return the gauge as it is when consolidation begins, or as it is now when that is higher."""
-    return replace(gauge, used=max(gauge.used, int(gauge.budget * CONSOLIDATES_AT_PCT / 100) + 1))
 
 
 def gauge_effect(before: str | None, after: str | None, chars: int) -> tuple[int, int]:

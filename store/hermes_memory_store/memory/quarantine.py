@@ -67,14 +67,12 @@ def hold_fact(
 
 
 def load_quarantine(db: Db, names: Names, theme: str | None) -> list[QuarantinedFact]:
-    """Load the newest quarantined facts of one theme or of all. :raises UnknownTheme:"""
     theme_id = None if theme is None else names.theme(theme)
     rows = db.rows(NEWEST_QUARANTINED, (theme_id, Tier.QUARANTINED.value, MAX_QUARANTINED_LISTED))
     return [to_quarantined_fact(row, fact) for row, fact in zip(rows, RowReader(names).facts(rows), strict=True)]
 
 
 def to_quarantined_fact(row: tuple[Any, ...], fact: Fact) -> QuarantinedFact:
-    """Convert a row of `NEWEST_QUARANTINED` to a quarantined fact."""
     *columns, at, after, client = row
     words = json.loads(after) if after else {}
     source = words.get("source")

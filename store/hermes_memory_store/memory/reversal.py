@@ -75,9 +75,7 @@ class Reversal:
     def __init__(
         self, mutation: Mutation, first: int, newest: int, withdrawn: Collection[str], *, sparing: bool
     ) -> None:
-        """Prepare the reversal of one change.
-
-        :param first: number of the change
+        """:param first: number of the change
         :param newest: the journal's last row before any of this: a conflict never names a row of the undo itself
         :param withdrawn: uids of the facts that the change withdrew, and that come back
         :param sparing: refuse what a person or a teammate has touched since, even in columns that are not reverted
@@ -109,7 +107,6 @@ class Reversal:
             return False
 
     def _reverse_choice(self, row: Change) -> bool:
-        """Return to what was chosen before by what the themes of places are chosen."""
         before, after = row.before or {}, row.after or {}
         present = self._conn.execute("SELECT places, chosen_at FROM place_choice").fetchone()
         if present != (after.get("places"), after.get("chosen_at")):
@@ -118,11 +115,9 @@ class Reversal:
                 row.seq,
             )
         write_place_choice(self._conn, before["places"], before["chosen_at"])
-        self._mutation.entries.append(
-            JournalEntry(
-                "undo", row.entity, uids.parse_uid(row.uid), self._mutation.names.theme(row.theme), after, before
-            )
-        )
+        theme_id = self._mutation.names.theme(row.theme)
+        entry = JournalEntry("undo", row.entity, uids.parse_uid(row.uid), theme_id, after, before)
+        self._mutation.entries.append(entry)
         return True
 
     def _reverse_fact(self, row: Change) -> bool:
@@ -144,7 +139,7 @@ class Reversal:
         if tier in STANDING_TIERS:
             self._refuse_second(stored, scope, row)
         if tier != Tier.WITHDRAWN and scope.status == ScopeStatus.WITHDRAWN:
-            self._bring_back(scope)
+            self._mutation.update_scope(scope.id, "open", status=ScopeStatus.OPEN, closed_at=None, closed_by=None)
         self._mutation.update_fact(stored, "undo", keep_time=True, **columns)
         return True
 
@@ -196,7 +191,6 @@ class Reversal:
                 raise self._conflict(row, again, name, change)
 
     def _refuse_touched(self, stored: FactRow, row: Change) -> None:
-        """Refuse to revert what somebody else has changed since."""
         if row.before is not None and not self._sparing:
             return
         kinds = ("person",) if row.before is not None else ("person", "session")
@@ -241,11 +235,11 @@ class Reversal:
         return {} if before is None else {"tier": before[0], "superseded_by": None}
 
     def _refuse_second(self, stored: FactRow, scope: ScopeKey, row: Change) -> None:
-        """Refuse to return a fact to a place that another fact has taken."""
         standing = find_standing_fact(self._conn, scope.id, stored.type, stored.target, ignored=stored.uid)
         if standing is None:
             return
-        later = self._newest_effective(standing.uid)
+        changes = [change for (change,) in self._conn.execute(CHANGES_OF_FACT, (standing.uid,)).fetchall()]
+        later = next((change for change in changes if not is_change_undone(self._conn, change)), changes[-1])
         where = f"scope {scope.label!r}" if scope.label else "no scope"
         raise errors.UndoConflict(
             f"change {row.change} cannot be undone: {format_fact_name(stored)} would come back to {where}, "
@@ -258,35 +252,34 @@ class Reversal:
         uid = uids.parse_uid(row.uid)
         values = self._conn.execute(f"SELECT {', '.join(SCOPE_COLUMNS)} FROM scopes WHERE uid = ?", (uid,)).fetchone()
         present = dict(zip(SCOPE_COLUMNS, values, strict=True))
+        name = f"scope {present['label']!r}"
         former = row.before or {"status": ScopeStatus.WITHDRAWN.value}
-        if all(present[name] == value for name, value in former.items()):
+        if all(present[column] == value for column, value in former.items()):
             if present["status"] != ScopeStatus.WITHDRAWN:
-                self._refuse_repeated(row, f"scope {present['label']!r}", present)
+                self._refuse_repeated(row, name, present)
             return False
         if former.get("status") != ScopeStatus.WITHDRAWN:
-            differs = [name for name, value in (row.after or {}).items() if present[name] != value]
+            differs = [column for column, value in (row.after or {}).items() if present[column] != value]
             if differs and present["status"] == ScopeStatus.WITHDRAWN and not is_open_in_effect(self._conn, uid):
-                self.left.append(f"scope {present['label']!r} is there no more: its opening is undone")
+                self.left.append(f"{name} is there no more: its opening is undone")
                 return False
             if differs:
-                raise self._conflict(row, differs, f"scope {present['label']!r}")
-            self._refuse_repeated(row, f"scope {present['label']!r}", present)
+                raise self._conflict(row, differs, name)
+            self._refuse_repeated(row, name, present)
             self._refuse_taken(present, row)
         elif row.before is not None and not has_facts(self._conn, present["id"]):
-            self._refuse_repeated(
-                row, f"scope {present['label']!r}", present
-            )  # what closed it since would wait for it for ever
+            # What closed it since would wait for it for ever.
+            self._refuse_repeated(row, name, present)
         elif has_facts(self._conn, present["id"]):
             facts = self._conn.execute(FACTS_IN_SCOPE, (present["id"],)).fetchone()[0]
             amount = "1 fact is" if facts == 1 else f"{facts} facts are"
-            self.left.append(f"scope {present['label']!r}, which change {row.change} opened, stays: {amount} in it")
+            self.left.append(f"{name}, which change {row.change} opened, stays: {amount} in it")
             return False
         self._mutation.update_scope(present["id"], "undo", **former)
         self._mutation.abandoned[present["id"]] = None
         return True
 
     def _refuse_taken(self, present: dict[str, Any], row: Change) -> None:
-        """Refuse to return a label that another scope has taken."""
         label = (row.before or {}).get("label", present["label"])
         taken = self._conn.execute(SCOPE_CALLED, (present["id"], label)).fetchone()
         if taken is not None:
@@ -314,31 +307,17 @@ class Reversal:
                 return int(change)
         return None
 
-    def _newest_effective(self, uid: bytes) -> int:
-        """Return the newest change of a fact that is neither an undo nor undone."""
-        changes = self._conn.execute(CHANGES_OF_FACT, (uid,)).fetchall()
-        in_effect = [change for (change,) in changes if not is_change_undone(self._conn, change)]
-        return int(in_effect[0] if in_effect else changes[-1][0])
-
     def _effective_later(self, row: Change) -> Iterator[tuple[Any, ...]]:
-        """Yield the later journal rows of the same thing that still hold, newest first."""
+        """Yield the later rows of the same thing whose changes hold and are to be undone before this one, newest first."""
         for later_row in self._later(row):
-            if self._is_effective(row, later_row[0], later_row[4]):
+            change, undoes = later_row[0], later_row[4]
+            # What one undo did, another that came between does again; what a change did, an undo of an older one does not.
+            counts = undoes is None or (row.undoes is not None and undoes < self._first)
+            if counts and change != self._first and not is_change_undone(self._conn, change):
                 yield later_row
 
-    def _is_effective(self, row: Change, change: int, undoes: int | None) -> bool:
-        """Check whether a later change holds, and did what is still to be undone before the row."""
-        # What one undo did, another that came between does again; what a change did, an undo of an older one does not.
-        counts = undoes is None or (row.undoes is not None and undoes < self._first)
-        return counts and change != self._first and not is_change_undone(self._conn, change)
-
     def _later(self, row: Change) -> list[tuple[Any, ...]]:
-        """Return the later journal rows of the same thing, newest first."""
         return self._conn.execute(LATER_ROWS, (uids.parse_uid(row.uid), row.entity, row.seq, self._newest)).fetchall()
-
-    def _bring_back(self, scope: ScopeKey) -> None:
-        """Reopen a withdrawn scope for the fact that returns to it."""
-        self._mutation.update_scope(scope.id, "open", status=ScopeStatus.OPEN, closed_at=None, closed_by=None)
 
     def _scope(self, scope_id: int) -> ScopeKey:
         sql = "SELECT id, uid, label, status FROM scopes WHERE id = ?"
@@ -383,5 +362,4 @@ def is_erased(row: Change) -> bool:
 
 
 def format_fact_name(fact: FactRow) -> str:
-    """Format a fact as a refusal names it."""
     return f"{fact.type}[{fact.target}] ({uids.format_uid(fact.uid)})"

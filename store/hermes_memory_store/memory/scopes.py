@@ -26,7 +26,6 @@ from hermes_memory_store.items.tier_columns import (
 from hermes_memory_store.model import PERSON, STANDING_TIERS, Actor, ChangeResult, Millis, Scope, ScopeStatus, Tier
 
 MAX_LABEL = 128
-"""Characters of a scope's label."""
 
 SELECT_SCOPES = """
     SELECT s.id, s.uid, t.name, s.label, s.status, s.opened_at, s.closed_at, s.closed_by,
@@ -61,10 +60,8 @@ class Scopes:
         """Return one scope. :raises UnknownScope: with the nearest labels"""
         key = self._names.scope(theme, label)
         row = self._db.row(SELECT_SCOPES + " AND s.id = ?", (key.id,))
-        counts = self._db.rows(
-            "SELECT tier, sum(facts) FROM tallies WHERE theme_id = ? AND scope_id = ? AND facts > 0 GROUP BY tier",
-            (self._names.theme(theme), key.id),
-        )
+        tallied = "SELECT tier, sum(facts) FROM tallies WHERE theme_id = ? AND scope_id = ? AND facts > 0 GROUP BY tier"
+        counts = self._db.rows(tallied, (self._names.theme(theme), key.id))
         if row is None:
             raise errors.UnknownScope(label, map(to_given_name, self._names.labels(theme)))
         return to_scope(row, {Tier(tier): facts for tier, facts in counts})
@@ -127,10 +124,8 @@ class Scopes:
             if source.id == target.id:
                 raise errors.ArgumentError(f"scope {label!r} cannot be merged into itself; name another one", into)
             change = Mutation(conn, self._names, self._journal, actor)
-            for row in map(
-                FactRow._make,
-                conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ?", (source.id,)).fetchall(),
-            ):
+            rows = conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ?", (source.id,)).fetchall()
+            for row in map(FactRow._make, rows):
                 move_fact_to_scope(change, row, target)
             change.update_scope(source.id, "merge", status=ScopeStatus.WITHDRAWN)
             conn.execute("DELETE FROM attention WHERE scope_id = ?", (source.id,))
@@ -165,17 +160,14 @@ def move_fact_to_scope(change: Mutation, row: FactRow, target: ScopeKey) -> None
 
 def validate_label(label: str) -> str:
     """Return a label trimmed, safe and not empty. :raises ArgumentError: when it cannot be one"""
-    if len(label) > 100 * MAX_LABEL:
-        raise errors.ArgumentError(
-            f"a scope's name has at most {MAX_LABEL} characters, this one has {len(label)}", label
-        )
-    clean = " ".join(safe_text.validate_text(label, "the scope's name").split())
+    clean = label
+    if len(label) <= 100 * MAX_LABEL:
+        clean = " ".join(safe_text.validate_text(label, "the scope's name").split())
     if not clean:
         raise errors.ArgumentError("a scope needs a name of at least one character", label)
     if len(clean) > MAX_LABEL:
-        raise errors.ArgumentError(
-            f"a scope's name has at most {MAX_LABEL} characters, this one has {len(clean)}", label
-        )
+        message = f"a scope's name has at most {MAX_LABEL} characters, this one has {len(clean)}"
+        raise errors.ArgumentError(message, label)
     return clean
 
 
@@ -185,16 +177,14 @@ def admit_label(intake: Intake, theme: str, label: str, *, writer: Writer | None
 
 
 def close_scope(change: Mutation, scope: ScopeKey, *, why: str, by: Actor | None = None) -> bool:
-    """Close a scope within a running change: cool its hot facts and detach the sessions that write to it.
+    """Close a scope, cool its hot facts and detach the sessions that write to it; return whether it was open.
 
-    Returns whether it was open. The scope without a label never closes.
+    The scope without a label never closes.
     """
     if scope.status == ScopeStatus.CLOSED or scope.label == UNSCOPED:
         return False
-    hot = change.conn.execute(
-        f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND tier = 'hot' AND pinned = 0", (scope.id,)
-    ).fetchall()
-    for row in hot:
+    hot = f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND tier = 'hot' AND pinned = 0"
+    for row in change.conn.execute(hot, (scope.id,)).fetchall():
         change.update_fact(FactRow(*row), "cool", by=by, keep_time=True, **cold_columns(COOLED_BY_CLOSING))
     change.update_scope(scope.id, "close", by=by, status=ScopeStatus.CLOSED, closed_at=change.now, closed_by=why)
     change.conn.execute("DELETE FROM attention WHERE scope_id = ?", (scope.id,))
@@ -209,24 +199,19 @@ def reopen_scope(change: Mutation, scope: ScopeKey, *, by: Actor | None = None) 
     change.update_scope(scope.id, "reopen", by=by, status=ScopeStatus.OPEN, closed_at=None, closed_by=None)
     if scope.status != ScopeStatus.CLOSED:
         return True
-    cooled = change.conn.execute(
-        f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND {IS_COOLED_BY}",
-        (scope.id, COOLED_BY_CLOSING),
-    ).fetchall()
-    for row in cooled:
+    cooled = f"SELECT {FACT_COLUMNS} FROM facts f WHERE scope_id = ? AND {IS_COOLED_BY}"
+    for row in change.conn.execute(cooled, (scope.id, COOLED_BY_CLOSING)).fetchall():
         change.update_fact(FactRow(*row), "warm", by=by, keep_time=True, **hot_columns())
     return True
 
 
 def record_change(change: Mutation) -> ChangeResult:
-    """Record the change; return the facts and journal rows it touched."""
     seqs = change.record()
     facts = dict.fromkeys(uids.format_uid(entry.uid) for entry in change.entries if entry.entity == "fact")
     return ChangeResult(tuple(facts), seqs)
 
 
 def to_scope(row: tuple[Any, ...], counts: dict[Tier, int]) -> Scope:
-    """Convert a row of `SELECT_SCOPES` to a scope."""
     _, uid, theme, label, status, opened_at, closed_at, closed_by, silence = row
     return Scope(
         uid=uids.format_uid(uid),

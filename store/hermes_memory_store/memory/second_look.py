@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hermes_memory_store.database.db import Db
@@ -12,7 +12,6 @@ from hermes_memory_store.intake.detector import Passage, TextKind, find_masked_s
 from hermes_memory_store.intake.intake import (
     TURN_TARGET,
     find_name_faults,
-    find_turn_rule,
     format_secret_shape,
     is_held_by,
 )
@@ -25,7 +24,6 @@ SECRET_RULE = "secret"  # noqa: S105 - the name of a rule
 """The rule under which a secret in clear is listed."""
 
 PAGE = 1_000
-"""Rows read at once."""
 
 FACTS = """
     SELECT f.id, f.uid, f.theme_id, f.target, f.content, f.tier, f.verdict, s.label
@@ -46,20 +44,20 @@ JOURNAL = """
     ORDER BY seq LIMIT ?3
 """
 
+IS_PRESENT = "SELECT 1 FROM facts WHERE uid = ? AND content = ?"
+
 
 @dataclass(frozen=True, slots=True)
 class PastFinding:
     """Something that would not come in today as it stands."""
 
     kind: str
-    """`fact`, `turn` or `journal`."""
     uid: Uid
     theme: str
     rule: str
     text: str
     """What it says, without its secrets."""
     seq: int | None = None
-    """The row of the journal, for `journal`."""
 
 
 class SecondLook:
@@ -79,22 +77,25 @@ class SecondLook:
         """
         theme_id = None if theme is None else self._names.theme(theme)
         for _, uid, owner_id, target, content, tier, verdict, label in self._pages(FACTS, theme_id):
-            rule = self._fact_rule(owner_id, target, content, label, verdict)
-            if rule is not None and not (rule != SECRET_RULE and tier == Tier.SUPERSEDED):
+            passage = Passage(TextKind.FACT, content, target)
+            rule = self._find_rule(owner_id, passage, (target, label), verdict)
+            if rule is not None and (rule == SECRET_RULE or tier != Tier.SUPERSEDED):
                 yield self._finding("fact", uid, owner_id, rule, target, content)
         for _, uid, owner_id, content, verdict in self._pages(TURNS, theme_id):
-            rule = self._turn_rule(owner_id, content, verdict)
-            if rule is not None:
+            rule = self._find_rule(owner_id, Passage(TextKind.TURN, content, TURN_TARGET), (), verdict)
+            if rule is not None and (rule == SECRET_RULE or verdict is None):
                 yield self._finding("turn", uid, owner_id, rule, "", content)
         seen: set[tuple[bytes, str]] = set()
         for seq, uid, owner_id, *images in self._pages(JOURNAL, theme_id):
             for image in (json.loads(image) for image in images if image is not None):
                 target, content = image.get("target", ""), image.get("content")
-                if isinstance(content, str) and (uid, content) not in seen and not self._is_present(uid, content):
-                    seen.add((uid, content))
-                    rule = self._fact_rule(owner_id, target, content, "", image.get("verdict"))
-                    if rule is not None:
-                        yield self._finding("journal", uid, owner_id, rule, target, content, seq)
+                if not isinstance(content, str) or (uid, content) in seen or self._db.value(IS_PRESENT, (uid, content)):
+                    continue
+                seen.add((uid, content))
+                passage = Passage(TextKind.FACT, content, target)
+                rule = self._find_rule(owner_id, passage, (target,), image.get("verdict"))
+                if rule is not None:
+                    yield self._finding("journal", uid, owner_id, rule, target, content, seq)
 
     def _pages(self, sql: str, theme_id: int | None) -> Iterator[tuple[Any, ...]]:
         last = 0
@@ -102,25 +103,15 @@ class SecondLook:
             yield from rows
             last = rows[-1][0]
 
-    def _is_present(self, uid: bytes, content: str) -> bool:
-        return self._db.value("SELECT 1 FROM facts WHERE uid = ? AND content = ?", (uid, content)) is not None
-
-    def _fact_rule(self, theme_id: int, target: str, content: str, label: str, verdict: str | None) -> str | None:
-        policy = self._policies.for_theme(self._names.theme_name(theme_id))
-        passage, faults = Passage(TextKind.FACT, content, target), (find_name_faults(target), find_name_faults(label))
+    def _find_rule(self, theme_id: int, passage: Passage, names: Sequence[str], verdict: str | None) -> str | None:
+        """Return the rule by which a text or one of its names would be kept out; None where a person let it in by that rule."""
+        policy, faults = self._policies.for_theme(self._names.theme_name(theme_id)), [*map(find_name_faults, names)]
         if policy.secrets != "allow" and (find_masked_spans(passage) or any(secret for secret, _ in faults)):
             return SECRET_RULE
         if not policy.quarantine:
             return None
         suspicion = find_suspicion(passage) or next((fault for _, fault in faults if fault is not None), None)
         return None if suspicion is None or not is_held_by(verdict, suspicion.rule) else suspicion.rule
-
-    def _turn_rule(self, theme_id: int, content: str, verdict: str | None) -> str | None:
-        policy = self._policies.for_theme(self._names.theme_name(theme_id))
-        if policy.secrets != "allow" and find_masked_spans(Passage(TextKind.TURN, content, TURN_TARGET)):
-            return SECRET_RULE
-        rule = find_turn_rule(content) if policy.quarantine else None
-        return rule if rule is not None and verdict is None else None
 
     def _finding(
         self, kind: str, uid: bytes, theme_id: int, rule: str, target: str, content: str, seq: int | None = None

@@ -45,13 +45,10 @@ COOLING_TURNS = 3
 """Turns of silence after which a scope is shown as cooling."""
 
 SILENT_TURNS = 6
-"""Turns without a reference that close a scope."""
 
 SHIFT_TURNS = 3
-"""Consecutive turns writing to another scope that close a scope."""
 
 MAX_NAME = 256
-"""Characters of a session's name."""
 
 MAX_NUMBER_DIGITS = 9
 """Of a session's number: a billion of one client in one project."""
@@ -109,9 +106,13 @@ ABANDONED_SCOPES = f"""
 """Scopes that only sessions used which have ended, and how many turns ago."""
 
 
-class WritingSession(NamedTuple):
-    """A session as a write of its agent needs it."""
+OTHER_SESSION = f"""
+    SELECT 1 FROM attention a JOIN sessions n ON n.id = a.session_id
+    WHERE a.scope_id = ? AND n.id <> ? AND n.status IN {NOT_ENDED} LIMIT 1
+"""
 
+
+class WritingSession(NamedTuple):
     id: int
     turn: int
     scope_id: int | None
@@ -154,11 +155,10 @@ class Sessions:
         >>> store.sessions.get("ops", "night-shift").scope
         'setup'
 
-        :param client: what the client calls itself; a version may follow it
         :param client_version: its version, where `client` does not say it
         :param project: name of the project it works in, as `Projects.locate` gives it
         :param lease_ms: how long after a heartbeat it still counts as alive, in milliseconds
-        :param client: the program that runs it, as it calls itself; listed without secrets and instructions
+        :param client: what the program that runs it calls itself, a version may follow; listed without secrets and instructions
         :raises ThemeInvalid: ArgumentError, UnsafeText, SecretRefused, NameRefused; nothing was changed then
         """
         theme_name = to_theme_name(theme)
@@ -170,10 +170,8 @@ class Sessions:
             theme_id = self._names.theme_for_writing(conn, theme_name, now)
             uid = uids.new_uid(now)
             called = admitted or uids.format_uid(uid)
-            former = conn.execute(
-                "SELECT uid, client, project_id, number FROM sessions WHERE theme_id = ? AND name = ?",
-                (theme_id, called),
-            ).fetchone()
+            former_of_name = "SELECT uid, client, project_id, number FROM sessions WHERE theme_id = ? AND name = ?"
+            former = conn.execute(former_of_name, (theme_id, called)).fetchone()
             if former is None:
                 conn.execute(
                     "INSERT INTO sessions (uid, theme_id, name, client, pid, status, started_at, heartbeat_at,"
@@ -189,11 +187,11 @@ class Sessions:
                 )
             numbered = number_session(conn, self._names, theme_id, uid, former, client, client_version, project)
             words = {"name": called, "client": client, "status": "open", **numbered}
-            row = conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone()
-            origin = self._names.origins.complete(None, to_session(row))
+            session = to_session(conn.execute(f"{SELECT_SESSIONS} WHERE n.uid = ?", (uid,)).fetchone())
+            origin = self._names.origins.complete(None, session)
             entry = JournalEntry("open", "session", uid, theme_id, None, words)
             self._journal.append(conn, [entry], actor=Actor("session", called), at=now, origin=origin)
-        return self._by_uid(uid)
+        return session
 
     def get(self, theme: str, name: str) -> Session:
         """Return one session by name. :raises UnknownSession: with the nearest names"""
@@ -232,9 +230,8 @@ class Sessions:
 
     def name_actor(self, theme: str, actor: Actor) -> str:
         """Return who an actor is by a name that a person knows: a session by its title, others by their kind."""
-        if actor.kind != "session":
-            return str(actor)
-        return f"session {self.find_title(theme, actor.name) or actor.name}"
+        is_session = actor.kind == "session"
+        return f"session {self.find_title(theme, actor.name) or actor.name}" if is_session else str(actor)
 
     def counts(self, theme: str | None = None) -> dict[str, int]:
         """Count the sessions by status. :param theme: count those of this theme alone"""
@@ -265,10 +262,7 @@ class Sessions:
         """Renew the lease. A session that was considered dead becomes active again."""
         with self._db.write_transaction() as conn:
             self._revive(conn, session)
-            conn.execute(
-                "UPDATE sessions SET heartbeat_at = ?, status = 'live' WHERE uid = ?",
-                (self._clock(), uids.parse_uid(session.uid)),
-            )
+            self.renew([session])
 
     def renew(self, running: builtins.list[Session]) -> None:
         """Renew many leases at once. An orphan is alive again; a session that was ended meanwhile stays ended."""
@@ -315,10 +309,9 @@ class Sessions:
         return self._db.value(sql, (self._clock() if at is None else at,)) is not None
 
     def ms_until_lapse(self) -> int | None:
-        """Return the milliseconds until the last lease lapses, or None when there is no lease.
+        """Return the milliseconds until the last lease lapses; None without a lease, negative while no session is orphaned yet.
 
-        Negative when it has lapsed and no session is orphaned yet. A session whose connection broke can be resumed
-        during its lease, although no process holds it.
+        A session whose connection broke can be resumed during its lease, although no process holds it.
         """
         sql = (
             "SELECT max(min(heartbeat_at, ?1) + lease_ms) - ?1 FROM sessions"
@@ -332,7 +325,6 @@ class Sessions:
         """Process a user message: count the turn, note the scopes it refers to, close those that are done.
 
         :param turn: number of the turn in this session, 0 or more
-        :param message: what the user said, for references and closing signals
         """
         # Here, not above: the vocabulary takes 20 ms to compile, and only a bridge hears messages.
         from hermes_memory_store.language import closing_signals
@@ -421,7 +413,6 @@ class Sessions:
 
     @retry_without_index
     def note_reference(self, session: Session, theme: str, label: str) -> None:
-        """Note that a session asked about a scope, which counts as a mention of it."""
         key = self._names.scope(theme, label)
         with self._db.write_transaction() as conn:
             row = conn.execute("SELECT id, turn FROM sessions WHERE uid = ?", (uids.parse_uid(session.uid),)).fetchone()
@@ -458,7 +449,9 @@ class Sessions:
                 (str(status), now, checkpoint, uid),
             )
             actor = actor or Actor("session", session.name)
-            self._record(conn, status.value, uid, theme_id, {"status": status.value, "turn": turn}, actor, now)
+            after = {"status": status.value, "turn": turn}
+            entry = JournalEntry(status.value, "session", uid, theme_id, None, after)
+            self._journal.append(conn, [entry], actor=actor, at=now)
 
     def _revive(self, conn: sqlite3.Connection, session: Session, *, only: SessionStatus | None = None) -> None:
         """Reopen a session that has ended, if it ended so: its agent is there all the same."""
@@ -470,13 +463,8 @@ class Sessions:
         if row is None:
             return
         conn.execute("UPDATE sessions SET status = 'open', ended_at = NULL WHERE uid = ?", (uid,))
-        actor = Actor("session", session.name)
-        self._record(conn, "open", uid, row[0], {"status": "open"}, actor, self._journal.now(conn))
-
-    def _record(
-        self, conn: sqlite3.Connection, op: str, uid: bytes, theme_id: int, after: dict[str, Any], actor: Actor, at: int
-    ) -> None:
-        self._journal.append(conn, [JournalEntry(op, "session", uid, theme_id, None, after)], actor=actor, at=at)
+        entry = JournalEntry("open", "session", uid, row[0], None, {"status": "open"})
+        self._journal.append(conn, [entry], actor=Actor("session", session.name), at=self._journal.now(conn))
 
     def _find_named(self, theme: str, name: str) -> Session | None:
         sql = f"{SELECT_SESSIONS} WHERE t.name = ? AND n.name = ?"
@@ -518,12 +506,15 @@ def number_session(
     """
     called, declared = split_client_version(client) if client else (None, None)
     project_id = None if project is None else project_key(conn, project)
+    number = None
     if before is not None and before[3] is not None and split_client_version(before[1] or "")[0] == (called or ""):
-        project_id, number = before[2] or project_id, before[3]
-        if before[2] is None and project_id is not None:
-            number = next_session_number(conn, theme_id, called, project_id)
-    else:
-        number = next_session_number(conn, theme_id, called, project_id)
+        number = before[3] if before[2] is not None or project_id is None else None
+        project_id = before[2] or project_id
+    if number is None and called is not None:
+        # The names that count as this client: with any version behind it, which begins with a space.
+        names_of_client = (called, f"{called} ", f"{called}!")
+        rows = conn.execute(NUMBERS_OF_CLIENT, (theme_id, *names_of_client, project_id)).fetchall()
+        number = 1 + max((taken for name, taken in rows if split_client_version(name)[0] == called), default=0)
     conn.execute(
         "UPDATE sessions SET client_version = ?, project_id = ?, number = ? WHERE uid = ?",
         (version or declared, project_id, number, uid),
@@ -532,18 +523,6 @@ def number_session(
     names.forget_titles()
     words = {"client_version": version, "project": label, "number": number}
     return {name: value for name, value in words.items() if value is not None}
-
-
-def next_session_number(
-    conn: sqlite3.Connection, theme_id: int, client: str | None, project_id: int | None
-) -> int | None:
-    """Return the next number of a client's sessions in a project; None without a client."""
-    if client is None:
-        return None
-    # The names that count as this client: with any version behind it, which begins with a space.
-    low, high = f"{client} ", f"{client}!"
-    rows = conn.execute(NUMBERS_OF_CLIENT, (theme_id, client, low, high, project_id)).fetchall()
-    return 1 + max((number for name, number in rows if split_client_version(name)[0] == client), default=0)
 
 
 def update_scope_streaks(conn: sqlite3.Connection, session_id: int, last_turn: int, turn: int) -> None:
@@ -566,7 +545,6 @@ def update_scope_streaks(conn: sqlite3.Connection, session_id: int, last_turn: i
 
 
 def refer_to_scope(conn: sqlite3.Connection, session_id: int, scope_id: int, turn: int) -> None:
-    """Note that the session uses this scope as of this turn."""
     conn.execute(
         "INSERT INTO attention (session_id, scope_id, last_turn) VALUES (?, ?, ?)"
         " ON CONFLICT DO UPDATE SET last_turn = max(last_turn, excluded.last_turn), streak = 0",
@@ -575,7 +553,6 @@ def refer_to_scope(conn: sqlite3.Connection, session_id: int, scope_id: int, tur
 
 
 def find_open_scopes(conn: sqlite3.Connection, theme_id: int) -> list[ScopeKey]:
-    """Return the scopes of a theme that are open or cooling."""
     sql = (
         "SELECT id, uid, label, status FROM scopes WHERE theme_id = ? AND status IN ('open', 'cooling') AND label <> ''"
     )
@@ -601,7 +578,6 @@ def close_forgotten_scopes(change: Mutation, session_id: int, turn: int) -> list
 
 
 def mark_cooling_scopes(change: Mutation, session_id: int, turn: int) -> list[str]:
-    """Mark the scopes that close next unless a message refers to them."""
     rows = change.conn.execute(
         "SELECT s.id, s.label FROM attention a JOIN scopes s ON s.id = a.scope_id"
         " WHERE a.session_id = ? AND s.status = 'open' AND ? - a.last_turn >= ?",
@@ -616,10 +592,7 @@ def mark_cooling_scopes(change: Mutation, session_id: int, turn: int) -> list[st
 
 
 def count_turn_of_later_session(change: Mutation, theme_id: int) -> tuple[list[str], list[str]]:
-    """Count a turn for the scopes of sessions that have ended, and close or mark them as their own sessions would have.
-
-    Returns the labels of those that closed, and of those that are cooling now. What a running session uses is left alone.
-    """
+    """Count a turn for the scopes that only ended sessions used; return the labels of those that closed, and of those cooling."""
     closed, cooling = [], []
     for *key, silence in change.conn.execute(ABANDONED_SCOPES, (theme_id,)).fetchall():
         scope = ScopeKey(*key)
@@ -634,12 +607,7 @@ def count_turn_of_later_session(change: Mutation, theme_id: int) -> tuple[list[s
 
 
 def is_used_by_other_session(conn: sqlite3.Connection, scope_id: int, session_id: int) -> bool:
-    """Check whether a running session other than this one uses the scope."""
-    sql = (
-        "SELECT 1 FROM attention a JOIN sessions n ON n.id = a.session_id"
-        f" WHERE a.scope_id = ? AND n.id <> ? AND n.status IN {NOT_ENDED} LIMIT 1"
-    )
-    return conn.execute(sql, (scope_id, session_id)).fetchone() is not None
+    return conn.execute(OTHER_SESSION, (scope_id, session_id)).fetchone() is not None
 
 
 def validate_session_name(name: str) -> str:
@@ -656,7 +624,6 @@ def admit_session_name(intake: Intake, theme: str, name: str) -> AdmittedText:
 
 @lru_cache(maxsize=8192)  # who follows thousands of sessions reads them every few seconds, and most are as they were
 def to_session(row: tuple[Any, ...]) -> Session:
-    """Convert a row of `SELECT_SESSIONS` to a session."""
     uid, theme, name, client, pid, status, started, beat, beat_ms, lease, turn, label, policy, ended, checkpoint = row[
         :15
     ]

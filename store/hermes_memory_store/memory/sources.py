@@ -21,7 +21,6 @@ from hermes_memory_store.model import PERSON, Actor, Rule, Session, SourceRule, 
 RULES = ("always", "never")
 
 RULE_OPERATION = "rule"
-"""Operation of the journal by which a rule is set or taken away."""
 
 MAX_NAME = 256
 """Characters of a source's name: as many as a session's."""
@@ -42,8 +41,6 @@ UPSERT_RULE = """
 
 
 class Sources:
-    """Read and set a person's rules."""
-
     def __init__(self, db: Db, names: Names, journal: Journal) -> None:
         self._db = db
         self._names = names
@@ -93,7 +90,6 @@ def write_source_rule(conn: sqlite3.Connection, theme_id: int, source: str, rule
 
 
 def session_source(session: Session) -> str:
-    """Return the source of what a session writes."""
     return client_source(session.client, session.name)
 
 

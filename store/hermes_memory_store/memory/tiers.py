@@ -26,7 +26,7 @@ from hermes_memory_store.items.tier_columns import (
     superseded_columns,
 )
 from hermes_memory_store.model import RELIEF, FactType, Gauge, Notation, PressureLevel, Relief, Tier
-from hermes_memory_store.notation import abbreviations
+from hermes_memory_store.notation.abbreviations import fold_abbreviations
 from hermes_memory_themes import Policies, ThemePolicy
 
 BINDING = {kind.value: rank for rank, kind in enumerate(FactType)}
@@ -43,11 +43,9 @@ ARCHIVED_AT_ONCE = 200
 
 LEVELS = list(PressureLevel)
 
-
 GAUGE = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars FROM themes WHERE id = ?"
 
 GAUGE_AND_LAST = "SELECT hot_chars, hot_tokens, hot_facts, pinned_chars, last_fact FROM themes WHERE id = ?"
-
 
 HOT_BY_USE = """
     SELECT max(f.updated_at, coalesce(r.last_at, 0)), f.type, f.id, f.uid, f.chars
@@ -92,7 +90,6 @@ class Tiers:
             return relief
 
     def resolved_theme(self, theme_id: int) -> ResolvedTheme:
-        """Return a theme with its name and policy, for the rest of a change."""
         name = self._names.theme_name(theme_id)
         return ResolvedTheme(theme_id, name, self._policies.for_theme(name))
 
@@ -109,10 +106,7 @@ class Tiers:
         return gauge
 
     def refuse_overfull(self, gauge: Gauge, chars: int) -> None:
-        """Check that a fact of `chars` characters can fit.
-
-        :raises MemoryFull: when it finds no room even with every unpinned fact moved out
-        """
+        """Check that a fact can fit. :raises MemoryFull: when it finds no room even with every unpinned fact moved out"""
         if gauge.pinned + chars > gauge.budget:
             raise errors.MemoryFull(
                 f"pinned facts hold {gauge.pinned} of {gauge.budget} characters of theme {gauge.theme!r}, no room for "
@@ -129,54 +123,39 @@ class Tiers:
         """
         gauge = present_gauge(change.conn, theme)
         level = gauge.level
-        if LEVELS.index(level) <= LEVELS.index(before) and level is not PressureLevel.CONSOLIDATE:
+        crossed = LEVELS[LEVELS.index(before) + 1 : LEVELS.index(level) + 1]
+        if not crossed and level is not PressureLevel.CONSOLIDATE:
             return Relief(), gauge
-        theme_id = theme.id
         spared = frozenset(keep)
         merged = cooled = archived = 0
-        if has_crossed(PressureLevel.MERGE, before, level):
-            merged = merge_duplicates(change, theme_id, spared)
-        if has_crossed(PressureLevel.ARCHIVE, before, level):
-            cooled = cool_closed_scopes(change, theme_id)
-            archived = archive_unread(change, theme_id)
+        if PressureLevel.MERGE in crossed:
+            merged = merge_duplicates(change, theme.id, spared)
+        if PressureLevel.ARCHIVE in crossed:
+            cooled = cool_closed_scopes(change, theme.id)
+            archived = archive_unread(change, theme.id)
         gauge = present_gauge(change.conn, theme)
         if gauge.pct >= 95:
-            cooled += consolidate_hot_tier(change, theme_id, gauge, spared)
+            cooled += consolidate_hot_tier(change, theme.id, gauge, spared)
             gauge = present_gauge(change.conn, theme)
         return Relief(merged, cooled, archived), gauge
 
 
 def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
-    """Return the gauge of a theme as a transaction sees it."""
     return gauge_of(theme.name, theme.policy, conn.execute(GAUGE, (theme.id,)).fetchone())
 
 
 def gauge_of(theme: str, policy: ThemePolicy, row: Sequence[int]) -> Gauge:
-    """Convert a row of `GAUGE`."""
     used, tokens, facts, pinned = row
     return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
 
 
-def has_crossed(level: PressureLevel, before: PressureLevel, now: PressureLevel) -> bool:
-    """Check whether the pressure has risen to `level` or past it."""
-    return LEVELS.index(before) < LEVELS.index(level) <= LEVELS.index(now)
-
-
 def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) -> int:
-    """Supersede hot duplicates: same scope, type and target, and equal content; the newest stays.
-
-    Contents are equal when they are the same once abbreviations and case are folded.
-    """
+    """Supersede hot duplicates, which are the same once abbreviations and case are folded; the newest stays."""
     newest: dict[tuple[int, str, str, str], FactRow] = {}
     merged = 0
     sql = f"SELECT {FACT_COLUMNS} FROM facts f WHERE theme_id = ? AND tier = 'hot' ORDER BY updated_at DESC, id DESC"
     for row in map(FactRow._make, change.conn.execute(sql, (theme_id,)).fetchall()):
-        place = (
-            row.scope_id,
-            row.type,
-            abbreviations.fold_abbreviations(row.target),
-            abbreviations.fold_abbreviations(row.content),
-        )
+        place = (row.scope_id, row.type, fold_abbreviations(row.target), fold_abbreviations(row.content))
         newer = newest.setdefault(place, row)
         if newer is not row and row.uid not in spared and not row.pinned:
             change.update_fact(row, "merge", by=RELIEF, **superseded_columns(newer.uid))
@@ -185,7 +164,6 @@ def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) 
 
 
 def cool_closed_scopes(change: Mutation, theme_id: int) -> int:
-    """Move the hot facts of closed scopes to cold."""
     sql = f"""
         SELECT {FACT_COLUMNS} FROM scopes s JOIN facts f ON f.scope_id = s.id AND f.tier = 'hot'
         WHERE s.theme_id = ? AND s.status = 'closed' AND f.pinned = 0 ORDER BY f.updated_at DESC, f.id DESC

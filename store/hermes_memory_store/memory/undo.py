@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.database.db import Db
@@ -25,17 +24,14 @@ from hermes_memory_store.memory.reversal import Reversal, is_erased, merge_rows
 from hermes_memory_store.model import PERSON, RELIEF, Actor, Change, Tier, UndoResult
 
 CHANGE = COLUMNS.split(", ").index("change")
-"""Place of that column in a row."""
 
 MAX_AT_ONCE = 10_000
-"""Changes one undo takes back at most."""
 
 MOST_TRIED = 2_000
 """Changes that one undo tries to find out whether others can still be undone after it: a second or two. Facts that several agents
 write again and again are related all to all, and each order of their undos would be looked at."""
 
 CONFLICTS_SHOWN = 5
-"""Conflicts that one refusal describes."""
 
 NOT_RECEIVED = " AND actor_id NOT IN (SELECT id FROM actors WHERE kind = 'sync')"
 """What came from other machines is not what somebody here means by their last change; its number still undoes it."""
@@ -53,7 +49,6 @@ CHANGES_OF = """
 """
 
 ROWS_AT_ONCE = 50
-"""Rows of the journal that are looked through at once, from its end."""
 
 
 class PreviewRollback(Exception):
@@ -93,9 +88,8 @@ class Undo:
         :raises ArgumentError: UnknownTheme, NothingToUndo, UndoConflict; nothing was changed then
         """
         if not 1 <= count <= MAX_AT_ONCE:
-            raise errors.ArgumentError(
-                f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}", count
-            )
+            message = f"the number of changes to undo lies between 1 and {MAX_AT_ONCE}, not {count}"
+            raise errors.ArgumentError(message, count)
         where = NOT_RECEIVED + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         nothing = f"nothing to undo in theme {theme!r}" if theme else "nothing to undo"
         return self._newest(where, count, actor, nothing, leaving=leaving)
@@ -110,11 +104,12 @@ class Undo:
         :param name: what `Sessions.find` takes
         :raises UnknownSession: AmbiguousSession, UnknownTheme, NothingToUndo; nothing was changed then
         """
-        key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,))
+        key_of_actor = "SELECT id FROM actors WHERE kind = 'session' AND name = ?"
+        key = self._db.value(key_of_actor, (name,))
         if key is None:
             theme_id = None if theme is None else self._names.theme(theme)
             name = find_session_name(self._db, theme_id, name).name
-            key = self._db.value("SELECT id FROM actors WHERE kind = 'session' AND name = ?", (name,)) or 0
+            key = self._db.value(key_of_actor, (name,)) or 0
         where = f" AND actor_id = {key}" + ("" if theme is None else f" AND theme_id = {self._names.theme(theme)}")
         nothing = f"session {name!r} wrote nothing that is not undone already"
         return self._newest(where, MAX_AT_ONCE, actor, nothing, leaving=leaving, sparing=True)
@@ -207,9 +202,12 @@ class Undo:
 
     def is_spent(self, change: int) -> bool:
         """Check whether a purge left nothing of a change to undo."""
-        rows = [self._journal.change(row) for row in load_change_rows(self._db.conn, change)]
-        facts = [row for row in rows if row.entity == "fact"]
-        return any(map(is_erased, facts)) and (len(facts) == len(rows) or not all(map(is_erased, facts)))
+        return find_erased_part(self._load_rows(self._db.conn, change)) is not None
+
+    def _load_rows(self, conn: sqlite3.Connection, first: int) -> list[Change]:
+        """Load the rows of one change, newest first. They are consecutive, from the change's number on."""
+        rows = conn.execute(f"SELECT {COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq", (first,))
+        return [*map(self._journal.change, itertools.takewhile(lambda row: row[CHANGE] == first, rows))][::-1]
 
     @retry_without_index
     def _take_back(
@@ -228,15 +226,12 @@ class Undo:
                     refused.append(conflict)
             if refused and (not leaving or not parts):
                 raise combine_conflicts(refused)
+        reasons = [reason for part in parts for reason in part.left] + [refusal.message for refusal in refused]
         return UndoResult(
             tuple(seq for part in parts for seq in part.undone),
             tuple(seq for part in parts for seq in part.seqs),
             tuple(dict.fromkeys(uid for part in parts for uid in part.uids)),
-            tuple(
-                dict.fromkeys(
-                    [reason for part in parts for reason in part.left] + [refusal.message for refusal in refused]
-                )
-            ),
+            tuple(dict.fromkeys(reasons)),
         )
 
     def _take_one_back(
@@ -260,13 +255,10 @@ class Undo:
             if not stuck:
                 return done
             raise PreviewRollback
-        holding = {
-            *related,
-            *self._load_related_changes(conn, done.uids),
-        }  # a redo relates more: judge the same changes
-        order, stuck_anyway = self._unwind(
-            conn, sorted((number for number in holding if not self.is_undone(number)), reverse=True)
-        )
+        # A redo relates more: judge the same changes.
+        holding = {*related, *self._load_related_changes(conn, done.uids)}
+        effective = sorted((number for number in holding if not self.is_undone(number)), reverse=True)
+        order, stuck_anyway = self._unwind(conn, effective)
         worse = [change for change in stuck if change not in stuck_anyway and change != first]
         if worse and order:
             raise errors.UndoConflict(
@@ -286,7 +278,7 @@ class Undo:
         """
         if self.is_undone(first):
             raise errors.NothingToUndo(f"change {first} is undone already; undo its undo to have it again", first)
-        rows = [self._journal.change(row) for row in load_change_rows(conn, first)]
+        rows = self._load_rows(conn, first)
         refuse_purged(rows)
         mutation = Mutation(conn, self._names, self._journal, actor)
         withdrawn = {row.uid for row in rows if (row.after or {}).get("tier") == Tier.WITHDRAWN}
@@ -320,10 +312,7 @@ class Undo:
         return order, stuck
 
     def _can_revert(self, conn: sqlite3.Connection, change: int) -> bool:
-        """Revert a change; return whether nothing is in the way.
-
-        :raises UndoConflict: too many were tried
-        """
+        """Revert a change; return whether nothing is in the way. :raises UndoConflict: too many were tried"""
         self._tried += 1
         self._limit_tries(change)
         try:
@@ -356,7 +345,7 @@ class Undo:
                 if change not in changes:
                     changes[change] = not self.is_undone(change)
                     if changes[change]:
-                        rows = [self._journal.change(row) for row in load_change_rows(conn, change)]
+                        rows = self._load_rows(conn, change)
                         more |= {uids.parse_uid(row.uid) for row in rows if row.actor != RELIEF}
             things += more - seen
             seen |= more
@@ -390,27 +379,26 @@ def reverse_rows(reversal: Reversal, merged: list[tuple[Change, list[int]]]) -> 
 
 
 def refuse_purged(rows: Sequence[Change]) -> None:
-    """Refuse a purge, and a change of which a purge erased one fact and left others that belong together with it.
-
-    Where it erased all of them, what else the change did can still be undone: the scope that it opened.
-
-    :raises UndoConflict: when it is one
-    """
+    """Refuse a purge, and a change of which a purge erased one fact and left others that belong together with it."""
     first = rows[-1]
     if first.op == "purge" and first.entity == "fact":
         raise errors.UndoConflict(
             f"change {first.change} is a purge, which cannot be undone: what it erased is nowhere any more", first.seq
         )
+    erased = find_erased_part(rows)
+    if erased is not None:
+        message = f"change {erased.seq} of fact {erased.uid} was erased by a purge and cannot be undone"
+        raise errors.UndoConflict(message, erased.seq)
+
+
+def find_erased_part(rows: Sequence[Change]) -> Change | None:
+    """Find a fact that a purge erased; None where it erased all facts, and the change did something else that remains."""
     facts = [row for row in rows if row.entity == "fact"]
     erased = [row for row in facts if is_erased(row)]
-    if erased and (len(erased) < len(facts) or len(facts) == len(rows)):
-        raise errors.UndoConflict(
-            f"change {erased[0].seq} of fact {erased[0].uid} was erased by a purge and cannot be undone", erased[0].seq
-        )
+    return erased[0] if erased and (len(erased) < len(facts) or len(facts) == len(rows)) else None
 
 
 def combine_conflicts(refused: Sequence[errors.Conflict]) -> errors.Conflict:
-    """Return one conflict that says what several say."""
     first, *more_conflicts = refused
     if not more_conflicts:
         return first
@@ -429,9 +417,3 @@ def is_newest_change(conn: sqlite3.Connection, first: int) -> bool:
     )
     newest = conn.execute(sql, (first, first)).fetchone()
     return newest is not None and tuple(newest) == (None, first)
-
-
-def load_change_rows(conn: sqlite3.Connection, first: int) -> list[tuple[Any, ...]]:
-    """Load the journal's rows of one change, newest first. They are consecutive, from the change's number on."""
-    rows = conn.execute(f"SELECT {COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq", (first,))
-    return list(itertools.takewhile(lambda row: row[CHANGE] == first, rows))[::-1]

@@ -21,13 +21,11 @@ from hermes_memory_store.items.mutation import Mutation, standing_facts
 from hermes_memory_store.items.name_keys import UNSCOPED, ScopeKey
 from hermes_memory_store.items.tier_columns import COOLED_BY_CLOSING, cold_columns, hot_columns, superseded_columns
 from hermes_memory_store.memory.scopes import close_scope, reopen_scope
-from hermes_memory_store.model import FactType, Notation, ScopeStatus, Tier
+from hermes_memory_store.model import FactType, ScopeStatus, Tier
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOutcome:
-    """The result of a write."""
-
     row: FactRow
     created: bool
     superseded: list[bytes] = field(default_factory=list)
@@ -56,7 +54,8 @@ def write_fact(
     standing = stand.get(notation.type.value)
     outdated = [(stand[kind], op) for kind, op in settles.items() if kind in stand]
     # A closed scope stays closed when it is said to be done again, and nothing of it is told.
-    cooled = cold_columns(COOLED_BY_CLOSING) if is_closed_to(scope, notation) else None
+    is_closed = notation.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
+    cooled = cold_columns(COOLED_BY_CLOSING) if is_closed else None
     if standing is not None and standing.content == notation.content:
         written = WriteOutcome(touch_fact(change, standing, cooled), created=False)
         supersede_facts(change, outdated, standing.uid)
@@ -79,11 +78,6 @@ def supersede_facts(change: Mutation, outdated: list[tuple[FactRow, str]], by: b
     """Supersede replaced facts in the transaction in which their replacement comes to stand."""
     for row, op in outdated:
         change.update_fact(row, op, **superseded_columns(by))
-
-
-def is_closed_to(scope: ScopeKey, notation: Notation) -> bool:
-    """Check whether the notation only repeats that a closed scope is done."""
-    return notation.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
 
 
 def touch_fact(change: Mutation, standing: FactRow, cooled: dict[str, Any] | None = None) -> FactRow:

@@ -10,14 +10,11 @@ from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.model import Suspicion
 
 HIDDEN_RULE = "hidden"
-"""The rule under which a text with characters that a person cannot see is found."""
 
 HIDDEN = Suspicion(HIDDEN_RULE, "holds characters that a person cannot see")
 
 
 class HiddenCharacterDetector(Detector):
-    """Finds texts with characters that a person cannot see; in what agents write they are refused before."""
-
     rank = 50
     reads = frozenset({TextKind.TURN, TextKind.UPGRADE})
 

@@ -28,8 +28,6 @@ NEW_SELF = re.compile(r"you (are|must|will)\b")
 
 @dataclass(frozen=True, slots=True)
 class InjectionRule:
-    """A way of poisoning a memory."""
-
     reason: Suspicion
     pattern: str
     hints: frozenset[str]
@@ -39,8 +37,6 @@ class InjectionRule:
 
 
 class InjectionDetector(Detector):
-    """Finds texts that try to command an agent instead of telling it something."""
-
     rank = 10
     reads = frozenset(TextKind) - {TextKind.RULED, TextKind.PLAIN, TextKind.GIVEN_NAME}
 
@@ -65,7 +61,6 @@ DETECTOR = InjectionDetector()
 
 @cache
 def load_injection_rules() -> tuple[InjectionRule, ...]:
-    """Return the rules, in the order in which they are tried."""
     patterns = INJECTION_RULES.sections["patterns"]
     return tuple(
         InjectionRule(
@@ -89,12 +84,10 @@ def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
 
 @cache
 def load_rule_pattern(place: int) -> re.Pattern[str]:
-    """Return the pattern of a rule, compiled for the first text that has a hint of it."""
     return re.compile(load_injection_rules()[place].pattern)
 
 
 def find_hinted_rules(text: str) -> list[int]:
-    """Return the places of the rules whose hints occur in a text, in order."""
     index, places = load_rule_hints()
     hints = index.find(text)
     if not hints:

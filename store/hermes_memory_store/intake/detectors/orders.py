@@ -49,7 +49,6 @@ LEAST_WORDS = 3
 PLAIN_TEXT = lazy_pattern(rf"[^\W\d_]+(?:[ ,.;:'/-]+[\w.:/@~-]+){{{LEAST_WORDS - 1},}}[.!]?")
 
 SPELLED_OUT = lazy_pattern(r"(?<!\S)(?:[^\W\d_][ .\-_*]){9,}[^\W\d_](?!\S)")
-"""Ten single letters in a row."""
 
 MORSE = lazy_pattern(r"(?:[.-]{1,5} ){6,}[.-]{1,5}(?: |$)|(?:[.-]{1,5} (?:/ )?){12,}")
 
@@ -62,15 +61,12 @@ class Order:
 
     kind: str
     content: str
-    """What the text says, folded."""
     reading: str = ""
     span: tuple[int, int] = (0, 0)
     """The part of the reading that gives it."""
 
 
 class OrderDetector(Detector):
-    """Finds orders and claims of the closed list."""
-
     rank = 20
     reads = frozenset({TextKind.WRITE, TextKind.RULED, TextKind.TURN, TextKind.GIVEN_NAME})
 
@@ -104,7 +100,6 @@ def load_order_patterns() -> tuple[list[str], SparedPatterns]:
 
 @cache
 def load_exceptions() -> dict[str, re.Pattern[str]]:
-    """Return by kind what makes an ordinary sentence of an order."""
     return {kind: load_pattern(pattern) for kind, pattern in ORDER_PATTERNS.pairs("unless").items()}
 
 
@@ -116,7 +111,6 @@ def load_exact_pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def find_orders_and_claims(content: str) -> tuple[Order, ...]:
-    """Return the orders a text gives and the claims it makes, one of each kind."""
     orders: dict[str, Order] = {}
     readings = find_readings(content)
     kinds, patterns = load_order_patterns()
@@ -168,7 +162,9 @@ def is_carried_by(turns: Sequence[str], order: Order) -> bool:
     exact = {match[0].rstrip(".,") for match in load_exact_pattern().finditer(order.content)}
     words = to_content_words(order.content)
     for turn in turns:
-        text = fold_text(QUOTED.sub(" ", turn if len(turn) <= 2 * LONGEST_TURN else cut_turn(turn)))
+        if len(turn) > 2 * LONGEST_TURN:
+            turn = f"{turn[:LONGEST_TURN]}\n{turn[-LONGEST_TURN:]}"
+        text = fold_text(QUOTED.sub(" ", turn))
         if all(part in text for part in exact):
             spoken = to_content_words(text)
             if words and sum(word in spoken for word in words) >= CARRIED_SHARE * len(words):
@@ -176,12 +172,7 @@ def is_carried_by(turns: Sequence[str], order: Order) -> bool:
     return False
 
 
-def cut_turn(turn: str) -> str:
-    return f"{turn[:LONGEST_TURN]}\n{turn[-LONGEST_TURN:]}"
-
-
 def to_content_words(text: str) -> set[str]:
-    """Return the words of a folded text that say something, by their first six letters."""
     small = ORDER_PATTERNS.words["words", "small"]
     return {word[:6] for word in re.findall(r"[^\W_]{2,}", text) if word not in small}
 

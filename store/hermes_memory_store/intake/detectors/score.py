@@ -23,12 +23,9 @@ FEWEST_SIGNALS = 2
 scripts that the corpus has few of."""
 
 MOST_SIGNALS = 3
-"""Signals that the rule of a score names."""
 
 
 class ScoreDetector(Detector):
-    """Finds texts whose score is that of an attack."""
-
     rank = 30
     reads = frozenset({TextKind.WRITE, TextKind.RULED})
 

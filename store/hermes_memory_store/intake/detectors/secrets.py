@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from hermes_memory_store import safe_text
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
@@ -59,7 +59,6 @@ RANDOM_BITS = 3.5
 """Bits per character of a token in which one character is repeated; what only shows a form has fewer."""
 
 SHORTEST_DIGITS = 4
-"""Digits of the shortest number that `PASSWORD=` is given."""
 
 WELL_KNOWN_PASSWORDS = ("guest", "anonymous")
 KNOWN_BUT_SECRET = ("postgres", "root", "admin", "a", "x", "test", "user")
@@ -77,7 +76,6 @@ ANNOUNCED_GATES = ("name", "element", "connection", "spelling")
 
 
 def has_secret_hint(lower: str, group: str) -> bool:
-    """Check whether a lower-case text has a hint of a group, without which there is no such secret."""
     return has_hint(lower, SECRET_PATTERNS.words["hints", group])
 
 
@@ -108,8 +106,6 @@ GATES: dict[str, Callable[[str], bool]] = {
 
 
 class SecretDetector(Detector):
-    """Finds secrets, which are masked."""
-
     rank = 60
     masks = True
     reads = frozenset(TextKind)
@@ -167,10 +163,7 @@ def find_secret_texts(target: str, content: str) -> list[str]:
 
 
 def may_hold_secret(text: str) -> bool:
-    """Check quickly whether there may be a secret in a target, in its content, or in one announced by the other.
-
-    :param text: both, with a space between
-    """
+    """Check quickly whether there may be a secret in a target and its content, which stand with a space between."""
     if not text.isascii():
         return True
     lower = text.lower()
@@ -201,7 +194,6 @@ def find_gated_secrets(text: str, gates: Iterable[str]) -> Iterator[TextSpan]:
 
 
 def find_pattern_secrets(row: SecretPattern, text: str) -> Iterator[TextSpan]:
-    """Find what one pattern matches, as its judge sees it."""
     if row.beside and not load_pattern(row.beside).search(text):
         return
     pattern = compile_secret_pattern(row)
@@ -215,15 +207,13 @@ def has_long_token(text: str) -> bool:
 
 
 def has_phrase_candidate(text: str) -> bool:
-    for word in VALUES.phrase_break.split(text):
-        if (
-            len(word) >= SHORTEST_PASSWORD
-            and DIGIT.search(word)
-            and VALUES.chosen.search(word)
-            and is_phrase_candidate(word.strip(SIGNS_AROUND))
-        ):
-            return True
-    return False
+    return any(
+        len(word) >= SHORTEST_PASSWORD
+        and DIGIT.search(word)
+        and VALUES.chosen.search(word)
+        and is_phrase_candidate(word.strip(SIGNS_AROUND))
+        for word in VALUES.phrase_break.split(text)
+    )
 
 
 def judge_by_value(is_secret: Callable[[str], bool]) -> Callable[[re.Match[str]], Iterator[TextSpan]]:
@@ -237,17 +227,12 @@ def judge_by_value(is_secret: Callable[[str], bool]) -> Callable[[re.Match[str]]
     return judge
 
 
-def judge_phrase(match: re.Match[str]) -> Iterator[TextSpan]:
+def judge_phrase(match: re.Match[str], *, is_loose: bool = False) -> Iterator[TextSpan]:
+    """:param is_loose: whether the word may as well be the name of a product"""
     span = trim_phrase_value(match.string, *match.span("secret"))
-    if is_phrase_candidate(match.string[span.start : span.end]):
+    value = match.string[span.start : span.end]
+    if is_phrase_candidate(value) and not (is_loose and VALUES.product.fullmatch(value)):
         yield span
-
-
-def judge_loose_phrase(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge a word that may as well be the name of a product."""
-    for span in judge_phrase(match):
-        if not VALUES.product.fullmatch(match.string[span.start : span.end]):
-            yield span
 
 
 def judge_service(match: re.Match[str], row: SecretPattern) -> Iterator[TextSpan]:
@@ -292,7 +277,6 @@ def judge_cookie(match: re.Match[str]) -> Iterator[TextSpan]:
 
 
 def judge_header(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge what a header gives: `Authorization: Bearer …`."""
     secret = match["secret"]
     if is_random_value(secret) or (match["scheme"].lower() == "basic" and len(secret) % 4 == 0 and is_password(secret)):
         span = trim_value_span(match.string, *match.span("secret"))
@@ -301,7 +285,6 @@ def judge_header(match: re.Match[str]) -> Iterator[TextSpan]:
 
 
 def judge_address(match: re.Match[str]) -> Iterator[TextSpan]:
-    """Judge what follows `scheme://user:`."""
     start, end = match.start("rest"), find_password_end(match["rest"])
     if end is not None and not is_url_placeholder(match["rest"][:end]):
         yield TextSpan(start, start + end)
@@ -314,7 +297,7 @@ JUDGES: dict[str, Callable[[re.Match[str]], Iterator[TextSpan]]] = {
     "password": judge_by_value(is_password),
     "random": judge_by_value(is_random_or_uuid),
     "phrase": judge_phrase,
-    "loose": judge_loose_phrase,
+    "loose": partial(judge_phrase, is_loose=True),
     "assignment": judge_assignment,
     "option": judge_option,
     "setting": judge_setting,
@@ -327,10 +310,7 @@ JUDGES: dict[str, Callable[[re.Match[str]], Iterator[TextSpan]]] = {
 def is_secret_value(
     value: str, kind: SecretKind, *, tight: bool = False, connection: bool = False, name: str = ""
 ) -> bool:
-    """Check whether a value is the secret its name announces.
-
-    :param tight: given as `NAME=value`, with no space between
-    """
+    """Check whether a value is the secret its name announces. :param tight: given as `NAME=value`, with no space between"""
     if is_secret_reference(value) or is_ordinary_value(value) or CONTEXT.url.match(value):
         return False
     if kind is SecretKind.PASSWORD:
@@ -348,8 +328,7 @@ def is_secret_value(
 def find_password_end(rest: str) -> int | None:
     """Return the end of the password in what follows `scheme://user:`; None when there is none.
 
-    The last `@` before the path ends it. A password that contains a `/` itself is recognised by the host after a later
-    `@`.
+    The last `@` before the path ends it; a `/` in the password is recognised by the host after a later `@`.
     """
     ends = [at for at, sign in enumerate(rest) if sign == "@" and at and CONTEXT.authority.match(rest, at + 1)]
     if not ends:
@@ -373,7 +352,6 @@ def is_url_host(rest: str, at: int) -> bool:
 
 
 def is_url_placeholder(password: str) -> bool:
-    """Check whether the password is only a placeholder, or one that everybody knows."""
-    if password in WELL_KNOWN_PASSWORDS:
-        return True
-    return is_secret_reference(password) and password.lower() not in KNOWN_BUT_SECRET
+    return password in WELL_KNOWN_PASSWORDS or (
+        is_secret_reference(password) and password.lower() not in KNOWN_BUT_SECRET
+    )
