@@ -58,6 +58,7 @@ class BulkResult:
     waiting: int = 0
     """Lines that read like instructions: they wait for a person."""
     masked: int = 0
+    """Lines whose secrets were masked."""
     unkept: int = 0
     """Secrets that were masked and that nothing keeps."""
     errors: list[tuple[int, errors.StoreError]] = field(default_factory=list)

@@ -674,13 +674,14 @@ class Facts:
 
 
 def to_write_result(admission: Admission, facts: Sequence[Fact], **outcome: Any) -> WriteResult:
+    nothing: dict[str, Any] = {"superseded": (), "closed": (), "relief": Relief()}
     return WriteResult(
         fact=facts[0],
         parts=tuple(facts) if len(facts) > 1 else (),
         masked=admission.masked_names,
         unkept=admission.unkept,
         suspicion=admission.suspicion,
-        **{"superseded": (), "closed": (), "relief": Relief()} | outcome,
+        **nothing | outcome,
     )
 
 

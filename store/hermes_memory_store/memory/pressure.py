@@ -98,7 +98,7 @@ class Pressure:
             return {level: self._moves(rehearsal) for level, rehearsal in levels.items()}
 
     def relieve(self, theme: str, level: PressureLevel, *, actor: Actor = PERSON) -> ChangeResult:
-        """Carry out the plan for the levels up to this one now, as one change. :raises UnknownTheme: with the nearest names"""
+        """Carry out the plan for the levels up to this one, as one change that can be undone. :raises UnknownTheme:"""
         with self._db.write_transaction() as conn:
             theme_id = self._names.theme(theme)
             change = Mutation(conn, self._names, self._journal, actor)

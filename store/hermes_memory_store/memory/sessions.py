@@ -325,6 +325,7 @@ class Sessions:
         """Process a user message: count the turn, note the scopes it refers to, close those that are done.
 
         :param turn: number of the turn in this session, 0 or more
+        :param message: what the user said, for references and closing signals
         """
         # Here, not above: the vocabulary takes 20 ms to compile, and only a bridge hears messages.
         from hermes_memory_store.language import closing_signals
@@ -413,6 +414,7 @@ class Sessions:
 
     @retry_without_index
     def note_reference(self, session: Session, theme: str, label: str) -> None:
+        """Note that a session asked about a scope, which counts as a mention of it."""
         key = self._names.scope(theme, label)
         with self._db.write_transaction() as conn:
             row = conn.execute("SELECT id, turn FROM sessions WHERE uid = ?", (uids.parse_uid(session.uid),)).fetchone()

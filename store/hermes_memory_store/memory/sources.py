@@ -41,6 +41,8 @@ UPSERT_RULE = """
 
 
 class Sources:
+    """Read and set a person's rules."""
+
     def __init__(self, db: Db, names: Names, journal: Journal) -> None:
         self._db = db
         self._names = names

@@ -90,6 +90,7 @@ class Tiers:
             return relief
 
     def resolved_theme(self, theme_id: int) -> ResolvedTheme:
+        """Return a theme with its name and policy, for the rest of a change."""
         name = self._names.theme_name(theme_id)
         return ResolvedTheme(theme_id, name, self._policies.for_theme(name))
 
