@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.language.stemmer import stem_completions, stem_word
-from hermes_memory_store.language.stop_words import more_stop_forms, stop_forms
+from hermes_memory_store.language.stop_words import is_stop_word, stop_forms
 from hermes_memory_store.language.synonyms import (
     find_phrases,
     find_synonyms,
@@ -17,7 +18,14 @@ from hermes_memory_store.language.synonyms import (
     known_members,
     members_beginning_with,
 )
-from hermes_memory_store.language.tokenizer import MAX_WORD, fold_accents, index_terms, is_unspaced, split_runs
+from hermes_memory_store.language.tokenizer import (
+    MAX_WORD,
+    character_pairs,
+    fold_accents,
+    index_terms,
+    is_unspaced,
+    split_runs,
+)
 from hermes_memory_store.language.typos import find_corrections, is_correctable
 from hermes_memory_store.language.unspaced_scripts import (
     MAX_PAIRS,
@@ -25,7 +33,6 @@ from hermes_memory_store.language.unspaced_scripts import (
     is_ideograph,
     load_unspaced_words,
     particle_variants,
-    run_terms,
     without_particle,
     without_question_words,
 )
@@ -76,7 +83,6 @@ _QUESTION_FORM = re.compile(
 )
 _ELISION = re.compile(r"(?<=\w)['’](?:s|t|re|ll|ve|d|m)\b|\b(?:l|d|j|m|n|s|t|c|qu)['’](?=\w)", re.IGNORECASE)
 
-
 _AROUND = " ,.;:!?()[]{}\"'“”‘’«»…¿¡、。？！；："
 
 LEXICAL = 3
@@ -100,20 +106,18 @@ class QueryTerm:
 
     @property
     def is_character(self) -> bool:
-        """Check whether it is one character of a script without spaces, with which any pair may begin."""
+        """Whether it is one character of a script without spaces, with which any pair may begin."""
         return len(self.text) == 1 and is_unspaced(self.text)
 
     @property
     def has_long_form(self) -> bool:
-        """Check whether several terms in a row are another form of it."""
+        """Whether several terms in a row are another form of it."""
         return any(fit >= BEGINNING for fit in self.phrases.values())
 
     def forms(self, *, near: bool) -> list[tuple[tuple[str, ...], float]]:
-        """Return the terms in a row that are the word or a form of it, or what may be meant by it or stand for it."""
-        forms: list[tuple[tuple[str, ...], float]] = [
-            ((term,), fit) for term, fit in self.terms.items() if (fit < BEGINNING) is near
-        ]
-        return forms + [(terms, fit) for terms, fit in self.phrases.items() if (fit < BEGINNING) is near]
+        """Return the terms in a row that are the word or a form of it; or, near it, that may be meant by it or stand for it."""
+        forms = [*(((term,), fit) for term, fit in self.terms.items()), *self.phrases.items()]
+        return [(terms, fit) for terms, fit in forms if (fit < BEGINNING) is near]
 
     def expression(self) -> str:
         """Return the word as an FTS5 expression, without its synonyms."""
@@ -179,7 +183,8 @@ def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Seque
     """Convert the words and phrases of a query to terms."""
     line = fold_accents(_ELISION.sub(" ", " ".join(words)))
     runs = split_runs(line)
-    informative = find_informative_runs(line, runs)
+    languages = detect_languages(runs)
+    informative = find_informative_runs(line, runs, languages)
     texts = list(dict.fromkeys(informative or runs or split_runs(" ".join(words))))[:MAX_QUERY_TERMS]
     question = bool(informative) and (informative != runs or sum(map(estimate_word_count, texts)) > LEXICAL)
     if question:
@@ -196,7 +201,7 @@ def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Seque
         excluded=[to_fts_phrase(terms) for text in excluded if (terms := phrase_terms(text))][:MAX_QUERY_TERMS],
         question=question,
         runs=runs,
-        languages=detect_languages(runs) if question else frozenset(),
+        languages=languages if question else frozenset(),
     )
 
 
@@ -256,12 +261,18 @@ def add_concept(look: QueryTerms, texts: set[str], text: str, terms: tuple[str, 
             word.add(other, fit)
 
 
-def add_word_synonyms(word: QueryTerm, languages: Collection[str] = ()) -> None:
+def add_word_synonyms(word: QueryTerm, languages: frozenset[str] = frozenset()) -> None:
     """Also match the synonyms of a word. :param languages: whose forms of it count, too"""
     forms = [term for term, fit in word.terms.items() if fit >= OTHER_FORM]
-    for term in dict.fromkeys([*forms, *find_forms(word.text, languages, members_beginning_with)]):
+    for term in dict.fromkeys([*forms, *find_member_forms(word.text, languages)]):
         for synonym, fit in find_synonyms((term,)).items():
             word.add(synonym, fit)
+
+
+@lru_cache(maxsize=1024)
+def find_member_forms(text: str, languages: frozenset[str]) -> list[str]:
+    """Return the other forms of a word that the table of synonyms has."""
+    return find_forms(text, languages, members_beginning_with)
 
 
 def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary: Vocabulary) -> None:
@@ -281,10 +292,12 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
         for term, fit in [(term, fit) for term, fit in word.terms.items() if fit < BEGINNING][:MAX_NEAR]:
             for form in find_forms(term, scripts, vocabulary.walk):
                 word.add((form,), fit)
-    absent = [span for span in OTHER_SCRIPTS if not vocabulary.has_between(*span)]
+    absent = vocabulary.find_absent(OTHER_SCRIPTS)
     for word in look.words:
         near = word.forms(near=True)
         written = [form for form in near if not any(low <= form[0][0] < high for low, high in absent)]
+        if len(written) == len(near) <= MAX_NEAR:
+            continue
         closest = {terms for terms, _ in sorted(written, key=lambda form: -form[1])[:MAX_NEAR]}
         for terms, _ in near:
             if terms not in closest:
@@ -302,13 +315,12 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
             word.add(synonym, fit * MEANT)
 
 
-def find_informative_runs(line: str, runs: Sequence[str]) -> list[str]:
+def find_informative_runs(line: str, runs: Sequence[str], languages: Collection[str]) -> list[str]:
     """Return the runs of a folded line that an answer may contain. :param runs: all its runs"""
     left = split_runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
     unspaced = sum(map(is_unspaced, runs))
     if not unspaced:
-        stops = stop_forms().union(*map(more_stop_forms, detect_languages(runs)))
-        return [run for run in left if run not in stops]
+        return [run for run in left if not is_stop_word(run, languages)]
     # Amid Chinese or Japanese, `EU` is a name and not a word of French.
     stops = load_unspaced_words().stop_runs
     if 2 * unspaced < len(runs):
@@ -323,21 +335,15 @@ def terms_for_runs(runs: Sequence[str]) -> list[QueryTerm]:
     room = MAX_PAIRS
     for run in runs:
         if not is_unspaced(run):
-            words.setdefault(run, term_for_run(run))
+            word = words[run] = QueryTerm(run[:MAX_WORD], {stem_word(run[:MAX_WORD]): EXACT})
+            for form in abbreviation_variants(run):
+                word.add(phrase_terms(form), OTHER_FORM)
             continue
-        for term in run_terms(run):
+        for term in character_pairs(run[:MAX_WORD]) or [run]:
             if term not in words and room:
                 words[term] = QueryTerm(term, {term: EXACT})
                 room -= 1
     return list(words.values())
-
-
-def term_for_run(run: str) -> QueryTerm:
-    """Return the terms for one query word, without longer words that begin with it."""
-    word = QueryTerm(run[:MAX_WORD], {stem_word(run[:MAX_WORD]): EXACT})
-    for form in abbreviation_variants(run):
-        word.add(phrase_terms(form), OTHER_FORM)
-    return word
 
 
 def allow_prefix_matches(word: QueryTerm, beginnings: Callable[[str], list[str]], *, is_known: bool = False) -> bool:

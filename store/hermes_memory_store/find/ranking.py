@@ -1,7 +1,6 @@
 """Ranking: how well a fact matches a query, target above content, then tier and recency.
 
-Scores are computed here over a bounded number of candidates. FTS5's bm25() would read the whole list of every word
-for its document frequency, which for a common one is a scan of the store.
+FTS5's bm25() would read the whole list of every word for its document frequency: of a common one, a scan of the store.
 """
 
 from __future__ import annotations
@@ -23,11 +22,8 @@ from hermes_memory_store.model import Tier, Turn
 TARGET = 2.0
 """A word in the target counts as much as twice in the content."""
 
-WHOLE_TARGET = 0.5
-"""What is added when the word is all of the target."""
-
-IN_A_ROW = 0.25
-"""What two asked words that stand side by side add."""
+WHOLE_TARGET, IN_A_ROW = 0.5, 0.25
+"""What is added where the word is all of the target, and where two asked words stand side by side."""
 
 TIER = {Tier.HOT.value: 0.15, Tier.COLD.value: 0.0}
 """What a tier adds, in units of one word; the others come last."""
@@ -49,11 +45,8 @@ NEIGHBOUR_SHARE = {1: 0.4, 2: 0.2}
 """How much of its score a fact lends to those written just before and after it in the same scope: what was said
 together is about the same thing."""
 
-ANSWERED = 0.6
-"""How much more of its score what asks lends to what was said next: the words of a question are in it, its answer follows."""
-
-ASKING = 0.3
-"""How much less what asks is worth itself."""
+ANSWERED, ASKING = 0.6, 0.3
+"""How much more of its score what asks lends to what was said next, its answer; and how much less it is worth itself."""
 
 SPEAKER_BONUS = 0.35
 """How much more it is worth that a turn was said by someone whom the question names."""
@@ -85,7 +78,6 @@ class Candidate:
     in_target: Sequence[str] = ()
     in_content: Sequence[str] = ()
     speaker: str = ""
-    """Who said it, where it says so."""
     asks: bool = False
     """Whether it ends in a question."""
     fit: float = EXACT
@@ -93,36 +85,30 @@ class Candidate:
     score: float = 0.0
 
     def tokenize(self) -> None:
-        """Split its text into terms."""
         self.in_target, self.in_content = text_terms(self.target), text_terms(self.content)
-
-    def has(self, word: QueryTerm) -> bool:
-        """Check whether one of its terms, once tokenized, stands for the word."""
-        return any(term in word.terms for term in (*self.in_target, *self.in_content))
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRanking:
-    """The turns that share words with a query."""
+    """The turns that share words with a query, by key."""
 
     scored: list[tuple[int, float]]
-    """(key, score), best first."""
+    """Keys and scores, best first."""
     turns: dict[int, Turn]
-    """Each of them by its key."""
     matched: float
     """Which part of the query's weight its best turn has, from 0 to 1."""
 
 
 @lru_cache(maxsize=4096)
 def text_terms(text: str) -> tuple[str, ...]:
-    """Return the terms of a text, cached: the same facts recur, and tokenizing costs more than ranking."""
+    """Return the terms of a text; the same facts recur, and tokenizing costs more than ranking."""
     return tuple(index_terms(text))
 
 
 def rank_exact(candidates: Sequence[Candidate], look: QueryTerms) -> list[Candidate]:
     """Rank facts that have every word, best first: by where the words stand, then tier, then recency.
 
-    Only targets are tokenized: a word that is not in the target is in the content, as good as the candidate's `fit`.
+    A word that is not in the target is in the content, as good as the candidate's `fit`.
     """
     fits = TermMatches(look.words)
     in_a_row = [join_query_words(here.text, there.text) for here, there in pairwise(look.words)]
@@ -134,7 +120,12 @@ def rank_exact(candidates: Sequence[Candidate], look: QueryTerms) -> list[Candid
             content = fold_accents(candidate.content)
             candidate.score += IN_A_ROW * sum(pair in content for pair in in_a_row)
         candidate.score += TIER.get(candidate.tier, OTHER_TIER) + RECENCY * place / len(newest)
-    return sorted(newest, key=lambda candidate: (-candidate.score, -candidate.updated_at, -candidate.id))
+    return sorted(newest, key=to_rank)
+
+
+def to_rank(candidate: Candidate) -> tuple[float, int, int]:
+    """Return by what scored candidates are sorted: the best first, then the newest."""
+    return -candidate.score, -candidate.updated_at, -candidate.id
 
 
 def rank_some(candidates: Sequence[Candidate], look: QueryTerms, scores: Mapping[int, float]) -> list[Candidate]:
@@ -144,7 +135,7 @@ def rank_some(candidates: Sequence[Candidate], look: QueryTerms, scores: Mapping
         candidate.score = (
             scores[candidate.id] + sum(target_matches(candidate, fits).values()) + TIER.get(candidate.tier, OTHER_TIER)
         )
-    return sorted(candidates, key=lambda candidate: (-candidate.score, -candidate.updated_at, -candidate.id))
+    return sorted(candidates, key=to_rank)
 
 
 def target_matches(candidate: Candidate, fits: TermMatches) -> dict[int, float]:
@@ -189,7 +180,7 @@ def rank_question(
     for candidate in candidates:
         candidate.score = total[candidate.id] * (1.0 + IN_QUESTION * TIER.get(candidate.tier, OTHER_TIER))
         candidate.score += 1e-6 * candidate.updated_at / newest
-    return sorted(candidates, key=lambda candidate: (-candidate.score, -candidate.updated_at, -candidate.id))
+    return sorted(candidates, key=to_rank)
 
 
 class TermMatches:
@@ -210,16 +201,14 @@ class TermMatches:
         by_term = self.known
         matches = [fit for term in terms if term in by_term for fit in by_term[term]]
         if self.phrases and not self.phrases.keys().isdisjoint(terms):
-            matches += self._of_phrases(tuple(terms))
+            terms = tuple(terms)
+            matches += [
+                (at, fit)
+                for place, term in enumerate(terms)
+                for phrase, at, fit in self.phrases.get(term, ())
+                if terms[place : place + len(phrase)] == phrase
+            ]
         return matches
-
-    def _of_phrases(self, terms: tuple[str, ...]) -> list[tuple[int, float]]:
-        return [
-            (at, fit)
-            for place, term in enumerate(terms)
-            for phrase, at, fit in self.phrases.get(term, ())
-            if terms[place : place + len(phrase)] == phrase
-        ]
 
 
 def bm25_score(candidate: Candidate, fits: TermMatches, rarity: Sequence[float], average: float) -> float:
@@ -283,14 +272,10 @@ def feedback_scores(
             if documents[term] > 1:
                 weights[term] = weights.get(term, 0.0) + share * math.log(1 + len(candidates) / documents[term])
     heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:FEEDBACK_TERMS]
-    worth = {
-        term: FEEDBACK
-        * weight
-        / heaviest[0][1]
-        * inverse_document_frequency(documents[term], len(candidates))
-        * (SATURATION + 1)
-        for term, weight in heaviest
-    }
+    worth = {}
+    for term, weight in heaviest:
+        rarity = inverse_document_frequency(documents[term], len(candidates))
+        worth[term] = FEEDBACK * weight / heaviest[0][1] * rarity * (SATURATION + 1)
     added: dict[int, float] = {}
     for candidate in candidates:
         present = worth.keys() & candidate.in_content
@@ -302,5 +287,5 @@ def feedback_scores(
 
 
 def inverse_document_frequency(documents: float, total: float) -> float:
-    """Return the inverse document frequency of a word that `documents` of `total` facts have."""
+    """Return how rare a word is that `documents` of `total` facts have."""
     return math.log(1 + (max(total, documents) - documents + 0.5) / (documents + 0.5))

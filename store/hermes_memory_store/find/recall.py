@@ -69,7 +69,6 @@ class Recall:
         """:param project_of: returns the project that a theme is of"""
         self._finder = CandidateFinder(search, turns, project_of)
         self._clock = clock
-        self.count: Callable[[str], int] = count_tokens
 
     def rank(
         self,
@@ -134,7 +133,7 @@ class Recall:
         :raises StoreError: as `Search.find`
         """
         ranked, candidates, marks = self._ask(themes, question, kinds, budget // SHORTEST_LINE, nearest, mark)
-        fence = self.count(f"{HEAD}\n")
+        fence = count_tokens(f"{HEAD}\n")
         chosen, left_out = pack_recall(ranked, budget - fence, self._make_items(question))
         return Given(
             tuple(chosen),
@@ -180,11 +179,11 @@ class Recall:
             fact, turn, marked = candidate.fact, candidate.turn, candidate.marked
             if fact is None:
                 assert turn is not None
-                line = format_turn_line(turn, terms, now, self.count)
+                line = format_turn_line(turn, terms, now, count_tokens)
             else:
                 line = format_notation(fact.type, fact.target, fact.content) if marked is None else marked.line
             sources = tuple(source.uid for source in candidate.beside) if fact is not None else ()
-            tokens = self.count(f"{MARK}{line}\n")
+            tokens = count_tokens(f"{MARK}{line}\n")
             mark = None if marked is None else marked.mark
             return GivenItem(line, tokens, candidate.score, fact, turn, candidate.reasons, sources, mark)
 

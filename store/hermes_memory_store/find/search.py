@@ -1,8 +1,7 @@
 """Search: facts by words and by filters, at a cost that does not grow with the store.
 
-Every step reads a bounded amount. A word's hits are read from the end of its list, newest first, and only within
-the theme; the index itself intersects scope, tier and type (see `items/fulltext.py`). Then a few hundred
-candidates are ranked (see `ranking.py`).
+A word's hits are read from the end of its list, newest first, and only within the theme; the index itself intersects scope,
+tier and type (see `items/fulltext.py`). Then a few hundred candidates are ranked.
 """
 
 from __future__ import annotations
@@ -48,6 +47,7 @@ from hermes_memory_store.find.ranking import (
     rank_question,
     rank_some,
     spread_scores,
+    text_terms,
 )
 from hermes_memory_store.find.text_scan import Within, scan_facts
 from hermes_memory_store.find.vocabulary import Vocabulary
@@ -69,14 +69,9 @@ SELECT = 30
 MIN_EXACT_HITS = 5
 """With fewer facts that have every word, those that have some are added."""
 
-POSTINGS = 300
-"""Hits of one word of a question that are looked at."""
-
-NEAR_POSTINGS = 150
-"""Hits of what may stand for one word of a question that are looked at."""
-
-LOOK_UP_POSTINGS = 120
-"""Hits of one of several words of a look-up that are looked at: what has them all is looked for anyway."""
+POSTINGS, NEAR_POSTINGS, LOOK_UP_POSTINGS = 300, 150, 120
+"""Hits that are looked at: of one word of a question, of what may stand for one, and of one of several words of a look-up, where
+what has them all is looked for anyway."""
 
 RANKED = 80
 """Facts of a question that are read and ranked."""
@@ -90,10 +85,11 @@ MAX_PREFIX_TERMS = 16
 SEPARATE_THEMES = 16
 """Up to so many themes are each searched newest first; of more, the range of all of them is walked as one."""
 
-CANDIDATES = (
-    "SELECT f.id, f.scope_id, f.target, f.content, f.tier, min(f.updated_at, ?), f.created_at FROM json_each(?) j"
-    " CROSS JOIN facts f ON f.id = j.value WHERE "
-)
+CANDIDATES = """
+    SELECT f.id, f.scope_id, f.target, f.content, f.tier, min(f.updated_at, ?), f.created_at
+    FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
+    WHERE {}
+"""
 
 HITS = "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
@@ -118,7 +114,7 @@ class TermPostings:
 
 
 class Search:
-    """Find facts. It never writes; what was returned is noted and written later (see `context/read_log.py`)."""
+    """Find facts. It never writes: what was returned is noted, and written later."""
 
     def __init__(self, db: Db, names: Names, reads: ReadLog, clock: Clock, policies: Policies) -> None:
         self._db = db
@@ -160,8 +156,9 @@ class Search:
         parsed = parse_query(query, theme=theme, now=self._clock()) if isinstance(query, str) else query
         fact_filter = confine_filter(parsed.filter, theme, scope, also)
         if fact_filter is None:
-            # An unknown scope is an error here, too.
-            self._names.scope_ids(FactFilter(theme=theme, scopes=frozenset({scope}), also=also))
+            self._names.scope_ids(
+                FactFilter(theme=theme, scopes=frozenset({scope}), also=also)
+            )  # an unknown one is an error
             return FactSearchResult([], 0)
         scope_ids = self._names.scope_ids(fact_filter)
         if parsed.has_text:
@@ -188,13 +185,7 @@ class Search:
     def filter_keys(
         self, theme: str | None, line: str, keys: Sequence[int], *, scope: str | None = None, also: tuple[str, ...] = ()
     ) -> dict[int, Fact]:
-        """Return those of these facts that pass the filters of a search line, by key.
-
-        For facts that were found in another way than by words.
-
-        :param scope: also; as for `find`
-        :raises QueryError: UnknownScope: as `find`
-        """
+        """Return those of these facts that pass the filters of a search line, by key; the parameters are those of `find`."""
         fact_filter = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope, also)
         if fact_filter is None:
             return {}
@@ -229,7 +220,6 @@ class Search:
         return FactSearchResult(facts, scan.total, scan.total > len(scan.ranked), scores, note=index_note(FACTS))
 
     def _load_best(self, best: Sequence[Candidate]) -> tuple[list[Fact], list[float]]:
-        """Load the facts of the best candidates, with their scores."""
         # Facts with every word and those with some are measured differently; what comes later never fits better.
         falling = accumulate((candidate.score for candidate in best), min)
         scores = dict(zip((candidate.id for candidate in best), falling, strict=True))
@@ -283,10 +273,13 @@ class Search:
         if cut or (common and len(keys) > NEWEST):
             return self._newest(look, within, most)
         candidates = self._candidates(keys[: 2 * most], within)
-        for candidate in candidates if common else ():
-            candidate.tokenize()
-        having = [candidate for candidate in candidates if all(candidate.has(word) for word in common)]
-        return having, len(keys) <= 2 * most
+        for word in common:
+            candidates = [
+                candidate
+                for candidate in candidates
+                if any(term in word.terms for term in text_terms(candidate.target) + text_terms(candidate.content))
+            ]
+        return candidates, len(keys) <= 2 * most
 
     def _find_with_prefixes(
         self, look: QueryTerms, within: Within, postings: list[TermPostings], exact: list[Candidate], limit: int
@@ -373,7 +366,7 @@ class Search:
         return candidates, not cut
 
     def _find_phrases(self, look: QueryTerms, within: Within) -> list[int]:
-        """Find the newest facts that contain every phrase of the query, whatever else they contain."""
+        """Find the newest facts that contain every phrase of the query."""
         required = look.match_expression([])
         if required is None:
             return []
@@ -444,8 +437,7 @@ class Search:
         if not keys:
             return []
         args = (int(self._clock()), json.dumps(sorted(keys)), *within.args)  # what is dated ahead is not the newest
-        rows = self._db.rows(CANDIDATES + within.where, args)
-        return [Candidate(*row) for row in rows]
+        return [Candidate(*row) for row in self._db.rows(CANDIDATES.format(within.where), args)]
 
     def _within(self, fact_filter: FactFilter, scope_ids: list[int] | None) -> Within:
         """Convert the filter to the terms of the index and of SQL."""

@@ -1,14 +1,12 @@
-"""The vocabulary of a full-text index: which terms it has, as far as facts or turns of some themes hold them.
+"""The vocabulary of a full-text index (`fts5vocab`): which terms it has, as far as facts or turns of some themes hold them.
 
-It is read from the index itself (`fts5vocab`), so that nothing has to be kept beside it, and nothing of what was purged
-remains. All themes share one index, and the terms of others must neither show nor displace those of the themes asked.
-Terms that share a beginning are read in one walk; its cost does not grow with the number of other terms.
+All themes share one index, and the terms of others must neither show nor displace those of the themes asked.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from hermes_memory_store.database.db import Db
@@ -55,12 +53,12 @@ class Vocabulary:
                 return
             after = rows[-1][0] + "\x01"
 
-    def has_between(self, low: str, high: str) -> bool:
-        """Check whether any term, of other themes too, begins with a character from `low` to before `high`."""
-        return bool(self._db.rows(self._walk, (low, high, 1)))
+    def find_absent(self, spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the spans, from a first character to before a last, in which no term, of other themes too, begins."""
+        ask = self._db.kept_rows()
+        return [span for span in spans if not ask(self._walk, (*span, 1))]
 
     def has(self, term: str) -> bool:
-        """Check whether a term stands within the ranges."""
         return any(self._db.value(self._has, (f'"{term}"', low, high)) is not None for low, high in self._ranges)
 
     def among(self, terms: Collection[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def load_stop_words(section: str) -> dict[str, frozenset[str]]:
 
 @cache
 def stop_forms() -> frozenset[str]:
-    """Return the words that are not looked for when a query has others, folded."""
+    """Return the folded words that are not looked for when a query has others."""
     return frozenset().union(*load_stop_words("questions").values())
 
 
@@ -35,6 +36,7 @@ def stop_terms() -> frozenset[str]:
     return frozenset(map(stem_word, stop_forms()))
 
 
-def more_stop_forms(language: str) -> frozenset[str]:
-    """Return further words of questions in one language, folded; none for most."""
-    return load_stop_words("more").get(language, frozenset())
+def is_stop_word(word: str, languages: Iterable[str]) -> bool:
+    """Check whether a folded word says nothing of what a question asks for. :param languages: in which it may be asked"""
+    more = load_stop_words("more")
+    return word in stop_forms() or any(word in more.get(language, ()) for language in languages)

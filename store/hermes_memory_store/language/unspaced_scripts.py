@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hermes_memory_store.data_files import read_sections
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.language.tokenizer import MAX_WORD, character_pairs, is_unspaced
+from hermes_memory_store.language.tokenizer import is_unspaced
 
 MAX_PAIRS = 32
 """Pairs of one query that are looked up; as many words as a line may have."""
@@ -74,11 +74,6 @@ def without_particle(run: str) -> str:
             if run.endswith(ending) and len(run) - len(ending) >= 2:
                 return run[: -len(ending)]
     return run
-
-
-def run_terms(run: str) -> list[str]:
-    """Return the index terms by which a run of a script without spaces is looked up."""
-    return character_pairs(run[:MAX_WORD]) or [run]
 
 
 def particle_variants(pair: str) -> list[str]:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +35,9 @@ PATTERN = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\
 
 LONGEST = 20_000
 """Characters that are counted at once; a longer text is counted in parts, each cut costs a token at most."""
+
+SHORT = 1_000
+"""Characters of a text whose count is kept: lines are counted again with each answer that may hold them."""
 
 _loading = threading.Lock()
 _found: list[TokenCounter] = []
@@ -106,7 +110,12 @@ def load_exact_count(vocabulary: bytes) -> Callable[[str], int]:
     encoding = import_module("tiktoken").Encoding(
         "cl100k_base", pat_str=PATTERN, mergeable_ranks=ranks, special_tokens={}
     )
-    return lambda text: len(encoding.encode_ordinary(text))
+
+    @lru_cache(maxsize=1 << 14)
+    def count_short(text: str) -> int:
+        return len(encoding.encode_ordinary(text))
+
+    return lambda text: count_short(text) if len(text) <= SHORT else len(encoding.encode_ordinary(text))
 
 
 def estimate_from_pieces(text: str) -> int:
