@@ -17,7 +17,7 @@ from hermes_memory_store.intake.detectors.hidden import HIDDEN_RULE
 from hermes_memory_store.intake.detectors.injection import load_injection_rules
 from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.intake import ALLOWED, APPROVED, Writer
-from hermes_memory_store.intake.signals import SIGNALS
+from hermes_memory_store.intake.scorer import SIGNALS
 from hermes_memory_store.model import PERSON, FactFilter, Tier
 from hermes_memory_store.store import Store
 from tests.store.intake.suspicions import find_rule_suspicion

@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS
-from hermes_memory_store.intake.signals import SIGNALS
+from hermes_memory_store.intake.scorer import SIGNALS
 
 PATTERNS = {
     "orders": [pattern for _, pattern in ORDER_PATTERNS.sections["patterns"]],

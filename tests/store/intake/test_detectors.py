@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.data_files import read_sections
-from hermes_memory_store.intake import detector, secret_values, signals
+from hermes_memory_store.intake import detector, scorer, secret_values
 from hermes_memory_store.intake.detector import Passage, TextKind, explain_rule, find_masked_spans, find_suspicion
 from hermes_memory_store.intake.detectors import injection, orders, secrets
 from hermes_memory_store.intake.patterns import DataFile
@@ -19,7 +19,7 @@ from hermes_memory_store.store import Store
 DATA_FILES = [
     (injection.INJECTION_RULES, {"patterns": (1,), "permissions": (1,)}),
     (orders.ORDER_PATTERNS, {"patterns": (1,), "unless": (1,)}),
-    (signals.SIGNALS, {"patterns": (1,), "unspaced": (1,), "addresses": (1,)}),
+    (scorer.SIGNALS, {"patterns": (1,), "unspaced": (1,), "addresses": (1,)}),
     (
         secret_values.SECRET_PATTERNS,
         {"values": (1,), "context": (1,), "patterns": (2,), "formats": (1,), "beside": (1, 2)},

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from hermes_memory_store.intake import scorer
 from hermes_memory_store.intake.detector import explain_rule
 from hermes_memory_store.intake.detectors.orders import Order, find_orders_and_claims, is_carried_by
-from hermes_memory_store.intake.scorer import WEIGHTS, compute_score, load_weights
-from hermes_memory_store.intake.signals import replace_addresses
+from hermes_memory_store.intake.scorer import WEIGHTS, compute_score, load_weights, replace_addresses
 from tests.content_corpus.corpus import load_attacks, load_fresh_samples, load_ordinary_facts
 from tests.store.intake.suspicions import find_scored_suspicion
 

@@ -13,7 +13,7 @@ from hermes_memory_store.intake.detectors.injection import is_plain_fact
 from hermes_memory_store.intake.detectors.orders import load_order_patterns
 from hermes_memory_store.intake.detectors.secrets import find_secrets_behind, may_hold_secret
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS, SparedPatterns, WordIndex, load_required_words
-from hermes_memory_store.intake.signals import load_signal_patterns, replace_addresses
+from hermes_memory_store.intake.scorer import load_signal_patterns, replace_addresses
 from hermes_memory_store.intake.text_folding import find_readings
 from hermes_memory_store.safe_text import load_pattern
 from tests.bridge.trust.test_trust import ATTACKS, MEASURED, SECRETS

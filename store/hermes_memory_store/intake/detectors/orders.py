@@ -10,7 +10,7 @@ from pathlib import Path
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.patterns import DataFile, SparedPatterns
-from hermes_memory_store.intake.signals import ADDRESSES, replace_addresses
+from hermes_memory_store.intake.scorer import ADDRESSES, replace_addresses
 from hermes_memory_store.intake.text_folding import find_decodings, find_readings, fold_text, to_name_sentence
 from hermes_memory_store.model import Suspicion
 from hermes_memory_store.safe_text import lazy_pattern, load_pattern

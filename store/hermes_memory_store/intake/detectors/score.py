@@ -7,8 +7,13 @@ from collections.abc import Iterator
 
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
 from hermes_memory_store.intake.detectors.orders import Order, find_given_orders, is_carried_by
-from hermes_memory_store.intake.scorer import compute_score, find_features, find_strongest_signals, load_weights
-from hermes_memory_store.intake.signals import SIGNALS
+from hermes_memory_store.intake.scorer import (
+    SIGNALS,
+    compute_score,
+    find_features,
+    find_strongest_signals,
+    load_weights,
+)
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.intake.text_folding import find_readings
 from hermes_memory_store.model import Suspicion
