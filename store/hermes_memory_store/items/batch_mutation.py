@@ -94,7 +94,7 @@ def defer_indexing(conn: sqlite3.Connection) -> Iterator[None]:
 
 def nocase_place(scope_id: int, kind: str, target: str) -> tuple[int, str, str]:
     """Return the place of a fact as SQLite compares it: ASCII letters of targets regardless of case."""
-    return scope_id, kind, target.translate(ASCII_LOWER)
+    return scope_id, kind, target.lower() if target.isascii() else target.translate(ASCII_LOWER)
 
 
 ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}

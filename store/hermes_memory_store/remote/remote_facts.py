@@ -28,10 +28,15 @@ from hermes_memory_store.items.kinds import FACT, FactRow
 from hermes_memory_store.items.mutation import count_notation_chars, fact_index_columns, insert_fact_rows
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.tier_columns import superseded_columns
-from hermes_memory_store.model import STANDING_TIERS, Actor, FactType, Notation, Tier, Uid
+from hermes_memory_store.model import STANDING_TIERS, FactType, Notation, Tier, Uid
 from hermes_memory_store.notation import token_estimate
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.wire_format import validate_row_content, validate_row_text, validate_row_time
+from hermes_memory_store.sync.wire_format import (
+    parse_author,
+    validate_row_content,
+    validate_row_text,
+    validate_row_time,
+)
 from hermes_memory_themes import Policies
 
 MIN_UNRELATED_DISTANCE = 3
@@ -98,7 +103,7 @@ def build_remote_fact_store(
                 if label not in keys:
                     keys[label] = insert_remote_scope(conn, theme_id, label)
                 row = to_remote_fact_row(fact, (theme_id << THEME_SHIFT) + number, theme_id, keys[label])
-                by = store.names.actor(conn, parse_remote_author(fact))
+                by = store.names.actor(conn, parse_author(str(fact.attrs["by"])))
             except (errors.StoreError, KeyError, ValueError, TypeError, AttributeError):
                 continue
             rows.append(row._replace(actor_id=by))
@@ -148,12 +153,6 @@ def insert_remote_scope(conn: driver.Connection, theme_id: int, label: str) -> i
     key = conn.execute(sql, (uids.new_uid(0), theme_id, label)).lastrowid
     assert key is not None
     return key
-
-
-def parse_remote_author(fact: RemoteFact) -> Actor:
-    """Parse the author that a remote fact names."""
-    kind, _, name = str(fact.attrs["by"]).partition(":")
-    return Actor(kind, name)
 
 
 def to_remote_fact_row(fact: RemoteFact, key: int, theme_id: int, scope_id: int) -> FactRow:

@@ -8,7 +8,6 @@ of that makes a new version. One row is applied as many are.
 
 from __future__ import annotations
 
-import itertools
 import json
 import sqlite3
 from collections import Counter
@@ -22,9 +21,9 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.intake.intake import repeat_fact, repeat_text
 from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.kinds import FACT, STANDS, FactRow
+from hermes_memory_store.items.kinds import FACT, FactRow, to_portable
 from hermes_memory_store.items.mutation import find_standing_fact
-from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.items.name_keys import Names, ScopeKey
 from hermes_memory_store.items.tier_columns import displaced_columns, link_columns, quarantined_columns, settled_columns
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.sync.content_checks import SOURCE
@@ -52,8 +51,8 @@ from hermes_memory_store.sync.standing import (
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins
 from hermes_memory_store.sync.versions import (
     HIDDEN_TIERS,
+    NUMBERS,
     SELECT_VERSIONS,
-    SENT,
     UPSERT_VERSION,
     Version,
     ensure_node,
@@ -65,7 +64,6 @@ from hermes_memory_store.sync.versions import (
     load_sync_rows,
     load_versions,
     next_ticks,
-    to_fact_payload,
     to_sync_uid,
 )
 from hermes_memory_store.sync.wire_format import (
@@ -81,6 +79,7 @@ from hermes_memory_store.sync.wire_format import (
     comparable_content,
     hide_secrets,
     mask_row,
+    parse_author,
     scope_sync_uid,
     to_link,
     to_state,
@@ -90,6 +89,8 @@ from hermes_memory_store.sync.wire_format import (
 from hermes_memory_store.upkeep.erased_words import fold_phrase
 
 UIDS_IN_CONFLICT = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why <> 'ahead'"
+
+UIDS_OUTPLACED = "SELECT DISTINCT uid FROM sync_conflicts WHERE theme_id = ? AND why = 'two heads'"
 
 MARK_UNSENT = "UPDATE sync_rows SET sent = 0, offered = 1 WHERE theme_id = ? AND uid = ?"
 
@@ -114,14 +115,7 @@ REPLACED_IN_SHADOW = """
     WHERE theme_id = ? AND shadow IS NOT NULL AND link IS NOT NULL
 """
 
-DELETE_NOTED_CHANGE = "DELETE FROM sync_changed WHERE theme_id = ? AND thing = ?"
-
-OCCUPIED_PLACES = f"""
-    SELECT key FROM (SELECT key, value ->> 0 AS label, value ->> 1 AS type, value ->> 2 AS target FROM json_each(?2)) j
-    CROSS JOIN scopes s ON s.theme_id = ?1 AND s.label = j.label
-    CROSS JOIN facts f ON f.scope_id = s.id AND f.type = j.type AND f.target = j.target AND f.{STANDS}
-"""
-"""Which of these places are taken."""
+IS_USED = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
 
 HeldRows = Mapping[bytes, Sequence[tuple[SyncRow, CheckedVersion]]]
 """Versions that are held back, masked, by uid, with the results of this machine's content checks."""
@@ -252,10 +246,10 @@ class VersionApplier:
         self.touched.add(uid)
         self.changed += 1
         self.arrived.pop(uid, None)
-        is_live_fact = row.kind == "fact" and row.state == LIVE and checked.hidden_because is None
-        if is_live_fact:
-            self.arrived[uid] = VersionPayload("fact", shown.content, row.attrs, LIVE, checked)
-        return to_stored_version(received, keep_shadow=not is_live_fact or checked != UNCHANGED)
+        payload = VersionPayload(row.kind, shown.content, row.attrs, row.state, checked)
+        if payload.is_live_fact:
+            self.arrived[uid] = payload
+        return to_stored_version(received, keep_shadow=not payload.is_live_fact or checked != UNCHANGED)
 
     @cached_property
     def _has_sent(self) -> bool:
@@ -352,12 +346,6 @@ class Shadow(NamedTuple):
     payload: VersionPayload
 
     @property
-    def is_live_fact(self) -> bool:
-        """Whether it is a fact that will be shown."""
-        payload = self.payload
-        return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
-
-    @property
     def is_former_scope(self) -> bool:
         """Whether it is a scope that was renamed, merged or undone."""
         return self.payload.kind == "scope" and self.payload.state == DELETED
@@ -423,10 +411,6 @@ class ShadowSettler:
         self._outplaced: set[bytes] = set()
         """Facts that stand nowhere, since another one that says something else stands in their place."""
         self._absent: set[bytes] = set()
-        self._vacant: set[bytes] = set()
-        """New facts in whose place nothing stood."""
-        self._taken: set[object] = set()
-        """Places in which facts stand since."""
 
     def settle(self, touched: set[bytes], arrived: Mapping[bytes, VersionPayload] | None = None) -> None:
         """Show what these facts affect, in one change of the journal; what that moves makes no version to send.
@@ -436,11 +420,10 @@ class ShadowSettler:
         self._arrived = arrived or {}
         if self._arrived:
             self._absent = self._arrived.keys() - find_fact_uids(self._conn, self._arrived)
-            self._vacant = self._find_vacant()
         shadows = find_shadows(self._conn, self._theme_id, touched - self._absent)
         shadows.update((uid, Shadow(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while shadows:
-            self._coming |= {uid for uid, shadow in shadows.items() if shadow.is_live_fact}
+            self._coming |= {uid for uid, shadow in shadows.items() if shadow.payload.is_live_fact}
             if unlike := shadows.keys() - self._arrived.keys():
                 self._absent |= unlike - find_fact_uids(self._conn, unlike)
             self._show(shadow for shadow in shadows.values() if not shadow.is_former_scope)
@@ -448,7 +431,10 @@ class ShadowSettler:
             moved, self._moved = self._moved, set()
             if moved:
                 self._change.flush()
-                shadows = self._find_behind(moved) | find_shadows(self._conn, self._theme_id, moved, scopes=False)
+                names = {str(uids.format_uid(uid)) for uid in moved}
+                behind = {uid for uid, payload in self._arrived.items() if payload.attrs["superseded_by"] in names}
+                shadows = {uid: Shadow(uid, None, 0, self._arrived[uid]) for uid in behind}
+                shadows |= find_shadows(self._conn, self._theme_id, moved, scopes=False)
             else:
                 shadows = {}
         self._change.flush()
@@ -457,27 +443,9 @@ class ShadowSettler:
         self._change.record()
         self._origins.keep()
         # Its place is free again, or what stands there says the same by now: who comes late has no conflict to list.
-        release(self._conn, self._theme_id, self._shown - self._outplaced, AsideReason.OUTPLACED)
+        outplaced = {uid for (uid,) in self._conn.execute(UIDS_OUTPLACED, (self._theme_id,))}
+        release(self._conn, self._theme_id, outplaced & self._shown - self._outplaced, AsideReason.OUTPLACED)
         self._clear_shadows()
-        self._discard_noted_changes()
-
-    def _find_vacant(self) -> set[bytes]:
-        """Find the new facts that are to stand where nothing stands."""
-        places = {
-            uid: (attrs["scope"] or UNSCOPED, attrs["type"], attrs["target"])
-            for uid in self._absent
-            if (attrs := self._arrived[uid].attrs)["tier"] in STANDING_TIERS
-            and f"{attrs['scope']}{attrs['target']}".isascii()  # others may be written otherwise here
-        }
-        names = list(places)
-        occupied = self._conn.execute(OCCUPIED_PLACES, (self._theme_id, json.dumps(list(places.values()))))
-        return places.keys() - {names[key] for (key,) in occupied}
-
-    def _find_behind(self, moved: set[bytes]) -> dict[bytes, Shadow]:
-        """Find what has arrived and was replaced by one of these facts."""
-        names = {str(uids.format_uid(uid)) for uid in moved}
-        links = ((uid, payload) for uid, payload in self._arrived.items() if payload.attrs["superseded_by"] in names)
-        return {uid: Shadow(uid, None, 0, payload) for uid, payload in links}
 
     def _show(self, shadows: Iterable[Shadow]) -> None:
         for shadow in sorted(shadows, key=lambda shadow: shadow.order):
@@ -524,7 +492,7 @@ class ShadowSettler:
             columns = {name: payload.attrs[name] for name in ("status", "opened_at", "closed_at", "closed_by")}
         elif key is None or key.status == ScopeStatus.WITHDRAWN:
             return
-        elif self._is_used(key):
+        elif self._conn.execute(IS_USED, (key.id,)).fetchone() is not None:
             # Somebody wrote to it without knowing that it was gone: it is open as long as that is there.
             opened_at = shadow.hlc >> COUNTER_BITS
             columns = {"status": ScopeStatus.OPEN.value, "opened_at": opened_at, "closed_at": None, "closed_by": None}
@@ -548,10 +516,6 @@ class ShadowSettler:
         if status is ScopeStatus.CLOSED and key.status != ScopeStatus.CLOSED:
             self._conn.execute("DELETE FROM attention WHERE scope_id = ?", (key.id,))
             self._conn.execute("UPDATE sessions SET scope_id = NULL WHERE scope_id = ?", (key.id,))
-
-    def _is_used(self, key: ScopeKey) -> bool:
-        sql = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
-        return self._conn.execute(sql, (key.id,)).fetchone() is not None
 
     def _show_fact(self, uid: bytes, payload: VersionPayload) -> None:
         row = None if uid in self._absent else self._change.fact_row(uid)
@@ -584,18 +548,20 @@ class ShadowSettler:
     def _insert(self, uid: bytes, payload: VersionPayload, columns: dict[str, Any]) -> None:
         self._absent.discard(uid)
         attrs = payload.attrs
-        by = Actor(*str(attrs["by"]).partition(":")[::2])
+        by = parse_author(str(attrs["by"]))
         scope = columns.pop("scope")
+        words = {name: to_portable(value) for name, value in columns.items()}
+        words |= {"type": attrs["type"], "scope": scope.label or None, "by": str(by)}
         notation = Notation(FactType(attrs["type"]), columns.pop("target"), columns.pop("content"))
         source = SOURCE if columns["tier"] == Tier.QUARANTINED else None
         origin = self._origins.find(uid)
-        row = self._change.insert_fact(
+        self._change.insert_fact(
             self._theme_id, scope, repeat_fact(notation), uid=uid, by=by, source=source, origin=origin, **columns
         )
         arrival = self._origins.find_row(uid)
         if arrival is not None and arrival.worded_by is not None:  # whose words it came with
             self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(arrival.worded_by))
-        if uid in self._arrived and payload.checked == UNCHANGED and is_shown_as_it_says(payload, row, scope.label, by):
+        if uid in self._arrived and payload.checked == UNCHANGED and is_shown_as_it_says(payload, words):
             self._as_they_say.add(uid)
 
     def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
@@ -629,10 +595,16 @@ class ShadowSettler:
             elif row is not None:
                 state["pinned"] &= row.pinned
         link = to_link(attrs)
-        if link == uid or state["tier"] in STANDING_TIERS or not self._is_here(link):
+        if state["tier"] in STANDING_TIERS or link == uid:
+            link = None
+        if link is None or (link not in self._coming and self._change.fact_row(link) is None):
             state |= link_columns(None)
         scope = self._scopes.get(label) or self._open_scope(label)
-        there = self._find_standing(uid, scope.id, kind, target) if state["tier"] in STANDING_TIERS else None
+        there = None
+        if state["tier"] in STANDING_TIERS:
+            if self._change.has_pending(nocase_place(scope.id, kind, target)):
+                self._change.flush()
+            there = find_standing_fact(self._conn, scope.id, kind, target, ignored=uid)
         if there is not None:
             if uid > there.uid:
                 self._demote(there, uid, content)
@@ -646,17 +618,6 @@ class ShadowSettler:
         # In the order in which the journal tells of them.
         return {name: state[name] for name in ("target", "content", *FACT.names) if name in state}
 
-    def _find_standing(self, uid: bytes, scope_id: int, kind: str, target: str) -> FactRow | None:
-        """Find what stands in the place of a fact, besides itself."""
-        place = nocase_place(scope_id, kind, target)
-        is_vacant = uid in self._vacant and place not in self._taken
-        self._taken.add(place)
-        if is_vacant:
-            return None
-        if self._change.has_pending(place):
-            self._change.flush()
-        return find_standing_fact(self._conn, scope_id, kind, target, ignored=uid)
-
     def _open_scope(self, label: str) -> ScopeKey:
         """Return the scope of a fact. One deleted by its version is restored for the fact, and goes with it."""
         if label:
@@ -666,9 +627,6 @@ class ShadowSettler:
                 self._conn.execute(UPDATE_SHADOW, (text, self._theme_id, former.uid))
         self._scopes[label] = self._change.scope_for_writing(self._theme_id, repeat_text(label) if label else None)
         return self._scopes[label]
-
-    def _is_here(self, link: bytes | None) -> bool:
-        return link is not None and (link in self._coming or self._change.fact_row(link) is not None)
 
     def _keep_shadow(self, uid: bytes) -> None:
         """Keep what the version of a fact says in shadow, before the fact is shown otherwise."""
@@ -712,23 +670,24 @@ class ShadowSettler:
         self._conn.executemany(UPDATE_SHADOW, shadows)
         cleared = [(None, self._theme_id, version.uid) for version in lifted if version.shadow is not None]
         self._conn.executemany(UPDATE_SHADOW, cleared)
-        things = itertools.chain((version.local_name for version in lifted), self._as_they_say)
-        self._conn.executemany(DELETE_NOTED_CHANGE, ((self._theme_id, thing) for thing in things))
+        self._discard_noted_changes({version.local_name for version in lifted} | self._as_they_say)
 
-    def _discard_noted_changes(self) -> None:
-        """Discard the noted changes that showing has made, since nobody made them.
+    def _discard_noted_changes(self, certain: set[bytes | str]) -> None:
+        """Discard the changes that showing has made, since nobody made them; before it every change had its version.
 
         A thing that differs from its version and is not in shadow stays noted and becomes a version: better one too
         many than one that is wrong.
+
+        :param certain: things that are shown as their versions say
         """
         noted = find_noted_things(self._conn, self._theme_id)
-        if not noted:
-            return
-        versions = load_versions(self._conn, self._theme_id, [to_sync_uid(self._theme, thing) for thing in noted])
+        doubtful = [to_sync_uid(self._theme, thing) for thing in noted if thing not in certain]
+        versions = load_versions(self._conn, self._theme_id, doubtful)
         shown = [version for version in versions.values() if version.shadow is None]
         differing = {version.local_name for version in find_differing(self._conn, self._theme_id, shown)}
-        things = [(self._theme_id, thing) for thing in noted if thing not in differing]
-        self._conn.executemany(DELETE_NOTED_CHANGE, things)
+        self._conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (self._theme_id,))
+        still = [(self._theme_id, thing) for thing in noted if thing in differing]
+        self._conn.executemany("INSERT INTO sync_changed VALUES (?, ?)", still)
 
 
 def to_teammate(role: str | None) -> Actor | None:
@@ -736,16 +695,10 @@ def to_teammate(role: str | None) -> Actor | None:
     return None if role is None else Actor(SYNC.kind, role)
 
 
-def is_shown_as_it_says(payload: VersionPayload, row: FactRow, label: str, by: Actor) -> bool:
-    """Check whether a fact stands as its version says, to the type of each value: True is 1, and is written otherwise."""
-    values = (label if attribute.name == "scope" else getattr(row, attribute.name) for attribute in SENT)
-    shown = to_fact_payload(by, row.content, *values)
-    attrs = payload.attrs
-    return (
-        payload.content == shown.content
-        and attrs == shown.attrs
-        and all(type(attrs[name]) is type(value) for name, value in shown.attrs.items())
-    )
+def is_shown_as_it_says(payload: VersionPayload, words: dict[str, Any]) -> bool:
+    """Check whether a fact stands as its version says, to the type of each number: True is 1, and is written otherwise."""
+    types = list(map(type, map(payload.attrs.get, NUMBERS)))
+    return {**payload.attrs, "content": payload.content} == words and types == list(NUMBERS.values())
 
 
 def shadow_versions(conn: sqlite3.Connection, theme_id: int, facts: Collection[bytes]) -> None:

@@ -140,9 +140,9 @@ class ReceivedOrigins:
         """Resolve an origin; what it says of one fact alone is set aside, since many facts share the rest."""
         words = words if isinstance(words, dict) else {}
         shared = {name: value for name, value in words.items() if name not in DETAIL}
-        resolved, named = self._names.origins.received, (format_team_origin(shared), teammate)
+        resolved, named = self._names.origins.received, (repr(shared), teammate)
         if named not in resolved:
-            claim = parse_team_origin(None if named[0] is None else shared, teammate)
+            claim = parse_team_origin(None if format_team_origin(shared) is None else shared, teammate)
             resolved[named] = self._names.origins.resolve(self._conn, claim, self._now)
         if len(shared) == len(words):
             return resolved[named]

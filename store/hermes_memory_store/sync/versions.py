@@ -50,6 +50,11 @@ SENT = sorted(
 )
 """What a version says of a fact besides its content and its author."""
 
+NUMBERS = {
+    one.name: bool if one.form is Form.FLAG else int for one in SENT if one.form in (Form.FLAG, Form.TIME, Form.COUNT)
+}
+"""Attributes that are numbers, with their types in a version."""
+
 FACTS = f"""
     SELECT f.uid, a.kind, a.name, f.content, {", ".join("s.label" if one.name == "scope" else f"f.{one.name}" for one in SENT)}
     FROM facts f JOIN scopes s ON s.id = f.scope_id JOIN actors a ON a.id = f.actor_id

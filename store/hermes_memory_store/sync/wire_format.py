@@ -11,13 +11,14 @@ import json
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.tier_columns import settled_columns
-from hermes_memory_store.model import FactType, Millis, ScopeStatus, Tier, Uid
+from hermes_memory_store.model import Actor, FactType, Millis, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation.memory_spec import MAX_TARGET
 
 LIVE, DELETED, PURGED = 0, 1, 2
@@ -194,6 +195,11 @@ class VersionPayload:
     def content_digest(self) -> str:
         return version_content_digest(self.kind, self.content, self.attrs, self.state)
 
+    @property
+    def is_live_fact(self) -> bool:
+        """Whether it is a fact that is to be shown."""
+        return self.kind == "fact" and self.state == LIVE and self.checked.hidden_because is None
+
     def to_json(self) -> str:
         """Return what is stored of it: nothing that a content check masked, or refused."""
         content, attrs, checked = self.content, self.attrs, self.checked
@@ -341,6 +347,13 @@ def validate_row_time(value: Any) -> int:
     if not is_time(value):
         raise ValueError("not a time")
     return int(value)
+
+
+@lru_cache(maxsize=256)
+def parse_author(text: str) -> Actor:
+    """Parse the author that a version names."""
+    kind, _, name = text.partition(":")
+    return Actor(kind, name)
 
 
 def validate_fact_fields(payload: VersionPayload) -> tuple[str, str, str, int, int]:
