@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.notation.shortening import shorten_prose
 from hermes_memory_store.relief.file_relief import FileReliefReport, relieve_files
-from hermes_memory_store.relief.prose_facts import find_prose_facts
+from hermes_memory_store.relief.relief_steps import find_prose_facts
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.examples import example_count

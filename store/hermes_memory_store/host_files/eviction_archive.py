@@ -60,11 +60,7 @@ class EvictedEntry:
 
 def find_archive_file(home: Path) -> Path | None:
     """Find the archive file of a profile, None when its host has none."""
-    for place in PLACES:
-        path = home / place / FILE_NAME
-        if path.is_file():
-            return path
-    return None
+    return next((path for place in PLACES if (path := home / place / FILE_NAME).is_file()), None)
 
 
 def load_evicted_entries(home: Path) -> list[EvictedEntry]:
@@ -87,13 +83,10 @@ def parse_archive_lines(lines: Iterable[str]) -> Iterable[EvictedEntry]:
             continue
         if isinstance(record, str):
             record = {"content": record}
-        if isinstance(record, dict):
-            text = first_text_value(record, TEXTS)
-            if text.strip():
-                kind = first_text_value(record, KINDS).casefold()
-                yield EvictedEntry(
-                    text.strip(), "user" if "user" in kind else "memory" if kind else "", eviction_time(record)
-                )
+        text = first_text_value(record, TEXTS).strip() if isinstance(record, dict) else ""
+        if text:
+            kind = first_text_value(record, KINDS).casefold()
+            yield EvictedEntry(text, "user" if "user" in kind else "memory" if kind else "", eviction_time(record))
 
 
 def first_text_value(record: dict[str, Any], names: Iterable[str]) -> str:

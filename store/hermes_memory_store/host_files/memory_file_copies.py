@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.database.filesystem import append_json_line, load_json_lines
+from hermes_memory_store.database.filesystem import append_json_line, atomic_write, load_json_lines
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile
 
@@ -115,9 +115,9 @@ def save_memory_file_copy(
     target = file.path.with_name(f"{file.path.name}.relief.{stamp}.{memory_file_digest(after.encode())}.bak")
     registry = copy_registry_path(db)
     with memory_files.translate_file_errors(registry):
-        record = {"file": str(target.absolute()), "facts": [uids.format_uid(uid) for uid in facts]}
-        append_json_line(registry, record)
-    memory_files.create_memory_file(target, before)
+        append_json_line(registry, {"file": str(target.absolute()), "facts": [uids.format_uid(uid) for uid in facts]})
+    with memory_files.translate_file_errors(target), atomic_write(target) as copy:
+        copy.write(before)
     for old in find_memory_file_copies(file.path)[KEPT:]:
         old.path.unlink(missing_ok=True)
     return target

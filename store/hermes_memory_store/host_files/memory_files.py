@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -88,11 +88,11 @@ def hermes_home(environ: Mapping[str, str] | None = None) -> Path:
 
 def find_memory_files(home: Path) -> tuple[MemoryFile, MemoryFile]:
     """Return MEMORY.md and USER.md of a profile, with the limits from its `config.yaml`. They need not exist."""
-    limits = load_host_limits(home / "config.yaml")
-    folder = home / "memories"
+    limits, folder = load_host_limits(home / "config.yaml"), home / "memories"
+    memory, user = MemoryFileKind.MEMORY, MemoryFileKind.USER
     return (
-        MemoryFile(MemoryFileKind.MEMORY, folder / "MEMORY.md", limits[MemoryFileKind.MEMORY]),
-        MemoryFile(MemoryFileKind.USER, folder / "USER.md", limits[MemoryFileKind.USER]),
+        MemoryFile(memory, folder / "MEMORY.md", limits[memory]),
+        MemoryFile(user, folder / "USER.md", limits[user]),
     )
 
 
@@ -101,15 +101,12 @@ def file_pressures(home: Path) -> list[FilePressure]:
 
     :raises ImportFileError: when one of them is not UTF-8
     """
-    measured = []
+    pressures = []
     for file in find_memory_files(home):
         entries = parse_entries(read_memory_text(file.path))
-        measured.append(
-            FilePressure(
-                file, count_entry_chars(entries), len(entries), token_estimate.estimate_tokens(join_entries(entries))
-            )
-        )
-    return measured
+        text = join_entries(entries)
+        pressures.append(FilePressure(file, len(text), len(entries), token_estimate.estimate_tokens(text)))
+    return pressures
 
 
 def parse_entries(text: str) -> list[str]:
@@ -178,7 +175,10 @@ def host_file_lock(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator
         handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         deadline = time.monotonic() + timeout_s
-        while not try_host_lock(handle):
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             if time.monotonic() > deadline:
                 raise errors.StoreLocked(
                     f"{path} has been locked by another process for {timeout_s:g} s; nothing was changed, try again",
@@ -188,14 +188,6 @@ def host_file_lock(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator
         yield
     finally:
         os.close(handle)
-
-
-def try_host_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def replace_memory_file(path: Path, content: bytes, *, expected: bytes) -> None:
@@ -210,12 +202,6 @@ def replace_memory_file(path: Path, content: bytes, *, expected: bytes) -> None:
             raise errors.Conflict(f"{path} was changed by a program without a lock; it was left alone, try again", path)
 
     with translate_file_errors(path), atomic_write(path, confirm=confirm) as file:
-        file.write(content)
-
-
-def create_memory_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, readable by its owner alone; on the disk when this returns."""
-    with translate_file_errors(path), atomic_write(path) as file:
         file.write(content)
 
 

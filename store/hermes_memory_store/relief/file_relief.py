@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -131,53 +132,38 @@ def relieve_file(
     store: Store, theme: str, file: MemoryFile, threshold_pct: float, dry_run: bool, now: int
 ) -> FileReliefReport:
     """Relieve one file if it is fuller than the threshold. :param now: the same for both, by which they are one relief"""
-    text = memory_files.read_memory_text(file.path)
-    if dry_run or file.pct(text) <= threshold_pct:
-        return to_file_report(file, text, take_relief_steps(store, theme, file, text, threshold_pct, dry_run=dry_run))
-    with memory_files.host_file_lock(file.path, timeout_s=store.db.lock_timeout_s):
+    pct = file.pct(text := memory_files.read_memory_text(file.path))
+    if pct <= threshold_pct:
+        return FileReliefReport(file.path, pct, pct, text, text, "")
+    lock = memory_files.host_file_lock(file.path, timeout_s=store.db.lock_timeout_s)
+    with nullcontext() if dry_run else lock:
         content = memory_files.read_memory_bytes(file.path)
-        text = memory_files.decode_memory_text(content, file.path)
-        steps = take_relief_steps(store, theme, file, text, threshold_pct, dry_run=False)
-        report = to_file_report(file, text, steps)
-        if steps is None or report.after == text:
+        pct = file.pct(text := memory_files.decode_memory_text(content, file.path))
+        if pct <= threshold_pct:
+            return FileReliefReport(file.path, pct, pct, text, text, "")
+        steps = ReliefSteps(store, theme, file, text, min(TARGET_PCT, threshold_pct), dry_run=dry_run)
+        steps.take_all()
+        is_changed = steps.entries != memory_files.parse_entries(text)
+        after, name = memory_files.join_entries(steps.entries) if is_changed else text, file.path.name
+        report = FileReliefReport(
+            path=file.path,
+            before_pct=pct,
+            after_pct=steps.pct,
+            before=text,
+            after=after,
+            diff="\n".join(
+                difflib.unified_diff(text.splitlines(), after.splitlines(), name, f"{name} (relieved)", lineterm="")
+            ),
+            abbreviated=steps.abbreviated,
+            migrated=steps.migrated,
+            removed=steps.removed,
+            kept=tuple(steps.kept),
+            why=steps.shortfall_reason(),
+            changes=tuple(steps.changes),
+        )
+        if dry_run or after == text:
             return report
         steps.verify_moved()
-        copy = memory_file_copies.save_memory_file_copy(
-            file, content, report.after, now, db=store.path, facts=steps.left
-        )
-        memory_files.replace_memory_file(file.path, report.after.encode(), expected=content)
+        copy = memory_file_copies.save_memory_file_copy(file, content, after, now, db=store.path, facts=steps.left)
+        memory_files.replace_memory_file(file.path, after.encode(), expected=content)
     return replace(report, copy=copy)
-
-
-def take_relief_steps(
-    store: Store, theme: str, file: MemoryFile, text: str, threshold_pct: float, *, dry_run: bool
-) -> ReliefSteps | None:
-    """Take the relief steps on a text; return None when it is not fuller than the threshold."""
-    if file.pct(text) <= threshold_pct:
-        return None
-    steps = ReliefSteps(store, theme, file, text, min(TARGET_PCT, threshold_pct), dry_run=dry_run)
-    steps.take_all()
-    return steps
-
-
-def to_file_report(file: MemoryFile, text: str, steps: ReliefSteps | None) -> FileReliefReport:
-    if steps is None:
-        return FileReliefReport(file.path, file.pct(text), file.pct(text), text, text, "")
-    is_changed = steps.entries != memory_files.parse_entries(text)
-    after, name = memory_files.join_entries(steps.entries) if is_changed else text, file.path.name
-    return FileReliefReport(
-        path=file.path,
-        before_pct=file.pct(text),
-        after_pct=steps.pct,
-        before=text,
-        after=after,
-        diff="\n".join(
-            difflib.unified_diff(text.splitlines(), after.splitlines(), name, f"{name} (relieved)", lineterm="")
-        ),
-        abbreviated=steps.abbreviated,
-        migrated=steps.migrated,
-        removed=steps.removed,
-        kept=tuple(steps.kept),
-        why=steps.shortfall_reason(),
-        changes=tuple(steps.changes),
-    )

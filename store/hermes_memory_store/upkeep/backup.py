@@ -105,10 +105,8 @@ def create_backup(
     :raises FileError: DiskFull, StoreUnreadable, …; no file is left behind then
     """
     store.reads.flush()
-    target = Path(file).expanduser().absolute()
-    return back_up_file(
-        store.db.path, target, reason="backup", now=store.clock(), overwrite=overwrite, progress=progress
-    )
+    target, now = Path(file).expanduser().absolute(), store.clock()
+    return back_up_file(store.db.path, target, reason="backup", now=now, overwrite=overwrite, progress=progress)
 
 
 def back_up_file(

@@ -151,11 +151,9 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """
     words = add_lone_targets(conn, words)
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    count = 0
-    for table, select, erase in RECORDS:
-        if table in tables:
-            count += erase(conn, words, conn.execute(select).fetchall())
-    return count
+    return sum(
+        erase(conn, words, conn.execute(select).fetchall()) for table, select, erase in RECORDS if table in tables
+    )
 
 
 def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:

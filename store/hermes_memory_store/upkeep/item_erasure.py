@@ -41,27 +41,22 @@ class ItemEraser:
         with self._db.lock, translate_sqlite_errors(self._db.path):
             with self._db.write_transaction() as conn:
                 is_clean = fulltext.optimize_index(conn, kind)
-            is_rewritten = self._db.conn.in_transaction or self._rewrite_file()
+            is_rewritten = True
+            if not self._db.conn.in_transaction:
+                # `secure_delete` clears a row where it stands. When SQLite moves rows to another page, their bytes stay in the
+                # unused space of the page they were on, and what is erased later is cleared on the other one alone.
+                try:
+                    vacuum_store(self._db)
+                except errors.FileError:  # locked, no space: the purge itself is done
+                    is_rewritten = False
+                finally:
+                    self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
         unreached = [str(copy) for copy in self._erase_from_copies(kind, keys, everywhere)]
         if not is_clean:
             unreached.append(f"{self._db.path} (its damaged full-text index of {kind.table}: run doctor --repair)")
         if not is_rewritten:
             unreached.append(f"{self._db.path} (the unused space of its pages: the next purge clears it)")
         return tuple(unreached)
-
-    def _rewrite_file(self) -> bool:
-        """Write the file anew without what its pages and its log hold of erased items; False when it could not be.
-
-        `secure_delete` clears a row where it stands. When SQLite moves rows to another page, their bytes stay in the unused space
-        of the page they were on, and what is erased later is cleared on the other one alone.
-        """
-        try:
-            vacuum_store(self._db)
-        except errors.FileError:  # locked, no space: the purge itself is done
-            return False
-        finally:
-            self._db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the log holds what was erased
-        return True
 
 
 def delete_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[tuple[int, *tuple[str, ...]]]) -> None:

@@ -14,10 +14,7 @@ from hermes_memory_store.upkeep.erased_words import ErasedWords, PhraseSet, fold
 
 
 def erase_words_from_waiting(store_path: str | os.PathLike[str], words: ErasedWords) -> int:
-    """Erase the events that hold the words of erased facts, also where a fact has a mark in place of a secret.
-
-    Returns how many there were.
-    """
+    """Erase the events that hold the words of erased facts, also under the mark of a secret; return how many there were."""
     if not words.phrases.phrases:
         return 0
     masked = PhraseSet(
@@ -39,9 +36,7 @@ def erase_words_from_waiting(store_path: str | os.PathLike[str], words: ErasedWo
 def erase_messages_from_waiting(
     store_path: str | os.PathLike[str], theme: str, before: int, theme_of_folder: Callable[[str], str | None]
 ) -> int:
-    """Erase the events of a theme that bring what was said: those that name it, or name none and are from a place of it.
-
-    Returns how many there were.
+    """Erase the messages of a theme: events that name it, or name none and are from a place of it; return how many.
 
     :param before: only what was said until then, UTC milliseconds
     :param theme_of_folder: returns the theme of a folder as it is now; None for one that is still to be made

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from hermes_memory_store import errors
@@ -66,10 +67,8 @@ def find_note_files(path: Path, pass_over: Callable[[str, str], None] | None = N
         if pass_over is not None:
             pass_over(place.relative_to(path).as_posix(), reason)
 
-    def leave_unreadable(error: OSError) -> None:
-        leave(Path(error.filename), f"it cannot be read: {error.strerror}")
-
-    for folder, inner, files in os.walk(path, onerror=leave_unreadable):
+    walk = os.walk(path, onerror=lambda error: leave(Path(error.filename), f"it cannot be read: {error.strerror}"))
+    for folder, inner, files in walk:
         here = Path(folder)
         for name in sorted(inner):
             if name in FOREIGN_FOLDERS:
@@ -98,12 +97,8 @@ def validate_project_folder(path: Path, is_own_note: Callable[[str], bool]) -> N
     foreign = next((part for part in path.resolve().parts if part in FOREIGN_FOLDERS or part == ".git"), None)
     if foreign is not None:
         raise errors.ImportFileError(f"{path} is not imported: it lies in {foreign}; {FORCE}", path)
-    seen = own = 0
-    for file in find_note_files(path):
-        seen += 1
-        own += is_own_note(read_note_head(file))
-        if seen == SAMPLE:
-            break
+    samples = [is_own_note(read_note_head(file)) for file in islice(find_note_files(path), SAMPLE)]
+    seen, own = len(samples), sum(samples)
     if not seen:
         raise errors.ImportFileError(f"{path} is a directory without notes (files that end in .md)", path)
     if own * 2 < seen:
