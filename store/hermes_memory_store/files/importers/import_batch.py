@@ -20,6 +20,7 @@ from typing import Any
 from hermes_memory_store import errors, safe_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN, PortableTurn, validate_turn
 from hermes_memory_store.files.jsonl_format import LATEST, PortableFact, PortableScope
+from hermes_memory_store.intake.intake import Intake, Writer
 from hermes_memory_store.items.origin_rows import PortableOrigin
 from hermes_memory_store.items.tier_columns import quarantined_columns
 from hermes_memory_store.memory.scopes import validate_label
@@ -94,30 +95,19 @@ class RejectedItem:
     error: errors.StoreError
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
-    content: str
-    waits: str | None = None
-    """The rule by which it waits for a person; None for what may be told to agents."""
-
-
-TextCheck = Callable[[str | None, str | None, str], CheckedText]
-"""Looks at a text by the theme its source names, its target (None for a turn) and its content. It may raise an `InputError`: the
-text is left out then, with that reason."""
-
-
 @dataclass(slots=True)
 class ImportBatch:
     kind: str
     """The importer that read it."""
-    limit_of: Callable[[str | None], int]
-    """Characters of one fact, by the theme its source names."""
+    intake: Intake
+    theme: str
+    """The theme of items whose source names none."""
+    only: str | None
+    """The theme of all items, whatever their source names."""
     now: int
     """When it is read, UTC milliseconds: nothing was written later than that."""
     written_at: int
     """When the source was last written: what says no time of its own was written then."""
-    check: TextCheck
-    """Looks at every text before it is taken."""
     items: list[ImportItem] = field(default_factory=list)
     skips: list[SkippedItem] = field(default_factory=list)
     refusals: list[RejectedItem] = field(default_factory=list)
@@ -130,6 +120,10 @@ class ImportBatch:
     @property
     def actor(self) -> Actor:
         return Actor("import", self.kind)
+
+    def theme_of(self, named: str | None) -> str:
+        """Return the theme of an item. :param named: the one its source names"""
+        return self.only or named or self.theme
 
     def add_skip(self, place: SourcePlace, reason: str) -> None:
         self.skips.append(SkippedItem(place, reason))
@@ -185,11 +179,16 @@ class ImportBatch:
                 self.add_skip(place, "it says nothing")
                 return
             first = attributes.pop("uid", None) or self.derive_fact_uid(names, identity, label, kind, aim, text)
-            # As it was written: a secret that is masked keeps its lines.
-            checked = self.check(identity, aim, content.strip())
-            parts = memory_spec.split_content(" ".join(checked.content.split()), self.limit_of(identity))
-            if checked.waits is not None and attributes.get("tier") is not Tier.SUPERSEDED:
-                attributes |= quarantined_columns(checked.waits) | {"tier": Tier.QUARANTINED, "pinned": False}
+            own = self.theme_of(identity)
+            self.intake.admit_name(own, "the target", aim, writer=Writer.AGENT)
+            # Whole and as it was written: half a secret is not recognised as one, and one that is masked keeps its lines.
+            masking, suspicion, _ = self.intake.admit_content(
+                own, aim, content.strip(), writer=Writer.AGENT, confirmed=True
+            )
+            limit = self.intake.policies.for_theme(own).fact_chars
+            parts = memory_spec.split_content(" ".join(masking.content.split()), limit)
+            if suspicion is not None and attributes.get("tier") is not Tier.SUPERSEDED:
+                attributes |= quarantined_columns(suspicion.rule) | {"tier": Tier.QUARANTINED, "pinned": False}
                 self.waiting += 1
             made_at = self.written_at if created_at is None else max(0, min(created_at, self.now))
             changed_at = made_at if updated_at is None else max(made_at, min(updated_at, self.now))
@@ -243,9 +242,8 @@ class ImportBatch:
                 self.add_skip(place, "it says nothing")
                 return
             made_at = self.written_at if at is None else min(at, self.now)
-            # Whole, before it is cut: half a secret is not recognised as one.
-            checked = self.check(identity, None, content).content
-            parts = [checked[start : start + MAX_TURN] for start in range(0, len(checked), MAX_TURN)]
+            masked = self.intake.admit_turn(self.theme_of(identity), content).content
+            parts = [masked[start : start + MAX_TURN] for start in range(0, len(masked), MAX_TURN)]
             self.split += len(parts) > 1
             for number, part in enumerate(parts):
                 uid = derived_uid(self.kind, "turn", *names, identity or "", session or "", role, content, str(number))

@@ -19,7 +19,6 @@ from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.files.fact_restore import RestoreOutcome, Restorer, temporary_store_copy, to_import_origin
 from hermes_memory_store.files.importers.formats import READERS, detect_format
 from hermes_memory_store.files.importers.import_batch import (
-    CheckedText,
     ImportBatch,
     ImportItem,
     RejectedItem,
@@ -27,7 +26,7 @@ from hermes_memory_store.files.importers.import_batch import (
     SourcePlace,
 )
 from hermes_memory_store.files.jsonl_format import PortableFact, PortableScope
-from hermes_memory_store.intake.intake import Intake, Writer
+from hermes_memory_store.intake.intake import Intake
 from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.items.name_keys import to_theme_name
 from hermes_memory_store.items.tier_columns import COOLED_BY_PRESSURE, cold_columns
@@ -119,45 +118,27 @@ def import_foreign_memory(
     origin = to_import_origin(store, source)
     # What is only tried must not come to the vault.
     intake = Intake(store.policies, store.sources.rule) if dry_run else store.intake
-    with intake.hold_secrets(), intake.gather_secrets():
-        taken = read_source(store, intake, source, kind, theme if one_theme else None, theme)
-    if not dry_run:
-        with store.attribute(origin):
-            return import_batch_by_theme(store, taken, theme, label, one_theme, progress)
-    with temporary_store_copy(store) as tried:
-        return import_batch_by_theme(tried, taken, theme, label, one_theme, progress)
-
-
-def read_source(store: Store, intake: Intake, source: Path, kind: str, only: str | None, theme: str) -> ImportBatch:
-    """Read a source to its end. :raises ImportFileError: it is incomplete, or not of the kind given"""
-
-    def check(named: str | None, target: str | None, content: str) -> CheckedText:
-        """Check a text before it is cut into parts: half a secret is not recognised as one."""
-        own = only or named or theme
-        if target is None:
-            return CheckedText(intake.admit_turn(own, content).content)
-        intake.admit_name(own, "the target", target, writer=Writer.AGENT)
-        masking, suspicion, _ = intake.admit_content(own, target, content, writer=Writer.AGENT, confirmed=True)
-        return CheckedText(masking.content, None if suspicion is None else suspicion.rule)
-
     now = int(store.clock())
     try:
         written_at = min(round(source.stat().st_mtime * 1000), now)
     except OSError as error:
         raise errors.ImportFileError(f"{source} cannot be read: {error.strerror or error}", source) from error
-    taken = ImportBatch(
-        kind, lambda named: store.policies.for_theme(only or named or theme).fact_chars, now, written_at, check
-    )
-    READERS[kind](source, taken)
-    return taken
+    taken = ImportBatch(kind, intake, theme, theme if one_theme else None, now, written_at)
+    with intake.hold_secrets(), intake.gather_secrets():
+        READERS[kind](source, taken)
+    if not dry_run:
+        with store.attribute(origin):
+            return import_batch_by_theme(store, taken, label, progress)
+    with temporary_store_copy(store) as tried:
+        return import_batch_by_theme(tried, taken, label, progress)
 
 
 def import_batch_by_theme(
-    store: Store, taken: ImportBatch, theme: str, scope: str | None, one_theme: bool, progress: Progress | None
+    store: Store, taken: ImportBatch, scope: str | None, progress: Progress | None
 ) -> ForeignImportReport:
     by_theme: dict[str, list[ImportItem]] = {}
     for item in taken.items:
-        by_theme.setdefault(theme if one_theme else item.theme or theme, []).append(item)
+        by_theme.setdefault(taken.theme_of(item.theme), []).append(item)
     report = ForeignImportReport(
         taken.kind,
         split=taken.split,
