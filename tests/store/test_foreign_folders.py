@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.files.importers import detect_format, import_foreign_memory
-from hermes_memory_store.files.importers.basic_memory import parse_relation
-from hermes_memory_store.files.importers.note_files import find_note_files
+from hermes_memory_store.files.importers.basic_memory import find_note_files, parse_relation
 from hermes_memory_store.model import FactFilter, Tier, Way
 from hermes_memory_store.store import Store
 

@@ -8,12 +8,14 @@ quoted text are no categories). Prose is not imported: it is no fact, and its no
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.files.importers import note_files
 from hermes_memory_store.files.importers.import_batch import (
     ImportBatch,
     SourcePlace,
@@ -23,7 +25,6 @@ from hermes_memory_store.files.importers.import_batch import (
     parse_source_time,
     text_mark,
 )
-from hermes_memory_store.files.importers.note_files import NoteHeader, find_note_files, parse_frontmatter
 from hermes_memory_store.model import FactType
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -39,6 +40,20 @@ MOST_RELATION_WORDS = 8
 """Of a relation's type that stands without quotes; more of them are a sentence with a link."""
 
 FENCE = re.compile(r"\s*(?:```|~~~)")
+
+FOREIGN_FOLDERS = frozenset({"node_modules", "bower_components", "vendor", "site-packages", "venv", "__pycache__"})
+"""Folders of other people's code. Hidden ones, such as `.git`, are not part of a project either."""
+
+SAMPLE_NOTES = 400
+"""Notes that are looked at to tell whether a folder is a project."""
+
+NOTE_HEAD_BYTES = 64 * 1024
+"""Bytes of a note that are looked at for that."""
+
+PROJECTS_FILE = Path(".basic-memory", "config.json")
+"""Of basic-memory, in the person's home: its projects and their folders."""
+
+FORCE = "to import it all the same, name it with --format basic-memory"
 
 
 def read_basic_memory(path: Path, taken: ImportBatch) -> None:
@@ -73,16 +88,16 @@ def read_note_text(file: Path, name: str, taken: ImportBatch) -> str | None:
 
 def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
     lines = text.split("\n")
-    note = parse_frontmatter(lines)
-    title = note.settings.get("title") or file.stem
-    aim = (note.settings.get("permalink") or (name.removesuffix(".md") if name else title)).replace("/", ".")
+    settings, first = parse_frontmatter(lines)
+    title = settings.get("title") or file.stem
+    aim = (settings.get("permalink") or (name.removesuffix(".md") if name else title)).replace("/", ".")
     scope = name.rpartition("/")[0] or None
-    made_at = find_note_time(note, "created", "created_at", "date")
-    changed_at = find_note_time(note, "modified", "updated", "updated_at")
+    made_at = find_note_time(settings, "created", "created_at", "date")
+    changed_at = find_note_time(settings, "modified", "updated", "updated_at")
     # A note that says no times of its own is as old as its file.
     written_at = min(round(file.stat().st_mtime * 1000), taken.now)
     prose: list[int] = []
-    for number, line in list_items(lines, note.first, prose):
+    for number, line in list_items(lines, first, prose):
         place = SourcePlace(number, name)
         relation, observation = parse_relation(line), parse_observation(line)
         if observation is not None:
@@ -112,8 +127,8 @@ def take_note(taken: ImportBatch, file: Path, name: str, text: str) -> None:
         taken.add_skip(SourcePlace(min(prose), name), f"{several} neither observations nor relations")
 
 
-def find_note_time(note: NoteHeader, *names: str) -> int | None:
-    return next((when for name in names if (when := parse_source_time(note.settings.get(name))) is not None), None)
+def find_note_time(settings: dict[str, str], *names: str) -> int | None:
+    return next((when for name in names if (when := parse_source_time(settings.get(name))) is not None), None)
 
 
 def list_items(lines: list[str], first: int, prose: list[int]) -> Iterator[tuple[int, str]]:
@@ -153,12 +168,12 @@ def parse_relation(text: str) -> tuple[str, str, str] | None:
 def is_basic_memory_note(text: str) -> bool:
     """Check whether basic-memory wrote a note: by its frontmatter, or by a title and an observation with a category."""
     lines = text.split("\n")
-    note = note_files.parse_frontmatter(lines)
-    if note_files.has_own_frontmatter(text):
-        return True
-    if "title" not in note.settings or "layout" in note.settings:
+    settings, first = parse_frontmatter(lines)
+    if "layout" in settings:  # a page of a site generator
         return False
-    items = (parse_observation(item_text) for _, item_text in list_items(lines, note.first, []))
+    if "permalink" in settings and {"title", "type"} & settings.keys():
+        return True
+    items = (parse_observation(item_text) for _, item_text in list_items(lines, first, []) if "title" in settings)
     return any(observation is not None and observation[0] for observation in items)
 
 
@@ -176,3 +191,92 @@ def parse_observation(text: str) -> tuple[str, str] | None:
         return None
     tagged = any(part.startswith("#") and len(part) > 1 for part in text.split())
     return ("", text) if tagged and "[[" not in text else None
+
+
+def parse_frontmatter(lines: list[str]) -> tuple[dict[str, str], int]:
+    """Parse the frontmatter of a note, and find its first line after that.
+
+    Only plain settings are read, no lists and blocks.
+    """
+    settings: dict[str, str] = {}
+    for number, line in enumerate(lines[1:], 2) if lines and lines[0].rstrip() == "---" else ():
+        if line.rstrip() in ("---", "..."):
+            return settings, number + 1
+        name, colon, value = line.partition(":")
+        if colon and name[:1].strip():
+            settings[name.strip().casefold()] = value.strip().strip("\"'").strip()
+    return {}, 1  # what has no end is a rule, and no frontmatter
+
+
+def find_note_files(path: Path, pass_over: Callable[[str, str], None] | None = None) -> Iterator[Path]:
+    """Find the note files of a folder, in order; a file is found as it is.
+
+    :param pass_over: called with the name of what is passed over, and why
+    """
+    if not path.is_dir():
+        yield path
+        return
+
+    def leave(place: Path, reason: str) -> None:
+        if pass_over is not None:
+            pass_over(place.relative_to(path).as_posix(), reason)
+
+    walk = os.walk(path, onerror=lambda error: leave(Path(error.filename), f"it cannot be read: {error.strerror}"))
+    for folder, inner, files in walk:
+        here = Path(folder)
+        for name in sorted(inner):
+            if name in FOREIGN_FOLDERS:
+                leave(here / name, "it is a folder of other people's code")
+            elif not name.startswith(".") and (here / name).is_symlink():
+                leave(here / name, "it is a symbolic link")
+        inner[:] = sorted(name for name in inner if not name.startswith(".") and name not in FOREIGN_FOLDERS)
+        for name in sorted(files):
+            file = here / name
+            if not name.endswith(".md") or name.startswith("."):
+                continue
+            if file.is_symlink() or not file.is_file():
+                leave(file, "it is a symbolic link" if file.is_symlink() else "it is no regular file")
+            else:
+                yield file
+
+
+def validate_project_folder(path: Path) -> None:
+    """Check that a folder is a project of basic-memory: it says so itself, or most of its notes do.
+
+    :raises ImportFileError: it is none, and why
+    """
+    if (path / PROJECTS_FILE.parent).is_dir() or is_configured_project(path):
+        return
+    foreign = next((part for part in path.resolve().parts if part in FOREIGN_FOLDERS or part == ".git"), None)
+    if foreign is not None:
+        raise errors.ImportFileError(f"{path} is not imported: it lies in {foreign}; {FORCE}", path)
+    samples = [is_basic_memory_note(read_note_head(file)) for file in islice(find_note_files(path), SAMPLE_NOTES)]
+    seen, own = len(samples), sum(samples)
+    if not seen:
+        raise errors.ImportFileError(f"{path} is a directory without notes (files that end in .md)", path)
+    if own * 2 < seen:
+        raise errors.ImportFileError(
+            f"{path} is not taken for a folder of basic-memory: {own} of {seen} notes have its frontmatter "
+            f"(title, type, permalink) or its observations; {FORCE}",
+            path,
+        )
+
+
+def is_configured_project(path: Path) -> bool:
+    """Check whether basic-memory's own settings name this folder as a project."""
+    try:
+        settings = json.loads((Path.home() / PROJECTS_FILE).read_bytes())
+        projects = settings["projects"].values()
+        folders = [Path(project["path"] if isinstance(project, dict) else project).expanduser() for project in projects]
+        return any(folder.resolve() == path.resolve() for folder in folders)
+    except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError):  # none, or of another shape
+        return False
+
+
+def read_note_head(file: Path) -> str:
+    """Read the beginning of a note; empty when it cannot be read."""
+    try:
+        with file.open("rb") as stream:
+            return decode_source_text(stream.read(NOTE_HEAD_BYTES), on_error="replace").replace("\r\n", "\n")
+    except OSError:
+        return ""

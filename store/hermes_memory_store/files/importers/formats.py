@@ -14,7 +14,6 @@ from hermes_memory_store.files.importers import (
     hermes_sqlite,
     mcp_memory,
     mem0,
-    note_files,
     pgvector,
 )
 from hermes_memory_store.files.importers.import_batch import ImportBatch, decode_source_text
@@ -58,7 +57,7 @@ def detect_format(path: str | Path) -> str | None:
     """
     place = Path(path).expanduser()
     if place.is_dir():
-        note_files.validate_project_folder(place, basic_memory.is_basic_memory_note)
+        basic_memory.validate_project_folder(place)
         return "basic-memory"
     try:
         with place.open("rb") as stream:
