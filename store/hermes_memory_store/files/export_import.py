@@ -176,7 +176,9 @@ def import_file(
     """
     theme, file = to_theme_name(theme), Path(path).expanduser()
     label = None if scope is None else validate_label(scope)
-    taker = find_importer(file) if form is None else {"spec": import_spec, "jsonl": import_jsonl}[form]
+    taker = find_importer(file)
+    if form is not None:
+        taker = {"spec": import_spec, "jsonl": import_jsonl}[form]
     if not dry_run:
         return taker(store, file, theme, label, progress)
     with fact_restore.temporary_store_copy(store) as tried:
