@@ -18,13 +18,15 @@ from typing import Any
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock
+from hermes_memory_store.conversations.turn_rows import INSERT_TURN, PortableTurn, ensure_turn_session, validate_turn
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import StoreConnection
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.batch_mutation import nocase_place
-from hermes_memory_store.items.kinds import FACT, FactRow
+from hermes_memory_store.items.journal import JournalEntry
+from hermes_memory_store.items.kinds import FACT, TURN, FactRow
 from hermes_memory_store.items.mutation import count_notation_chars, fact_index_columns, insert_fact_rows
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.tier_columns import superseded_columns
@@ -75,7 +77,6 @@ class InMemoryDb(Db):
 
 @cache
 def empty_store_image() -> bytes:
-    """Return the empty tables of a store."""
     from hermes_memory_store.database.migrations import migrate_store
 
     conn = driver.connect(":memory:", driver.Connection)
@@ -148,7 +149,6 @@ def remote_row_numbers(betweens: Sequence[int], total: int) -> list[int]:
 
 
 def insert_remote_scope(conn: driver.Connection, theme_id: int, label: str) -> int:
-    """Insert a scope and return its key."""
     sql = "INSERT INTO scopes (uid, theme_id, label, status, opened_at) VALUES (?, ?, ?, 'open', 0)"
     key = conn.execute(sql, (uids.new_uid(0), theme_id, label)).lastrowid
     assert key is not None
@@ -188,3 +188,36 @@ def keep_newest_standing(rows: Sequence[FactRow]) -> list[FactRow]:
         else row._replace(**superseded_columns(by), pinned=0)
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTurn:
+    said: PortableTurn
+    between: int
+    """Turns that were captured between the one before it in the list and this one."""
+
+
+def build_remote_turn_store(
+    theme: str, turns: Sequence[RemoteTurn], *, total: int, policies: Policies, clock: Clock
+) -> Store:
+    """Build a store that holds these turns of one theme, in the order of capture; skip malformed ones.
+
+    :param total: number of turns of the theme there, from which the weight of a word follows
+    """
+    with fill_memory_store(theme, policies, clock) as (store, conn, theme_id):
+        store.turns.stands_for = total
+        unjournaled: list[JournalEntry] = []
+        for turn, number in zip(turns, remote_row_numbers([turn.between for turn in turns], total), strict=True):
+            try:
+                portable = validate_turn(turn.said)
+                at = validate_row_time(portable.at)
+            except (errors.StoreError, ValueError, TypeError, AttributeError):
+                continue
+            session = portable.session and ensure_turn_session(conn, theme_id, portable.session, at, 0, unjournaled)
+            key = (theme_id << THEME_SHIFT) + number
+            conn.execute(
+                INSERT_TURN,
+                (key, portable.uid, theme_id, session or None, portable.role, portable.content, at, None, None),
+            )
+            fulltext.insert_index_terms(conn, TURN, [(key, portable.content)])
+    return store

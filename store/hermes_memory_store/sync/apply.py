@@ -23,7 +23,7 @@ from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
 from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FACT, FactRow, to_portable
 from hermes_memory_store.items.mutation import find_standing_fact
-from hermes_memory_store.items.name_keys import Names, ScopeKey
+from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
 from hermes_memory_store.items.tier_columns import displaced_columns, link_columns, quarantined_columns, settled_columns
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.sync.content_checks import SOURCE
@@ -83,7 +83,8 @@ from hermes_memory_store.sync.wire_format import (
     scope_sync_uid,
     to_link,
     to_state,
-    validate_fact_fields,
+    validate_row_content,
+    validate_row_text,
     validate_row_time,
 )
 from hermes_memory_store.upkeep.erased_words import fold_phrase
@@ -210,7 +211,6 @@ class VersionApplier:
             self._held[uid] = left
 
     def _keep(self, here: Version, row: SyncRow, checked: CheckedVersion, decision: Decision) -> None:
-        """Let the local version stand."""
         if decision.is_concurrent:
             clocks = self._lose(here.uid, row, self._row(here), checked)
             if clocks and not here.sent:
@@ -558,7 +558,7 @@ class ShadowSettler:
         self._change.insert_fact(
             self._theme_id, scope, repeat_fact(notation), uid=uid, by=by, source=source, origin=origin, **columns
         )
-        arrival = self._origins.find_row(uid)
+        arrival = self._origins.arrived.get(uid)
         if arrival is not None and arrival.worded_by is not None:  # whose words it came with
             self._change.entries[-1] = replace(self._change.entries[-1], actor=to_teammate(arrival.worded_by))
         if uid in self._arrived and payload.checked == UNCHANGED and is_shown_as_it_says(payload, words):
@@ -566,7 +566,7 @@ class ShadowSettler:
 
     def _update(self, uid: bytes, row: FactRow, columns: dict[str, Any]) -> None:
         """Change a fact, and note whose words it has now and who has moved it."""
-        arrival = self._origins.find_row(uid)
+        arrival = self._origins.arrived.get(uid)
         worded, moved = (to_teammate(arrival.worded_by), to_teammate(arrival.changed_by)) if arrival else (None, None)
         words = {"content": columns.pop("content")} if "content" in columns and worded != moved else {}
         if words or columns:
@@ -580,7 +580,9 @@ class ShadowSettler:
         """Return the columns to show a fact, once whatever is in its place has made room."""
         attrs, checked = payload.attrs, payload.checked
         kind = FactType(attrs["type"]).value
-        target, content, label, created_at, updated_at = validate_fact_fields(payload)
+        target, content = validate_row_text(attrs["target"]), validate_row_content(payload.content)
+        label = validate_row_text(attrs["scope"] or UNSCOPED)
+        created_at, updated_at = validate_row_time(attrs["created_at"]), validate_row_time(attrs["updated_at"])
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
         state = to_state(attrs)
@@ -638,7 +640,6 @@ class ShadowSettler:
         self._as_they_say.discard(uid)
 
     def _demote(self, there: FactRow, by: bytes, content: str) -> None:
-        """Show a standing fact as superseded."""
         self._keep_shadow(there.uid)
         self._change.update_fact(there, "supersede", keep_time=True, **displaced_columns(by))
         self._moved.add(there.uid)

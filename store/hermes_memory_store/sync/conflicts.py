@@ -40,12 +40,10 @@ from hermes_memory_store.sync.standing import (
     COPY_MASK,
     LOSING,
     UNCURATED,
-    UNTOLD,
     AsideReason,
     SetAside,
     find_held,
     find_hidden,
-    find_masks,
     find_undecided,
     release,
     remember_mask,
@@ -64,8 +62,6 @@ from hermes_memory_store.sync.versions import (
 )
 from hermes_memory_store.sync.wire_format import (
     LIVE,
-    UNCHANGED,
-    CheckedVersion,
     HiddenVersion,
     SyncConflict,
     SyncRow,
@@ -189,22 +185,12 @@ class Standing:
         return UndoResult(tuple(sorted(undo.undone, reverse=True)), seqs, touched, tuple(undo.left))
 
 
-def find_untold(conn: sqlite3.Connection, theme_id: int) -> tuple[list[SyncRow], list[CheckedVersion]]:
-    """Find the losing versions that no other machine has, and the masks by which they are kept."""
-    rows = [to_lost_row(conn, lost) for lost in find_undecided(conn, theme_id) if lost.other == UNTOLD]
-    names = [(uids.parse_uid(row.uid), row.content and validate_row_content(row.content)) for row in rows]
-    masks = find_masks(conn, theme_id, {uid for uid, _ in names})
-    return rows, [masks.get(name, UNCHANGED) for name in names]
-
-
 def to_lost_row(conn: sqlite3.Connection, lost: SetAside) -> SyncRow:
-    """Return a version that lost in its wire format."""
     row = lost.row
     return row if row.kind == "scope" else attach_replaced(conn, uids.parse_uid(row.uid), row)
 
 
 def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[SyncConflict]:
-    """Find the undecided conflicts of one theme, oldest first."""
     conflicts = []
     for lost in find_undecided(conn, theme_id):
         winner = find_version(conn, theme_id, lost.other or uids.parse_uid(lost.row.uid))
@@ -220,8 +206,6 @@ def find_conflicts(conn: sqlite3.Connection, theme_id: int, theme: str) -> list[
 
 
 class ConflictResolver:
-    """Carry out a decision within a running change."""
-
     def __init__(self, change: Mutation, theme_id: int) -> None:
         self._change = change
         self._conn = change.conn

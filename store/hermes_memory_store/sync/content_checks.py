@@ -21,12 +21,10 @@ from hermes_memory_store.sync.wire_format import (
     LIVE,
     NAMES_IN_FACT,
     UNCHANGED,
-    UNIDENTIFIED,
     CheckedVersion,
-    ReceivedVersion,
     SyncRow,
     canonical_text_digest,
-    find_row_faults,
+    find_row_fault,
 )
 
 SOURCE = "team"
@@ -59,11 +57,9 @@ class IntakeCheck:
         self._intake = intake
 
     def name(self, theme: str, what: str, name: str) -> None:
-        """Check a name. :raises InputError: it reads like an instruction, or holds a secret"""
         self._intake.admit_name(theme, what, name, writer=Writer.AGENT)
 
     def content(self, theme: str, target: str, content: str) -> CheckedVersion:
-        """Return the content as it may be shown. :raises InputError: VaultError; it is not shown in any form"""
         masking, suspicion, _ = self._intake.admit_content(
             theme, target, content, source=SOURCE, writer=Writer.AGENT, confirmed=True
         )
@@ -71,31 +67,14 @@ class IntakeCheck:
         return CheckedVersion(shown, None if suspicion is None else suspicion.rule)
 
     def reveal(self, theme: str, masked: str) -> str:
-        """Return a content with the secrets of the vault. :raises FileError: the vault does not answer"""
         vault = self._intake.vault
         return re.sub(MARK, lambda mark: (vault and vault.reveal(theme, mark[1] or "")) or mark[0], masked)
 
     def turn(self, theme: str, turn: PortableTurn) -> AdmittedTurn:
-        """Return a captured turn as it may be kept. :raises InputError: VaultError; it is not kept"""
         return admit_turn(self._intake, theme, turn)
 
 
 FACT_IS_STANDING = "SELECT 1 FROM facts WHERE uid = ? AND theme_id = ? AND tier NOT IN ('withdrawn', 'quarantined')"
-
-
-def check_received(
-    db: Db, names: Names, check: ContentCheck, theme_id: int, theme: str, rows: Sequence[tuple[int, SyncRow]]
-) -> list[ReceivedVersion]:
-    """Check received rows, which come with their sequence numbers; leave out those that cannot be identified.
-
-    Not inside a transaction, as `check_versions`.
-    """
-    checked = check_versions(db, names, check, theme_id, theme, [row for _, row in rows])
-    return [
-        ReceivedVersion(seq, uids.parse_uid(row.uid), row, result)
-        for (seq, row), result in zip(rows, checked, strict=True)
-        if result.hidden_because != UNIDENTIFIED
-    ]
 
 
 def check_versions(
@@ -129,8 +108,7 @@ def check_versions(
         return check_fact_version(check, row, refusal(row.attrs["scope"]), db, theme_id)
 
     return [
-        check_one(row, fault)._replace(uncurated=not row.trusted and is_uncurated(row))
-        for row, fault in zip(rows, find_row_faults(rows), strict=True)
+        check_one(row, find_row_fault(row))._replace(uncurated=not row.trusted and is_uncurated(row)) for row in rows
     ]
 
 
@@ -153,7 +131,6 @@ def check_fact_version(
 
 
 def find_name_refusal(check: ContentCheck, theme: str, what: str, name: str) -> str | None:
-    """Find the reason why a name must not be listed; None when it may."""
     try:
         check.name(theme, what, name)
     except errors.StoreError as error:

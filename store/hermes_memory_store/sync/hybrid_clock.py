@@ -51,7 +51,6 @@ class PhysicalClocks:
 
 
 def highest_allowed_tick(now_ms: int) -> int:
-    """Return the highest clock that is valid at a time."""
     return min(MAX_CLOCK, now_ms + AHEAD_MS << COUNTER_BITS | COUNTER)
 
 

@@ -107,7 +107,6 @@ def is_made_from_held(received: Stamp, held: Stamp, clocks: PhysicalClocks) -> b
 
 
 def newest_ancestors(*clocks: int) -> tuple[int, ...]:
-    """Return the newest of these clocks, as ancestors."""
     return tuple(sorted(set(clocks), reverse=True)[:MAX_ANCESTORS])
 
 

@@ -161,7 +161,6 @@ def release(
 
 
 def parse_set_aside(row: Iterable[Any]) -> SetAside:
-    """Return a row of `SELECT_ASIDE`."""
     theme, uid, hlc, node, ancestors, text, why, at, other = row
     payload = VersionPayload.from_json(text)
     return SetAside(payload.to_row(theme, uid, hlc, node, ancestors), AsideReason(why), at, other, payload.checked)
@@ -196,7 +195,6 @@ def to_held_report(version: SetAside, server_ms: int) -> HiddenVersion:
 
 
 def format_time_span(ms: int) -> str:
-    """Format a duration for a person."""
     if ms >= DAY_MS:
         return f"{ms // DAY_MS} days"
     return f"{ms // 3_600_000} h" if ms >= 7_200_000 else f"{ms // 60_000} min"

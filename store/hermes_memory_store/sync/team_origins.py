@@ -103,20 +103,16 @@ class ReceivedOrigins:
         self._names = names
         self._theme_id = theme_id
         self._now = now
-        self._arrived = {
+        self.arrived = {
             uids.parse_uid(row.uid): row
             for row in rows
             if row.kind == "fact" and row.state != PURGED and (row.origin is not None or row.teammate is not None)
         }
+        """What has just come of facts."""
         self._shown: set[bytes] = set()
 
-    def find_row(self, uid: bytes) -> SyncRow | None:
-        """Return what has just come of a fact."""
-        return self._arrived.get(uid)
-
     def find(self, uid: bytes) -> Origin:
-        """Return the origin of a fact that is about to be shown."""
-        row = self._arrived.get(uid)
+        row = self.arrived.get(uid)
         self._shown.add(uid)
         if row is None or row.origin is None:
             stored = self._conn.execute(KEPT_ORIGIN, (self._theme_id, uid)).fetchone()
@@ -126,10 +122,10 @@ class ReceivedOrigins:
 
     def keep(self) -> None:
         """Keep the origins of facts that are not shown yet, and forget those of facts that are."""
-        hidden = self._arrived.keys() - self._shown
+        hidden = self.arrived.keys() - self._shown
         hidden -= find_fact_uids(self._conn, hidden)
         for uid in hidden:
-            row = self._arrived[uid]
+            row = self.arrived[uid]
             claim = parse_team_origin(row.origin, row.teammate)
             admitted = admit_origin(claim.origin)
             words = to_sync_origin(to_origin_words(admitted, local=False), claim.project)
@@ -152,7 +148,6 @@ class ReceivedOrigins:
 
 
 def attach_origins(conn: sqlite3.Connection, names: Names, theme_id: int, rows: Sequence[SyncRow]) -> list[SyncRow]:
-    """Return rows to send with their origins."""
     facts = [uids.parse_uid(row.uid) for row in rows if row.kind == "fact" and row.state != PURGED]
     origins: dict[str, dict[str, Any] | None] = {}
     to_words = origin_formatter(names)

@@ -202,39 +202,32 @@ def lower_sent_clocks(conn: sqlite3.Connection, clocks: PhysicalClocks, spared: 
     return len(rows)
 
 
-def restamp_unsent_versions(conn: sqlite3.Connection, clocks: PhysicalClocks, spared: Sequence[int]) -> int:
+def restamp_unsent_versions(
+    conn: sqlite3.Connection, clocks: PhysicalClocks, spared: Sequence[int], *, is_renamed: bool = False
+) -> int:
     """Restamp pending versions whose clock the server would not accept with the current time; return how many.
 
     A version made from one that the server would not accept now, either, stays pending. Of themes without a server, whose
     versions are not lowered once they were sent, the ancestors stay as they are.
+
+    :param is_renamed: all pending versions, by this store's present name
     """
-    unsent = conn.execute(UNSENT_AHEAD, (clocks.acceptable,)).fetchall()
+    unsent = conn.execute(UNSENT_AHEAD, (-1 if is_renamed else clocks.acceptable,)).fetchall()
     node = ensure_node(conn)
     count = 0
     for (theme_id, *row), tick in zip(unsent, next_ticks(conn, clocks.own_ms, len(unsent)), strict=True):
         version = Version(*row)
         seen = version.offered_clocks
-        ancestors = newest_ancestors(*(seen if theme_id in spared else lowered_clocks(seen, clocks.plausible).values()))
+        is_kept = is_renamed or theme_id in spared
+        ancestors = newest_ancestors(*(seen if is_kept else lowered_clocks(seen, clocks.plausible).values()))
         hlc = descendant_tick(tick, node, ancestors)
-        if hlc < version.hlc:
+        if is_renamed or hlc < version.hlc:
             conn.execute(RESTAMP, (hlc, node, json.dumps(ancestors), version.offered, theme_id, version.uid))
             count += 1
     return count
 
 
-def rename_unsent_versions(conn: sqlite3.Connection, now: int) -> None:
-    """Stamp all pending versions anew, by this store's present name."""
-    unsent = conn.execute(UNSENT_AHEAD, (-1,)).fetchall()
-    node = ensure_node(conn)
-    for (theme_id, *row), tick in zip(unsent, next_ticks(conn, now, len(unsent)), strict=True):
-        version = Version(*row)
-        ancestors = newest_ancestors(*version.offered_clocks)
-        new = (descendant_tick(tick, node, ancestors), node, json.dumps(ancestors), version.offered)
-        conn.execute(RESTAMP, (*new, theme_id, version.uid))
-
-
 def to_sync_uid(theme: str, thing: bytes | str) -> bytes:
-    """Return the sync uid of a thing of this store."""
     return thing if isinstance(thing, bytes) else uids.parse_uid(scope_sync_uid(theme, thing))
 
 
@@ -319,7 +312,6 @@ def to_outgoing_payload(
 
 
 def without_times(attrs: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a fact without the time of its last touch and what moved it."""
     return {key: value for key, value in attrs.items() if key not in FACT.incidental}
 
 
@@ -345,7 +337,6 @@ def find_differing(conn: sqlite3.Connection, theme_id: int, versions: Collection
 
 
 def find_fact_uids(conn: sqlite3.Connection, things: Collection[bytes]) -> set[bytes]:
-    """Return those of these uids that belong to a fact here."""
     uids_here: set[bytes] = set()
     for some in in_chunks(list(things)):
         sql = f"SELECT uid FROM facts WHERE uid IN ({', '.join('?' * len(some))})"
@@ -354,12 +345,10 @@ def find_fact_uids(conn: sqlite3.Connection, things: Collection[bytes]) -> set[b
 
 
 def find_version(conn: sqlite3.Connection, theme_id: int, uid: bytes) -> Version | None:
-    """Find the newest version of a thing."""
     return load_versions(conn, theme_id, [uid]).get(uid)
 
 
 def load_versions(conn: sqlite3.Connection, theme_id: int, things: Collection[bytes]) -> dict[bytes, Version]:
-    """Load the newest versions of things, by their uids."""
     loaded: dict[bytes, Version] = {}
     for some in in_chunks(list(things)):
         sql = f"{SELECT_VERSIONS} WHERE theme_id = ? AND uid IN ({', '.join('?' * len(some))})"

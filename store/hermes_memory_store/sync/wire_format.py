@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
-from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.tier_columns import settled_columns
 from hermes_memory_store.model import Actor, FactType, Millis, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation.memory_spec import MAX_TARGET
@@ -137,8 +136,6 @@ class SyncConflict:
 
 
 class RejectedRow(NamedTuple):
-    """A version that the server rejected."""
-
     row: SyncRow
     why: str
 
@@ -251,7 +248,6 @@ def hide_secrets(value: Any, target: str = "") -> Any:
 
 
 def mask_row(row: SyncRow, checked: CheckedVersion) -> SyncRow:
-    """Return a version as it is kept here: without secrets."""
     return row if checked.masked_content is None else replace(row, content=checked.masked_content)
 
 
@@ -266,17 +262,14 @@ def comparable_content(row: SyncRow | VersionPayload) -> tuple[Any, ...]:
 
 
 def version_digest(uid: str, hlc: int, node: str, content: str) -> str:
-    """Return 32 hexadecimal digits that identify a version."""
     return hashlib.sha256(f"{uid}|{hlc}|{node}|{content}".encode()).hexdigest()[:32]
 
 
 def version_content_digest(kind: str, content: str | None, attrs: dict[str, Any], state: int) -> str:
-    """Return 32 hexadecimal digits that are equal for equal contents."""
     return canonical_text_digest(to_canonical_json([kind, content, attrs, state]))
 
 
 def canonical_text_digest(text: str) -> str:
-    """Return the same digest for content in its canonical form."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -351,21 +344,8 @@ def validate_row_time(value: Any) -> int:
 
 @lru_cache(maxsize=256)
 def parse_author(text: str) -> Actor:
-    """Parse the author that a version names."""
     kind, _, name = text.partition(":")
     return Actor(kind, name)
-
-
-def validate_fact_fields(payload: VersionPayload) -> tuple[str, str, str, int, int]:
-    """Return the target, the content, the label of the scope and the times of a fact. :raises StoreError: KeyError, ValueError"""
-    attrs = payload.attrs
-    return (
-        validate_row_text(attrs["target"]),
-        validate_row_content(payload.content),
-        validate_row_text(attrs["scope"] or UNSCOPED),
-        validate_row_time(attrs["created_at"]),
-        validate_row_time(attrs["updated_at"]),
-    )
 
 
 def is_time(value: Any) -> bool:
@@ -423,22 +403,14 @@ def to_state(attrs: dict[str, Any]) -> dict[str, Any]:
     return settled_columns(Tier(attrs["tier"]).value, attrs["pinned"], to_link(attrs), attrs.get("cooled_by"))
 
 
-def find_row_faults(rows: Iterable[SyncRow]) -> list[str | None]:
-    """Find the reason why each version is invalid, without repeating it; None for a valid one."""
-    return [find_row_fault(row) if has_row_name(row) else UNIDENTIFIED for row in rows]
-
-
-def has_row_name(row: SyncRow) -> bool:
-    """Check whether a version can be identified at all."""
+def find_row_fault(row: SyncRow) -> str | None:
+    """Find the reason why a version is invalid, without repeating it; None for a valid one."""
     try:
         uids.parse_uid(row.uid), uids.parse_uid(row.node)
-        return -(1 << 63) <= row.hlc < 1 << 63 and row.state in (LIVE, DELETED, PURGED)
+        if not -(1 << 63) <= row.hlc < 1 << 63 or row.state not in (LIVE, DELETED, PURGED):
+            return UNIDENTIFIED
     except (ValueError, AttributeError, TypeError):
-        return False
-
-
-def find_row_fault(row: SyncRow) -> str | None:
-    """Find the reason why a version with a valid name is invalid; None for a valid one."""
+        return UNIDENTIFIED
     if row.kind not in FIELDS:
         return "it is of a kind that this program does not know; upgrade it"
     if row.kind == "fact" and row.state == PURGED:

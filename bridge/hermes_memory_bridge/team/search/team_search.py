@@ -33,8 +33,12 @@ from hermes_memory_store.intake.detector import Passage, TextKind, find_suspicio
 from hermes_memory_store.intake.detectors.secrets import find_secret_texts
 from hermes_memory_store.intake.intake import find_turn_rule
 from hermes_memory_store.model import Uid
-from hermes_memory_store.remote.remote_facts import RemoteFact, build_remote_fact_store
-from hermes_memory_store.remote.remote_turns import RemoteTurn, build_remote_turn_store
+from hermes_memory_store.remote.remote_facts import (
+    RemoteFact,
+    RemoteTurn,
+    build_remote_fact_store,
+    build_remote_turn_store,
+)
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.wire_format import MAX_CONTENT
 

@@ -29,7 +29,7 @@ from hermes_memory_store.find.query_syntax import parse_query
 from hermes_memory_store.find.query_terms import to_query_terms
 from hermes_memory_store.find.ranking import NEIGHBOUR_SHARE
 from hermes_memory_store.model import Uid
-from hermes_memory_store.remote.remote_turns import RemoteTurn
+from hermes_memory_store.remote.remote_facts import RemoteTurn
 from hermes_memory_store.sync.shared_turns import to_portable_turn
 
 TAKEN = 120
