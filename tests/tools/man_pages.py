@@ -120,7 +120,9 @@ def command_page(name: str, command: click.Command) -> str:
     """Return the page of one command, with those within it."""
     within: list[str] = []
     if isinstance(command, click.Group):
-        for inner_name, inner in command.commands.items():
+        for inner_name in command.list_commands(click.Context(command)):
+            inner = command.get_command(click.Context(command), inner_name)
+            assert inner is not None
             within += [f".SS {escape_roff(inner_name)}", usage(inner, f"{PROGRAM} {name} {inner_name}")]
             within += [*described(inner.help), *tagged(option_rows(inner, common=False)), *example_lines(inner)]
     return page(
@@ -163,7 +165,8 @@ def main_page(commands: dict[str, click.Command]) -> str:
 def man_pages() -> dict[str, str]:
     """Return every page by the name of its file."""
     root = click.Context(cli)
-    commands = {name: found for name in COMMANDS if (found := cli.get_command(root, name)) is not None}
+    named = ((name, cli.get_command(root, name)) for name in COMMANDS)
+    commands = {name: command for name, command in named if command is not None and not command.hidden}
     pages = {f"{PROGRAM}-{name}.1": command_page(name, command) for name, command in commands.items()}
     return {f"{PROGRAM}.1": main_page(commands)} | pages
 

@@ -26,17 +26,24 @@ COMMANDS = {
     "status": f"{SERVICE}:bridge_status_command",
     "logs": f"{SERVICE}:logs_command",
     "calls": f"{SERVICE}:calls_command",
+    "install-service": f"{SERVICE}:install_service_command",
+    "uninstall-service": f"{SERVICE}:uninstall_service_command",
+    "connect": "connect_commands:host_connect_command",
     "token": "token_commands:token_group",
     "secret": "vault_commands:secret_command",
     "embedding": "embedding_commands:embedding_command",
-    "connect": "connect_commands:host_connect_command",
     "team": "team_commands:team_group",
     "sync": "team_commands:sync_group",
     "folder": "folder_commands:folder_group",
-    "install-service": f"{SERVICE}:install_service_command",
-    "uninstall-service": f"{SERVICE}:uninstall_service_command",
 }
 """Command → its module in this package and its name there, in the order of the help."""
+
+HEADINGS = {
+    "serve": "The background process",
+    "connect": "Agents",
+    "team": "Other machines",
+}
+"""Command → the heading of the help before it."""
 
 HINTS = {
     "add init install setup register": "hermes-memory-bridge connect",
@@ -52,6 +59,7 @@ HINTS = {
 @click.group(
     cls=BridgeGroup,
     locations={name: f"hermes_memory_bridge.cli.{place}" for name, place in COMMANDS.items()},
+    headings=HEADINGS,
     hints=HINTS,
     invoke_without_command=True,
     context_settings=HELP_SETTINGS,

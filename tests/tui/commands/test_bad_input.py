@@ -111,7 +111,6 @@ MISUSED = [
     (("at", "1h", "write", "C[a]: b"), None),
     (("at", "1h"), None),
     (("write",), None),
-    (("scope",), None),
     (("facts", "login", "--sort", "target"), None),
     (("edit", "abcdef", "--5"), "--5"),
     (("--json",), None),

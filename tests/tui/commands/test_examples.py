@@ -136,12 +136,12 @@ def test_help_alone_lists_every_command_under_a_heading(ask: Ask) -> None:
 
     assert said == ask("--help").out
     assert [line[:-1] for line in said.splitlines() if line.rstrip(":") in HEADINGS.values()] == list(HEADINGS.values())
-    assert set(COMMANDS) <= {line.split()[0] for line in said.splitlines() if line.startswith("  ")}
+    assert set(COMMANDS) - {"fact"} <= {line.split()[0] for line in said.splitlines() if line.startswith("  ")}
 
 
 @pytest.mark.parametrize(
     ("args", "part"),
-    [(("fatcs",), "'facts'"), (("scope", "clse"), "'close'"), (("facts", "more"), "'more'")],
+    [(("fatcs",), "'facts'"), (("scopes", "clse"), "'close'"), (("facts", "more"), "'more'")],
 )
 def test_help_on_nothing_offers_what_there_is(ask: Ask, args: tuple[str, ...], part: str) -> None:
     answer = ask("help", *args)

@@ -312,3 +312,29 @@ def test_completion_offers_the_fields_of_a_list() -> None:
     assert "uid,uid" not in offered("uid,")
     assert "all" in offered("")
     assert set(COMMANDS) >= {command for command, *_ in LISTS}
+
+
+def test_a_thing_has_one_word_and_the_other_is_an_alias(ask: Ask, tell: Tell) -> None:
+    uid = tell("write", "D[auth]: JWT", "--scope", "login")["uid"]
+
+    for word, other in (("themes", "theme"), ("scopes", "scope")):
+        assert ask(other, "--json").document == ask(word, "--json").document
+        assert f"  {other} " not in ask("help").out
+    assert tell("scope", "close", "login")["status"] == "closed"
+    assert tell("scopes", "reopen", "login")["status"] == "open"
+    assert ask("facts", uid[-8:]).out == ask("fact", uid).out
+    assert [fact["uid"] for fact in ask("facts", uid, "--json").document["facts"]] == [uid]
+    tell("write", "D[paint]: facade white")
+    assert ask("facts", "facade").out.count("D[paint]") == 1  # digits of a uid that belong to none are a word
+
+
+def test_one_letter_after_a_dash_is_an_option(ask: Ask, tell: Tell) -> None:
+    for word in ("one", "two"):
+        tell("write", f"V[{word}]: jwt {word}")
+
+    assert len(ask("search", "jwt", "-n1", "--json").document["facts"]) == 1
+    assert [fact["target"] for fact in ask("search", "jwt", "-two", "--json").document["facts"]] == ["one"]
+    for dashed in ("-x", "--xy"):
+        refused = ask("search", "jwt", dashed)
+        assert refused.code == 2
+        assert "Put -- before text that begins with a dash." in refused.err

@@ -43,9 +43,9 @@ def test_a_page_shows_options_and_examples_as_they_are_typed(tmp_path: Path) -> 
             env={"MANWIDTH": "200", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
             capture_output=True, text=True, check=True, timeout=60,
         ).stdout
-        for name in ("facts", "undo", "scope", "write")
+        for name in ("facts", "undo", "scopes", "write")
     }  # fmt: skip
     assert "--after UID" in shown["facts"]
     assert "-o, --output table|csv|tsv|jsonl" in shown["facts"]
     assert "write 'D[auth]: JWT, 7 days' --scope login" in shown["write"]
-    assert "hermes-memory-tui scope close" in shown["scope"]
+    assert "hermes-memory-tui scopes close" in shown["scopes"]

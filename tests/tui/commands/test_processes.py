@@ -349,6 +349,36 @@ def test_colour_only_where_somebody_looks(tell: Tell, process: Ask, db: Path) ->
     assert "\x1b[" in on_a_terminal(db, "themes", "--color", "always", NO_COLOR="1")[1]
 
 
+@pytest.fixture
+def ten_facts(db: Path) -> Path:
+    with Store.open(db) as store:
+        for number in range(10):
+            store.facts.write("default", f"V[key{number}]: {number}")
+    return db
+
+
+def test_a_list_that_is_longer_than_the_terminal_goes_through_the_pager(ten_facts: Path) -> None:
+    code, said = on_a_terminal(ten_facts, "facts", "-n5", PAGER="sed s/^/paged:/", LINES="4", NO_COLOR="1")
+
+    assert code == 0
+    lines = said.splitlines()
+    assert [line.partition(":")[0] for line in lines[:5]] == ["paged"] * 5
+    assert lines[5].startswith("5 of 10 facts")  # what is said beside the list comes when the pager was left
+    assert "paged:" not in on_a_terminal(ten_facts, "facts", "-n5", PAGER="sed s/^/paged:/", LINES="7")[1]
+    for pager in ("cat", "", "no-such-pager"):
+        assert on_a_terminal(ten_facts, "facts", PAGER=pager, LINES="4")[1].count("V") == 10
+
+
+def test_leaving_the_pager_early_is_no_error(ten_facts: Path) -> None:
+    code, said = on_a_terminal(ten_facts, "log", PAGER="head -n 1", LINES="4")
+
+    assert (code, said.count("\n")) == (0, 1)
+
+
+def test_a_document_takes_no_pager(ten_facts: Path) -> None:
+    assert json.loads(on_a_terminal(ten_facts, "facts", "--json", PAGER="false", LINES="4")[1])["total"] == 10
+
+
 def test_lines_keep_to_the_terminals_width(tell: Tell, process: Ask, db: Path) -> None:
     tell("write", "V[a]: " + "word " * 60 + "漢字" * 30, "--scope", "scope")
 

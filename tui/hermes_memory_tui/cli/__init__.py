@@ -32,9 +32,7 @@ COMMANDS = {
     "stats": "now.now_commands",
     "watch": "now.now_commands",
     "themes": "memory.theme_commands",
-    "theme": "memory.place_commands",
     "scopes": "memory.scope_commands",
-    "scope": "memory.scope_commands",
     "sessions": "memory.session_commands",
     "projects": "memory.project_commands",
     "turns": "memory.conversation_commands",
@@ -69,6 +67,8 @@ HEADINGS = {
 }
 """Command → the heading of the help before it."""
 
+ALIASES = {"theme": "themes", "scope": "scopes"}
+
 HINTS = {
     "add create insert learn note new put remember save set store": "hermes-memory-tui write 'V[db.port]: 5432'",
     "all cat dump get list ls memories memory print show view": "hermes-memory-tui facts, or fact UID for one",
@@ -91,25 +91,11 @@ HINTS = {
 """Words of newcomers → what to run instead; `LazyGroup` reads them for words that are no command here."""
 
 
-class HeadedGroup(LazyGroup):
-    """Lists its commands under headings."""
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[str, list[tuple[str, str]]] = {}
-        heading = "Commands"
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            assert command is not None
-            heading = HEADINGS.get(name, heading)
-            rows.setdefault(heading, []).append((name, command.get_short_help_str(formatter.width)))
-        for heading, some in rows.items():
-            with formatter.section(heading):
-                formatter.write_dl(some, col_max=16)
-
-
 @click.group(
-    cls=HeadedGroup,
+    cls=LazyGroup,
     locations={name: f"hermes_memory_tui.cli.{module}:{name}_command" for name, module in COMMANDS.items()},
+    headings=HEADINGS,
+    aliases=ALIASES,
     hints=HINTS,
     invoke_without_command=True,
     context_settings=HELP_SETTINGS,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import click
 
+EXCLUSION = re.compile(r"-[^-].", re.DOTALL)
+
 
 class QueryCommand(click.Command):
-    """A command whose arguments are a search query: `-draft` excludes a word and is not an option."""
+    """A command whose arguments are a search query: `-draft` excludes a word and is not an option.
+
+    One letter after a dash is an option, and `-n20` is one with its number.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, move_exclusions_last(args, self.short_options(ctx), self.valued_options(ctx)))
-
-    def short_options(self, ctx: click.Context) -> set[str]:
-        options = {name for option in self.get_params(ctx) for name in option.opts if not name.startswith("--")}
-        return options | set(self.get_help_option_names(ctx))
+        return super().parse_args(ctx, move_exclusions_last(args, self.valued_options(ctx)))
 
     def valued_options(self, ctx: click.Context) -> set[str]:
         return {
@@ -26,7 +28,7 @@ class QueryCommand(click.Command):
         }
 
 
-def move_exclusions_last(args: Sequence[str], short: set[str], valued: set[str]) -> list[str]:
+def move_exclusions_last(args: Sequence[str], valued: set[str]) -> list[str]:
     """Move arguments that exclude a word behind a `--`, where no parser takes them for options."""
     kept: list[str] = []
     excluded: list[str] = []
@@ -36,7 +38,7 @@ def move_exclusions_last(args: Sequence[str], short: set[str], valued: set[str])
             return [*kept, "--", *excluded, *rest]
         if arg in valued:
             kept += [arg, *(value for value in [next(rest, None)] if value is not None)]
-        elif arg.startswith("-") and not arg.startswith("--") and len(arg) > 1 and arg not in short:
+        elif EXCLUSION.match(arg) and not (arg[:2] in valued and arg[2:].isdecimal()):
             excluded.append(arg)
         else:
             kept.append(arg)

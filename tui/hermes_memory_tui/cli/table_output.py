@@ -19,6 +19,7 @@ from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import FactType, Tier
 from hermes_memory_store.safe_text import RIGHT_TO_LEFT, load_pattern, to_printable
 from hermes_memory_tui.cli.common_options import CommandSettings, F, reject_blank, store_common_option
+from hermes_memory_tui.cli.pager import paged_output
 from hermes_memory_tui.cli.terminal_output import (
     TIER_SHAPES,
     cell_width,
@@ -83,6 +84,8 @@ def add_list_options(listing: Listing) -> Callable[[F], F]:
                 raise click.UsageError("--json prints one whole document; use -o jsonl instead, or leave it out", ctx)
             if settings.fields is not None:
                 parse_fields(listing, settings.fields)
+            if not settings.as_json and ctx.invoked_subcommand is None and not ctx.params.get("follow"):
+                ctx.with_resource(paged_output())
             return command(*args, **values)
 
         def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

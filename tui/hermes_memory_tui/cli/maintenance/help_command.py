@@ -6,9 +6,10 @@ import click
 
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import add_common_options
+from hermes_memory_tui.cli.pager import paged_output
 
 
-@add_examples(("help", "all commands"), ("help facts", "one command"), ("help scope close", "a command of a group"))
+@add_examples(("help", "all commands"), ("help facts", "one command"), ("help scopes close", "a command of a group"))
 @click.command("help", short_help="Explain a command.")
 @click.argument("command", nargs=-1)
 @add_common_options
@@ -24,4 +25,5 @@ def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
         name, inner, rest = found.resolve_command(at, rest)
         assert inner is not None
         at, found = click.Context(inner, info_name=name, parent=at), inner
-    click.echo(found.get_help(at))
+    with paged_output():
+        click.echo(found.get_help(at))

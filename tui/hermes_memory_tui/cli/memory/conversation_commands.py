@@ -42,7 +42,7 @@ TURNS = Listing(
 @click.command("turns", short_help="List, search or purge captured messages.")
 @click.argument("query", required=False)
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Maximum number of messages."
+    "--limit", "-n", type=click.IntRange(1, 1000), default=20, show_default=True, help="Maximum number of messages."
 )
 @click.option(
     "--session", metavar="NAME", help="Only this session: its name, title or client, or a beginning that only it has."

@@ -40,7 +40,7 @@ AT_ONCE = 500
 @click.option(
     "--since", type=click.IntRange(0, (1 << 63) - 1), default=0, metavar="SEQ", help="Only changes after this one."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many changes.  [default: all]")
+@click.option("--limit", "-n", type=click.IntRange(min=1), metavar="N", help="At most so many changes.  [default: all]")
 @click.option("--follow", "-f", is_flag=True, help="Follow new changes until interrupted.")
 @click.option("--fold", is_flag=True, help="One line for each change, however many rows it has.")
 @add_list_options(CHANGES)

@@ -1,4 +1,4 @@
-"""The command `theme`: a theme for each project, a theme split by projects, and facts moved between themes."""
+"""`themes adopt|split|move`: a theme for each project, a theme split by projects, and facts moved between themes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hermes_memory_store.projects.theme_moves import SplitPlan
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
 from hermes_memory_themes.theme_identity import DEFAULT
-from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,
     add_common_options,
@@ -30,18 +29,7 @@ SHOWN = 12
 UNDO_HINT = "hermes-memory-tui undo --change {}"
 
 
-@add_examples(
-    ("theme adopt --dry-run", "which project would get which theme"),
-    ("theme split --dry-run", "which facts would go where"),
-    ("theme move 3ca146fb --to ops", "move a fact by hand"),
-)
-@click.group("theme", short_help="Give each project a theme of its own.")
-@add_common_options
-def theme_command() -> None:
-    """Give each project a theme of its own, split what was written before, and move facts between themes."""
-
-
-@theme_command.command("adopt")
+@click.command("adopt")
 @click.option("--keep-default", is_flag=True, help="Choose the opposite: `default` for every place.")
 @click.option("--dry-run", is_flag=True, help="Show what would be so; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -89,7 +77,7 @@ def adoption_plan_json(plan: AdoptionPlan) -> dict[str, Any]:
     return {"projects": places, "unplaced": plan.unplaced, "adopted": plan.is_adopted}
 
 
-@theme_command.command("split")
+@click.command("split")
 @click.argument("source", default=DEFAULT, metavar="[THEME]", shell_complete=complete_themes)
 @click.option("--dry-run", is_flag=True, help="Show the plan; move nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -153,7 +141,7 @@ def split_plan_json(plan: SplitPlan) -> dict[str, Any]:
     }
 
 
-@theme_command.command("move")
+@click.command("move")
 @click.argument("uids", nargs=-1, required=True, metavar="UID...")
 @click.option("--to", "target", required=True, metavar="THEME", shell_complete=complete_themes, help="Where to.")
 @add_common_options

@@ -9,12 +9,12 @@ import click
 from click.core import ParameterSource
 
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.errors import AmbiguousUid, ArgumentError, UnknownFact
 from hermes_memory_store.find.ranked_listing import RankedListing
 from hermes_memory_store.model import Fact, PageCursor, Sort
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
-from hermes_memory_store.uids import short_uid
+from hermes_memory_store.uids import parse_uid_digits, short_uid
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, scope_option
 from hermes_memory_tui.cli.journal_lines import CHANGES, FACTS, JournalPrinter, fact_row, format_actor, print_changes
@@ -48,7 +48,7 @@ SHOWN_CHARS = 200
 @click.command("search", short_help="Find facts by words and filters.", cls=QueryCommand)
 @click.argument("query", nargs=-1, required=True)
 @scope_option("Only in this scope.")
-@click.option("--limit", type=LIMIT, default=20, show_default=True)
+@click.option("--limit", "-n", type=LIMIT, default=20, show_default=True)
 @click.option("--all-themes", is_flag=True, help="Search all themes.")
 @add_list_options(FACTS)
 @add_common_options
@@ -76,11 +76,12 @@ def search_command(
     ("facts tier:cold --sort target --ascending", "cold facts, by what they are about"),
     ("facts tier:all --limit 1000 -o csv > facts.csv", "for a spreadsheet"),
     ("facts type:decision -o table --fields target,content,by", "the columns you want"),
+    ("facts 3ca146fb", "one fact: where it came from, what it replaced, what is close to it"),
 )
-@click.command("facts", short_help="List facts, recently changed first.", cls=QueryCommand)
-@click.argument("filters", nargs=-1, metavar="[FILTER]...")
+@click.command("facts", short_help="List facts, recently changed first, or show one.", cls=QueryCommand)
+@click.argument("filters", nargs=-1, metavar="[FILTER|UID]...")
 @scope_option("Only of this scope.")
-@click.option("--limit", type=LIMIT, default=50, show_default=True)
+@click.option("--limit", "-n", type=LIMIT, default=50, show_default=True)
 @click.option("--sort", type=click.Choice([sort.value for sort in Sort]), default="updated", show_default=True)
 @click.option("--ascending", is_flag=True, help="Sort ascending: oldest or A first.")
 @click.option("--all-themes", is_flag=True, help="Include all themes.")
@@ -100,7 +101,7 @@ def facts_command(
 ) -> None:
     """List facts, most recently changed first. Takes the same filters as search.
 
-    With search words, the best match comes first, as in search.
+    With search words, the best match comes first, as in search. A uid alone shows that fact with all its details.
     """
     from hermes_memory_store.find.query_syntax import parse_query
 
@@ -111,7 +112,10 @@ def facts_command(
         also = settings.other_themes(store, theme)
         cursor = None
         query = parse_query(line, theme=theme, now=store.clock())
-        if query.has_text:
+        named = find_named_fact(store, line, settings.confining_theme(store))
+        if named is not None:
+            found = RankedListing([named], 1, False)
+        elif query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
                 raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
             if after is not None:
@@ -132,7 +136,20 @@ def facts_command(
             )
             cursor = to_cursor(order, page.facts[-1]) if follows else None
         found = note_other_themes(store, theme, found)
-    print_found_facts(settings, found, with_theme=all_themes, cursor=cursor)
+    if named is not None and not (settings.as_json or settings.is_tabular):
+        ctx.invoke(fact_command, uid=named.uid)
+    else:
+        print_found_facts(settings, found, with_theme=all_themes, cursor=cursor)
+
+
+def find_named_fact(store: Store, line: str, theme: str | None) -> Fact | None:
+    """Return the fact whose uid a line is; a word in the letters of a uid that belongs to none is a word."""
+    if parse_uid_digits(line) is None:
+        return None
+    try:
+        return store.facts.get(line, theme=theme)
+    except (UnknownFact, AmbiguousUid):
+        return None
 
 
 def note_other_themes(store: Store, theme: str | None, found: RankedListing) -> RankedListing:
@@ -193,8 +210,8 @@ def print_found_facts(
         print_cursor(cursor)
 
 
-@add_examples(("fact 3ca146fb", "where it came from, what it replaced, what is close to it"))
-@click.command("fact", short_help="Show one fact.")
+@add_examples(("fact 3ca146fb --json", "one fact as a document"))
+@click.command("fact", hidden=True, short_help="Show one fact.")
 @click.argument("uid")
 @add_common_options
 @pass_settings

@@ -1,4 +1,4 @@
-"""The commands `scopes` and `scope close|reopen|rename`."""
+"""The command `scopes`, with `close`, `reopen` and `rename`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,21 @@ SCOPES = Listing(
 @add_examples(
     ("scopes --all-themes", "every unit of work"),
     ("scopes -o tsv --fields label,status,facts.hot", "for a program"),
+    ("scopes close login", "cool its facts"),
+    ("scopes rename login sign-in", "give it another name"),
 )
-@click.command("scopes", short_help="List scopes (units of work).")
+@click.group(
+    "scopes", invoke_without_command=True, short_help="List scopes (units of work); close, reopen or rename one."
+)
 @click.option("--all-themes", is_flag=True, help="Include all themes.")
 @add_list_options(SCOPES)
 @add_common_options
-@pass_settings
-def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
+@click.pass_context
+def scopes_command(ctx: click.Context, all_themes: bool) -> None:
     """List scopes (units of work): open, cooling or closed, and the number of facts in each."""
+    if ctx.invoked_subcommand is not None:
+        return
+    settings = ctx.ensure_object(CommandSettings)
     with settings.store() as store:
         scopes = store.scopes.list(None if all_themes else settings.reading_theme(store))
     if settings.as_json:
@@ -43,17 +50,7 @@ def scopes_command(settings: CommandSettings, all_themes: bool) -> None:
         click.echo("no scopes; a scope opens with the first fact written to it: write --scope LABEL …", err=True)
 
 
-@add_examples(
-    ("scope close login", "cool its facts"),
-    ("scope rename login sign-in", "give it another name"),
-)
-@click.group("scope")
-@add_common_options
-def scope_command() -> None:
-    """Close, reopen or rename a scope."""
-
-
-@scope_command.command("close")
+@scopes_command.command("close")
 @click.argument("label", shell_complete=complete_scopes)
 @add_common_options
 @pass_settings
@@ -64,7 +61,7 @@ def close_command(settings: CommandSettings, label: str) -> None:
         print_scope_change(settings, store, theme, label, store.scopes.close(theme, label))
 
 
-@scope_command.command("reopen")
+@scopes_command.command("reopen")
 @click.argument("label", shell_complete=complete_scopes)
 @add_common_options
 @pass_settings
@@ -75,7 +72,7 @@ def reopen_command(settings: CommandSettings, label: str) -> None:
         print_scope_change(settings, store, theme, label, store.scopes.reopen(theme, label))
 
 
-@scope_command.command("rename")
+@scopes_command.command("rename")
 @click.argument("label", shell_complete=complete_scopes)
 @click.argument("new")
 @add_common_options

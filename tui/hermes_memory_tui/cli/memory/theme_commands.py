@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from hermes_memory_bridge.cli.click_support import LazyGroup
 from hermes_memory_store.clock import format_iso_time, system_clock
 from hermes_memory_store.context.given import MOST_LEFT_OUT
 from hermes_memory_store.context.start_choice import StartCandidate
@@ -190,13 +191,30 @@ THEMES = Listing(
 @add_examples(
     ("themes", "every memory and how full it is"),
     ("themes -o csv --fields name,gauge.pct,scopes", "the same for a spreadsheet"),
+    ("themes adopt --dry-run", "which project would get which theme"),
+    ("themes split --dry-run", "which facts would go where"),
+    ("themes move 3ca146fb --to ops", "move a fact by hand"),
 )
-@click.command("themes", short_help="List themes with their gauges.")
+@click.group(
+    "themes",
+    cls=LazyGroup,
+    locations={
+        verb: f"hermes_memory_tui.cli.memory.place_commands:{verb}_command" for verb in ("adopt", "split", "move")
+    },
+    invoke_without_command=True,
+    short_help="List themes with their gauges; give each project its own.",
+)
 @add_list_options(THEMES)
 @add_common_options
-@pass_settings
-def themes_command(settings: CommandSettings) -> None:
-    """List themes with their capacity and number of open scopes."""
+@click.pass_context
+def themes_command(ctx: click.Context) -> None:
+    """List themes with their capacity and number of open scopes.
+
+    With a command: give each project a theme of its own, split what was written before, move facts between themes.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    settings = ctx.ensure_object(CommandSettings)
     with settings.store() as store:
         themes = store.themes()
     if settings.as_json:

@@ -26,7 +26,7 @@ from hermes_memory_tui.cli.terminal_output import format_quantity, print_hanging
 @click.command("why", short_help="Find what an agent's words came from.")
 @click.argument("words", nargs=-1, required=True, metavar="TEXT")
 @click.option("--session", metavar="NAME", help="Who said it: a session's name, title or client.")
-@click.option("--limit", type=click.IntRange(1, 100), default=12, show_default=True)
+@click.option("--limit", "-n", type=click.IntRange(1, 100), default=12, show_default=True)
 @add_common_options
 @pass_settings
 def why_command(settings: CommandSettings, words: tuple[str, ...], session: str | None, limit: int) -> None:
