@@ -247,7 +247,7 @@ def add_yaml_entry(text: str, key: str, name: str, entry: Document, *, listed: b
 def yaml_spliced(text: str, key: str, name: str, entry: Document, *, listed: bool) -> str:
     """Insert an entry where the layout of the key requires it."""
     root = yaml_node(text)
-    label, value = find_yaml_pair(root, key) or (None, None)
+    label, value = find_yaml_pair(root, key)
     flat = (  # JSON on one line is YAML
         json.dumps({"name": name, **entry}, ensure_ascii=False)
         if listed
@@ -302,7 +302,7 @@ def remove_yaml_entry(text: str, key: str, name: str, *, listed: bool) -> str:
     said = f"{name} is written in a way that cannot be taken out safely; remove it by hand"
     refusal = refused_at(text, yaml_line(text, name), said)
     root = yaml_node(text)
-    label, holder = find_yaml_pair(root, key) or (None, None)
+    label, holder = find_yaml_pair(root, key)
     members = holder.value if label is not None and isinstance(holder.value, list) else []
     place = next((place for place, member in enumerate(members) if is_yaml_member(member, name)), None)
     if place is None:
@@ -380,9 +380,13 @@ def yaml_node(text: str) -> Any:
         raise UneditableConfig(str(error)) from error
 
 
-def find_yaml_pair(root: Any, key: str) -> tuple[Any, Any] | None:
-    """Return a top-level key and its value in the node tree."""
-    return next(((label, value) for label, value in root.value if label.value == key), None) if root else None
+def find_yaml_pair(root: Any, key: str) -> tuple[Any, Any]:
+    """Return a top-level key and its value in the node tree; None for both when there is none."""
+    return (
+        next(((label, value) for label, value in root.value if label.value == key), (None, None))
+        if root
+        else (None, None)
+    )
 
 
 def yaml_line(text: str, key: str) -> int:

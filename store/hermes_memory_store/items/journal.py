@@ -359,7 +359,7 @@ class Journal:
         seq, at, theme_id, actor_id, *content, origin_id, recorded = row
         actor, theme = self._names.actor_by_key(actor_id), self._names.theme_name(theme_id)
         source = None if origin_id is None else self._names.origins.digest(origin_id)
-        return JournalRecord(seq, at, theme, actor, *content, recorded, origin_id, source).link(link)
+        return JournalRecord._make((seq, at, theme, actor, *content, recorded, origin_id, source, ())).link(link)
 
 
 def is_change_undone(conn: sqlite3.Connection, change: int, undoing: int | None = None) -> bool:

@@ -590,7 +590,8 @@ class Facts:
         new_label = None if scope is None else validate_label(scope)
 
         def columns(change: Mutation, row: FactRow) -> dict[str, Any] | None:
-            label = new_label and admit_label(self._intake, self._names.theme_name(row.theme_id), new_label)
+            theme = self._names.theme_name(row.theme_id)
+            label = None if new_label is None else admit_label(self._intake, theme, new_label)
             there = change.scope_for_writing(row.theme_id, label)
             if there.id == row.scope_id:
                 return None

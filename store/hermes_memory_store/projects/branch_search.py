@@ -324,8 +324,8 @@ class MergeSearch:
         narrowed = sorted(map(os.fsdecode, paths - {b""}))
         if len(narrowed) > MAX_PATHS:
             narrowed = []
-        words = ("rev-list", "--no-merges", f"--max-count={MAX_COMPARED}", *self._targets, f"^{end}", "--", *narrowed)
-        return self._git.run(*words).decode().split()
+        bounds = ("--no-merges", f"--max-count={MAX_COMPARED}", *self._targets, f"^{end}")
+        return self._git.run("rev-list", *bounds, "--", *narrowed).decode().split()
 
     def _find_patch_ids(self, commits: Iterable[str]) -> dict[str, str]:
         """Return the identities of the patches of these commits; those that change nothing have none."""

@@ -199,6 +199,8 @@ def record_piece(
                 continue
             if not message.agent or captures_subagents(store, session):
                 capture_message(store, host_session, session, role, text, at=at, origin=origin, is_read=True)
-        columns = {"heard_at": host_session.heard_at, "transcript_offset": piece.offset}
-        store.host_sessions.note(host_session.host, host_session.name, host_session.heard_event, **columns)
+        store.host_sessions.note(
+            host_session.host, host_session.name, host_session.heard_event,
+            heard_at=host_session.heard_at, transcript_offset=piece.offset,
+        )  # fmt: skip
     return True
