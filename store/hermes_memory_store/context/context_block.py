@@ -81,17 +81,14 @@ def count_text(text: str, count: Callable[[str], int] = count_tokens) -> int:
 
 
 def count_fenced_line(line: str) -> int:
-    """Return what a line costs in its fence."""
     return count_text(f"\n{MARK}{line}")
 
 
 def count_fence() -> int:
-    """Return what the head of a fence costs."""
     return count_text(HEAD)
 
 
 def count_left_out_line() -> int:
-    """Return what the line costs that counts the facts left out."""
     return count_fenced_line(format_left_out(9_999))
 
 
@@ -294,7 +291,6 @@ class ContextBlocks:
 
 
 def to_given_reasons(choice: StartChoice) -> GivenReasons:
-    """Return the reasons of a choice."""
     candidates = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
     reasons = []
     for uid, candidate in zip(uids.to_texts([candidate.uid for candidate in candidates]), candidates, strict=True):
@@ -304,7 +300,6 @@ def to_given_reasons(choice: StartChoice) -> GivenReasons:
 
 
 def format_block(head: list[str], facts: list[str], left_out: int, held: int, scopes: str) -> str:
-    """Format the text of a context block."""
     lines = head + (facts or ["(no active facts)"])
     if left_out:
         lines.append(format_left_out(left_out))

@@ -75,7 +75,6 @@ class GivenItem:
 
     @property
     def uid(self) -> Uid:
-        """The uid of the fact or turn."""
         item = self.fact or self.turn
         assert item is not None
         return item.uid
@@ -156,7 +155,6 @@ class GivenReasons:
         )
 
     def to_json(self) -> str:
-        """Return the reasons as they are stored."""
         return json.dumps(
             {
                 key: [[reasons.uid, reasons.value, reasons.tokens, reasons.parts] for reasons in facts]

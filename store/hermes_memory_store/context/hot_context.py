@@ -330,6 +330,5 @@ def to_stored_theme(name: str) -> str:
 
 
 def format_uuid(uid: bytes) -> str:
-    """Return the canonical 36-character form of a uid."""
     text = uid.hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

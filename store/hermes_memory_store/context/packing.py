@@ -37,7 +37,7 @@ MOST_GIVEN_BYTES = 9_000
 and Codex counts four bytes a token."""
 
 LENGTH_POWER = 0.3
-"""Facts are chosen by value over tokens to this power: below 1, since a longer fact of the same kind says more."""
+"""Facts are chosen by value over tokens to this power: a longer fact of the same kind says more."""
 
 MOST_REPLACING = 30
 """Facts worth most of those left out that may take the place of shorter ones."""
@@ -123,5 +123,4 @@ def count_fitting(count: int, format_text: Callable[[int], str], most: int = MOS
 
 
 def format_left_out(count: int) -> str:
-    """Format the line that counts the facts left out."""
     return f"(+{count} more: memory_search)"

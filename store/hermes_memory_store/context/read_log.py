@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 NOTES_PER_WRITE = 128
 """Notes that are written together: fewer than one search in a hundred pays for it."""
 
-MAX_PENDING_NOTES = 10_000
-"""Notes kept in memory while the store cannot be written; the oldest go first after that."""
-
-MAX_NOTES_SEARCHED = 2_000
-"""Notes among which readers of a fact are looked for: a few milliseconds."""
+MAX_PENDING_NOTES, MAX_NOTES_SEARCHED = 10_000, 2_000
+"""Notes kept in memory while the store cannot be written; the newest among which readers of a fact are looked for."""
 
 GIVING_KINDS = frozenset({"status", "instructions", "start", "prompt", "compaction", "resume"})
 """Kinds of notes by which a session is given facts without asking for them."""
@@ -38,11 +35,8 @@ GIVING_KINDS = frozenset({"status", "instructions", "start", "prompt", "compacti
 TOUCHED_HITS = 3
 """First hits of a search: those that it touches."""
 
-MOST_GIVEN = 500
-"""Facts of a session that was given some before this process."""
-
-MOST_SESSIONS = 500
-"""Sessions of which is known what they were given."""
+MOST_GIVEN, MOST_SESSIONS = 500, 500
+"""Facts of a session that was given some before this process; sessions of which is known what they were given."""
 
 GIVEN_BEFORE = f"""
     SELECT i.facts FROM injections i JOIN sessions s ON s.id = i.session_id JOIN themes t ON t.id = s.theme_id
@@ -72,8 +66,6 @@ ASSIGN = """
 
 @dataclass(frozen=True, slots=True)
 class ReadNote:
-    """Facts returned once."""
-
     at: int
     theme: str
     session: str | None
@@ -149,8 +141,10 @@ class ReadLog:
             return None
         ids, names = tuple(fact.id for fact in facts), tuple(fact.uid for fact in facts)
         name = session.name if session else None
-        if session is not None:
-            self._note_use(session, kind, ids)
+        if session is not None and kind in GIVING_KINDS:
+            self._facts_of(session).given.update(ids)
+        elif session is not None:
+            self.note_used(session, ids[:TOUCHED_HITS])
         note = ReadNote(
             self._clock(), theme or facts[0].theme, name, kind, why and why[:400], tokens, ids, names, reasons
         )
@@ -177,13 +171,6 @@ class ReadLog:
                 self._uses += [(key, now) for key in fresh]
                 del self._uses[:-MAX_PENDING_NOTES]
 
-    def _note_use(self, session: Session, kind: str, keys: Sequence[int]) -> None:
-        """Note what a session was given, or that its search touched what it was given."""
-        if kind in GIVING_KINDS:
-            self._facts_of(session).given.update(keys)
-        else:
-            self.note_used(session, keys[:TOUCHED_HITS])
-
     def _facts_of(self, session: Session) -> SessionFacts:
         name = session.theme, session.name
         facts = self._given.get(name)
@@ -206,14 +193,10 @@ class ReadLog:
         """Assign to a session the notes of a kind that were made at these times, before it was open."""
         self.flush()
         with self._db.write_transaction() as conn:
-            conn.executemany(
-                ASSIGN,
-                [(session.theme, session.name, at, MAX_PENDING_NOTES, kind) for at in times],
-            )
+            conn.executemany(ASSIGN, [(session.theme, session.name, at, MAX_PENDING_NOTES, kind) for at in times])
 
     @property
     def pending_count(self) -> int:
-        """Return the number of notes that are not written yet."""
         return len(self._notes)
 
     def flush(self, *, wait_s: float | None = None) -> bool:

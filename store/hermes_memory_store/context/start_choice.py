@@ -124,8 +124,6 @@ class StartCandidate:
 
 
 class StartChoice:
-    """What is given, and what is not."""
-
     __slots__ = ("given", "held", "left_out", "places", "tokens")
 
     def __init__(

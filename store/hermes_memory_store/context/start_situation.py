@@ -27,17 +27,11 @@ LAST_SCOPE_WEIGHT, SESSION_WEIGHT, NAMED_WEIGHT = 0.5, 0.9, 3.0
 These and the weights above were chosen on the `choosing` sessions of `tests/recall_sets/shop_starts.txt`.
 """
 
-MOST_SCOPES = 300
-"""Newest scopes of a theme that are compared."""
+MOST_SCOPES, DEEPEST_FOLDERS, LONGEST_MESSAGE = 300, 6, 2_000
+"""What is compared: newest scopes of a theme, parts of a path from its end, characters of a message."""
 
 LEAST_SHARE, CONTENT_SHARE = 0.3, 0.3
 """What a word speaks for a scope at least of which several targets have it, and what one does that its contents have."""
-
-DEEPEST_FOLDERS = 6
-"""Parts of a path, from its end, that are compared."""
-
-LONGEST_MESSAGE = 2_000
-"""Characters of a message that are compared."""
 
 CERTAIN = 0.5
 """Evidence of a scope from which on others are taken to be somewhere else."""

@@ -59,6 +59,7 @@ from hermes_memory_store.find.ranking import (
     text_terms,
 )
 from hermes_memory_store.find.text_scan import scan_turns
+from hermes_memory_store.find.turn_sentences import SPEAKER
 from hermes_memory_store.find.vocabulary import Vocabulary
 from hermes_memory_store.intake.intake import AdmittedTurn, Intake
 from hermes_memory_store.items.journal import Journal, JournalEntry, redact_journal
@@ -82,9 +83,6 @@ RANKED = 80
 
 READ = 4_000
 """Characters of a turn that ranking takes apart."""
-
-SPEAKER = re.compile(r"([^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)?): ")
-"""Who speaks, as hosts write it before what several people say: one or two words and a colon."""
 
 ENDS_ASKING = re.compile(r"[?？؟][\s\"'”’)»*_]*\Z")
 """A question at the very end; one in the middle was often answered by who asked it."""
@@ -466,7 +464,7 @@ class Turns:
                 Tier.HOT.value,
                 row[6],
                 row[6],
-                speaker=find_speaker(row[5]),
+                speaker=speaker[1] if (speaker := SPEAKER.match(row[5])) else "",
                 asks=ENDS_ASKING.search(row[5]) is not None,
             )
             for key, (row, session_id) in rows.items()
@@ -590,12 +588,6 @@ def add_neighbour_turns(scores: Mapping[int, float], most: int, low: int, high: 
     best = sorted(spreading, key=lambda key: (-spreading[key], -key))[:most]
     beside = {key + step for key in best for step in (*NEIGHBOUR_SHARE, *(-distance for distance in NEIGHBOUR_SHARE))}
     return spread_scores({key: scores.get(key, 0.0) for key in {*best, *beside} if low <= key <= high})
-
-
-def find_speaker(content: str) -> str:
-    """Return the speaker of a line that begins with a name and a colon; empty for any other."""
-    match = SPEAKER.match(content)
-    return match[1] if match else ""
 
 
 def to_plain_query(query: str) -> str:

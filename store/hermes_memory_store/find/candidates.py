@@ -22,11 +22,8 @@ MOST_OF_EACH = 50
 MOST_BY_MEANING = 60
 """Those that are looked at for their meaning, however few words they share."""
 
-SAME_SOURCE = 0.75
-"""A turn counts as one that a fact was written from with so many of the words that the most alike of its turns shares."""
-
-LEAST_SHARED = 0.1
-"""Part of a fact's words that such a turn has at least, where the fact names several."""
+SAME_SOURCE, LEAST_SHARED = 0.75, 0.1
+"""Where a fact names several turns, a source has so many of the words that the most alike of them shares, and of the fact's."""
 
 
 class TurnSource(Protocol):
@@ -62,12 +59,10 @@ class RecallCandidate:
 
     @property
     def kind(self) -> str:
-        """`fact` or `turn`."""
         return "turn" if self.fact is None else "fact"
 
     @property
     def uid(self) -> Uid:
-        """The uid of the fact or turn."""
         item = self.fact or self.turn
         assert item is not None
         return item.uid

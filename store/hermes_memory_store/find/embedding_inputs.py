@@ -22,21 +22,17 @@ from hermes_memory_store.model import Uid
 MOST_CHARS = 4_000
 """Of one text: some 1,000 tokens, within what embedding models take; local ones look at the first 256."""
 
-FACTS = "SELECT f.id, f.uid, f.target, f.content FROM facts f WHERE {} ORDER BY f.id LIMIT ?"
-TURNS = "SELECT t.id, t.uid, t.content FROM turns t WHERE {} ORDER BY t.id LIMIT ?"
-
-PUBLISHED_FACTS = "f.tier IN ('hot', 'cold')"
-
-NAMED = {
-    "fact": f"SELECT f.uid, f.target, f.content FROM facts f WHERE f.theme_id = ? AND {PUBLISHED_FACTS} AND f.uid IN ({{}})",
-    "turn": "SELECT t.uid, NULL, t.content FROM turns t WHERE t.theme_id = ? AND t.uid IN ({})",
+ITEMS = {
+    "fact": "SELECT id, uid, content, target FROM facts WHERE {} ORDER BY id LIMIT ?",
+    "turn": "SELECT id, uid, content, NULL FROM turns WHERE {} ORDER BY id LIMIT ?",
 }
+
+PUBLISHED = {"fact": "tier IN ('hot', 'cold')", "turn": "TRUE"}
+"""What an agent may see."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingInput:
-    """The text of one fact or turn."""
-
     kind: str
     id: int
     uid: bytes
@@ -59,35 +55,28 @@ class NamedEmbeddingInput:
 
 
 class EmbeddingInputs:
-    """Read embedding inputs; never write."""
-
     def __init__(self, db: Db, names: Names) -> None:
         self._db = db
         self._names = names
 
     def page(self, kind: str, after: int, limit: int) -> list[EmbeddingInput]:
         """Return the next inputs of a kind (`fact`, `turn`) by id."""
-        where = f"f.id > ? AND {PUBLISHED_FACTS}" if kind == "fact" else "t.id > ?"
-        return self._load_inputs(kind, where, (after, limit))
+        return self._load_inputs(kind, f"id > ? AND {PUBLISHED[kind]}", (after, limit))
 
     def by_ids(self, kind: str, ids: Collection[int]) -> list[EmbeddingInput]:
         """Return the current inputs of these ids, whatever their state; those that no longer exist are omitted."""
-        where = (
-            "f.id IN (SELECT value FROM json_each(?))" if kind == "fact" else "t.id IN (SELECT value FROM json_each(?))"
-        )
+        where = "id IN (SELECT value FROM json_each(?))"
         return self._load_inputs(kind, where, (json.dumps(sorted(ids)), len(ids)))
 
     def by_uids(self, theme: str, kind: str, wanted: Collection[Uid]) -> list[NamedEmbeddingInput]:
         """Return the current inputs of these facts or turns of a theme, as far as an agent may see them."""
         inputs = []
         for some in in_chunks(list(wanted)):
-            sql = NAMED[kind].format(", ".join("?" * len(some)))
-            for uid, target, content in self._db.rows(
-                sql, (self._names.theme_or_none(theme), *map(uids.parse_uid, some))
-            ):
-                text = content[:MOST_CHARS] if target is None else fact_sentence(target, content)
-                embedding_input = EmbeddingInput(kind, 0, uid, text)
-                inputs.append(NamedEmbeddingInput(uids.format_uid(uid), content, embedding_input.digest))
+            where = f"theme_id = ? AND {PUBLISHED[kind]} AND uid IN ({', '.join('?' * len(some))})"
+            args = (self._names.theme_or_none(theme), *map(uids.parse_uid, some), len(some))
+            for row in self._db.rows(ITEMS[kind].format(where), args):
+                embedding_input = to_embedding_input(kind, *row)
+                inputs.append(NamedEmbeddingInput(uids.format_uid(row[1]), row[2], embedding_input.digest))
         return inputs
 
     def find_ids(self, kind: str, wanted: Collection[Uid]) -> dict[Uid, int]:
@@ -104,13 +93,12 @@ class EmbeddingInputs:
         if not rows:
             return [], since
         inputs: list[EmbeddingInput] = []
-        for kind, where in (("fact", f"f.uid = ? AND {PUBLISHED_FACTS}"), ("turn", "t.uid = ?")):
+        for kind in ITEMS:
             for uid in dict.fromkeys(row[2] for row in rows if row[1] == kind):
-                inputs += self._load_inputs(kind, where, (uid, 1))
+                inputs += self._load_inputs(kind, f"uid = ? AND {PUBLISHED[kind]}", (uid, 1))
         return inputs, int(rows[-1][0])
 
     def last_change(self) -> int:
-        """Return the number of the newest change of the journal."""
         return int(self._db.value("SELECT max(seq) FROM journal") or 0)
 
     def count(self) -> int:
@@ -124,16 +112,10 @@ class EmbeddingInputs:
         return None if key is None else (key << THEME_SHIFT, ((key + 1) << THEME_SHIFT) - 1)
 
     def _load_inputs(self, kind: str, where: str, args: tuple[Any, ...]) -> list[EmbeddingInput]:
-        if kind == "fact":
-            rows = self._db.rows(FACTS.format(where), args)
-            return [
-                EmbeddingInput(kind, key, uid, fact_sentence(target, content)) for key, uid, target, content in rows
-            ]
-        rows = self._db.rows(TURNS.format(where), args)
-        return [EmbeddingInput(kind, key, uid, content[:MOST_CHARS]) for key, uid, content in rows]
+        return [to_embedding_input(kind, *row) for row in self._db.rows(ITEMS[kind].format(where), args)]
 
 
-def fact_sentence(target: str, content: str) -> str:
-    """Return a fact as a sentence a model can read: its target's words, then its content."""
-    words = target.replace(".", " ").replace("_", " ").replace("-", " ")
-    return f"{words}: {content}"[:MOST_CHARS]
+def to_embedding_input(kind: str, key: int, uid: bytes, content: str, target: str | None) -> EmbeddingInput:
+    """Return a turn's text, or a fact as a sentence a model can read: its target's words, then its content."""
+    words = "" if target is None else f"{target.replace('.', ' ').replace('_', ' ').replace('-', ' ')}: "
+    return EmbeddingInput(kind, key, uid, f"{words}{content}"[:MOST_CHARS])

@@ -41,7 +41,6 @@ TIERS: dict[str, frozenset[Tier]] = {
 """What may stand after `tier:`."""
 
 READS = {"never": False, "ever": True}
-"""What may stand after `read:`."""
 
 COOLERS = ("scope", "pressure", "uncurated")
 """What may stand after `cooled:`: the scope was closed, room was needed, or no curator of the team made it hot."""
@@ -165,7 +164,6 @@ def parse_filter_word(name: str, text: str) -> Any:
 
 
 def parse_time_filter(name: str, text: str, now: Millis) -> Millis:
-    """Parse a date, a time, or an age before now."""
     try:
         return parse_moment(text, now)
     except ArgumentError as error:

@@ -49,24 +49,13 @@ EXACT, OTHER_FORM, BEGINNING = 1.0, 0.95, 0.7
 """How well a term fits: the word itself (by stem), its abbreviation or long form, a longer word that begins with it. What fits
 less is a synonym (`synonyms.SAME`, `NEAR`) or what may have been meant by a typing error."""
 
-MEANT = 0.6
-"""How well a word fits that was probably meant by one that nothing has."""
+MEANT, PART, CHARACTER = 0.6, 0.5, 0.2
+"""How well a word fits that was probably meant by one that nothing has; one part of a compound for the whole; and a pair that has
+one character of a Chinese pair which nothing has, as 牙医 has of 看牙. Chosen on the choosing halves of tests/recall_sets."""
 
-PART = 0.5
-"""How well one part of a compound fits for the whole."""
-
-CHARACTER = 0.2
-"""How well a pair fits that has one character of a Chinese pair which nothing has, as 牙医 has of 看牙. Chosen, as those above,
-on the choosing halves of tests/recall_sets."""
-
-MAX_PAIRS_APART = 8
-"""Pairs of a query whose characters are looked for."""
-
-MAX_CORRECTED = 2
-"""Words of a query that are taken for typing errors, the longest first."""
-
-MAX_NEAR = 24
-"""Terms and phrases that may stand for one word, the closest."""
+MAX_PAIRS_APART, MAX_CORRECTED, MAX_NEAR = 8, 2, 24
+"""Pairs of a query whose characters are looked for; its words that are taken for typing errors, the longest first; terms and
+phrases that may stand for one word, the closest."""
 
 OWN_SCRIPTS = frozenset({"ru", "ar"})
 """Languages whose synonyms are looked for in all their forms: a script tells which of a group are theirs."""
@@ -91,8 +80,6 @@ LEXICAL = 3
 
 @dataclass(slots=True)
 class QueryTerm:
-    """One word to search for."""
-
     text: str
     """As it was asked, folded."""
     terms: dict[str, float]
@@ -154,8 +141,6 @@ class QueryTerm:
 
 @dataclass(slots=True)
 class QueryTerms:
-    """All terms of a query."""
-
     words: list[QueryTerm]
     phrases: list[tuple[str, ...]]
     excluded: list[str]
@@ -180,7 +165,6 @@ class QueryTerms:
 
 
 def to_query_terms(words: Sequence[str], phrases: Sequence[str], excluded: Sequence[str]) -> QueryTerms:
-    """Convert the words and phrases of a query to terms."""
     line = fold_accents(_ELISION.sub(" ", " ".join(words)))
     runs = split_runs(line)
     languages = detect_languages(runs)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 
 from hermes_memory_store.find.query_terms import EXACT, QueryTerm, QueryTerms
-from hermes_memory_store.language.answer_kinds import find_answer_tests, find_months, is_written_in
+from hermes_memory_store.language.answer_kinds import find_answer_tests, find_months, is_within_months
 from hermes_memory_store.language.stop_words import stop_terms
 from hermes_memory_store.language.tokenizer import fold_accents, index_terms
 from hermes_memory_store.language.unspaced_scripts import join_query_words
@@ -166,7 +166,7 @@ def rank_question(
     scores = {candidate.id: bm25_score(candidate, fits, rarity, average) for candidate in candidates}
     if months := find_months(question):
         for candidate in candidates:
-            scores[candidate.id] += DATED * is_written_in(candidate, months)
+            scores[candidate.id] += DATED * is_within_months(candidate.created_at, months)
     fed = feedback_scores(scores, candidates, fits, average)
     for candidate in candidates:
         scores[candidate.id] += fed.get(candidate.id, 0.0)

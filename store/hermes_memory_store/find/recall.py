@@ -33,7 +33,6 @@ from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.projects.branch_labels import LOWERED_SCORE, MarkedFacts
 
 KINDS = ("fact", "turn")
-
 SHORTEST_LINE = 8
 """Tokens of hardly any line fewer: a budget holds no more lines than it has of these, and so many of each kind are looked at."""
 
@@ -43,11 +42,8 @@ QUESTION_CHARS = 4_000
 BORROWED = 0.4
 """What the best turn that a fact was written from adds, of that turn's words; and the best fact written from a turn."""
 
-MEANING = 0.6
-"""What standing out by meaning is worth beside standing out by words."""
-
-BORROWED_MEANING = 0.6
-"""The same of similarity, of a fact from its turn; both are averaged by their weights."""
+MEANING, BORROWED_MEANING = 0.6, 0.6
+"""What standing out by meaning is worth beside standing out by words, and what a fact's turn's meaning is beside its own."""
 
 SAME_MEASURE = 1e-9
 """Measures that differ by less tell nothing apart."""

@@ -215,9 +215,9 @@ class Search:
                     raise
                 note_index_trouble(self._db.conn, FACTS, error)
         # The terms that the index may have added to the words before it failed are part of the question all the same.
-        scan = scan_facts(self._db, look, within, question)
-        facts, scores = self._load_best(scan.ranked[:limit])
-        return FactSearchResult(facts, scan.total, scan.total > len(scan.ranked), scores, note=index_note(FACTS))
+        ranked, total = scan_facts(self._db, look, within, question)
+        facts, scores = self._load_best(ranked[:limit])
+        return FactSearchResult(facts, total, total > len(ranked), scores, note=index_note(FACTS))
 
     def _load_best(self, best: Sequence[Candidate]) -> tuple[list[Fact], list[float]]:
         # Facts with every word and those with some are measured differently; what comes later never fits better.
@@ -344,7 +344,8 @@ class Search:
 
     def _newest(self, look: QueryTerms, within: Within, most: int) -> tuple[list[Candidate], bool]:
         required = look.match_expression(look.words)
-        narrowed = look.without_excluded(f"{required} AND {within.facets}" if required else within.facets)
+        facets = within.narrow or within.live
+        narrowed = look.without_excluded(f"{required} AND {facets}" if required else facets)
         candidates: list[Candidate] = []
         expression, cut = narrowed, True
         if required and within.narrow is None and not within.checked:
@@ -426,10 +427,7 @@ class Search:
         return keys, cut
 
     def _prefixes(self, look: QueryTerms, within: Within) -> Callable[[str], list[str]]:
-        """Return what finds the terms that begin like a word of the query, each with its share of the limit.
-
-        A fact that is not indexed by one of the first in alphabetical order is found when more of the word is typed.
-        """
+        """Return what finds the first terms in alphabetical order that begin like a word of the query."""
         vocabulary = Vocabulary(self._db, FACTS, within.ranges)
         return lambda start: vocabulary.beginning_with(start, MAX_PREFIX_TERMS // len(look.words) or 1)
 
@@ -468,14 +466,9 @@ class Search:
 
     def _ranges(self, themes: Sequence[str]) -> list[tuple[int, int]]:
         """Return the id range of each of these themes' facts; of every theme's where none is named."""
-        sql = "SELECT id, last_fact FROM themes WHERE last_fact > 0"
-        if len(themes) == 1:
-            rows = self._db.rows(f"{sql} AND name = ?", (self._names.find_theme_name(themes[0]),))
-        elif themes:
-            names = json.dumps([self._names.find_theme_name(theme) for theme in themes])
-            rows = self._db.rows(f"{sql} AND name IN (SELECT value FROM json_each(?)) ORDER BY id", (names,))
-        else:
-            rows = self._db.rows(f"{sql} ORDER BY id")
+        names = [self._names.find_theme_name(theme) for theme in themes]
+        named = f" AND name IN ({', '.join('?' * len(names))})" if names else ""
+        rows = self._db.rows(f"SELECT id, last_fact FROM themes WHERE last_fact > 0{named} ORDER BY id", names)
         ranges = [(key << THEME_SHIFT | 1, key << THEME_SHIFT | last) for key, last in rows]
         if len(ranges) > SEPARATE_THEMES:
             return [(min(low for low, _ in ranges), max(high for _, high in ranges))]

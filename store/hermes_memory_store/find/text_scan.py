@@ -1,8 +1,7 @@
 """Find facts and turns without a full-text index: read each text and compare it by the same terms.
 
-Slower than the index (seconds for 100,000 facts where words are common), and just as complete, so that nothing is
-missed while an index is disabled (see `database/index_health.py`). Memory stays bounded: of many matches the
-newest are ranked.
+Slower than the index, and just as complete, so that nothing is missed while an index is disabled. Memory stays bounded: of many
+matches the newest are ranked.
 """
 
 from __future__ import annotations
@@ -32,18 +31,16 @@ RANKED = 1_000
 MIN_EXACT_MATCHES = 5
 """With fewer facts that have every word, those that have some are added, as with the index."""
 
-FACTS = (
-    "SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at FROM facts f"
-    " WHERE f.id BETWEEN ? AND ? AND {} AND {} ORDER BY f.id DESC LIMIT ?"
-)
+FACTS = """
+    SELECT f.id, f.scope_id, f.target, f.content, f.tier, f.updated_at, f.created_at
+    FROM facts f WHERE f.id BETWEEN ? AND ? AND {} AND {} ORDER BY f.id DESC LIMIT ?
+"""
 
 TURNS = "SELECT id, content FROM turns WHERE id BETWEEN ? AND ? AND {} ORDER BY id DESC LIMIT ?"
 
-ENDING = 2
-"""Letters by which a term may differ from the words it stands for: `happi` is in `happy` up to there."""
-
-SHORT = 3
-"""Terms of so few letters may stand for words that share only the first with them: `die` for `dying`."""
+ENDING, SHORT = 2, 3
+"""Letters by which a term may differ from the words it stands for, as `happi` from `happy`; terms of so few letters may stand for
+words that share only the first with them: `die` for `dying`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +58,12 @@ class Within:
     args: list[Any]
     checked: bool
     """Whether times, actors or pins must be checked while walking."""
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...]
     """Languages in whose forms words are looked for."""
 
-    @property
-    def facets(self) -> str:
-        return self.narrow or self.live
 
-
-@dataclass(frozen=True, slots=True)
-class ScanResult:
-    """Result of a scan, best match first."""
-
-    ranked: list[Candidate]
-    total: int
-    """How many facts match."""
-
-
-def scan_facts(db: Db, look: QueryTerms, within: Within, question: str) -> ScanResult:
-    """Find the facts that match a query by reading every fact in its range.
+def scan_facts(db: Db, look: QueryTerms, within: Within, question: str) -> tuple[list[Candidate], int]:
+    """Return the facts that match a query, best first, and how many they are, by reading every fact in its range.
 
     :param question: the original text, for its time expressions
     """
@@ -110,12 +94,12 @@ def scan_facts(db: Db, look: QueryTerms, within: Within, question: str) -> ScanR
     rarity = [inverse_document_frequency(count, total) for count in having]
     partial = [candidate for _, _, candidate in some]
     if look.question and look.words:
-        return ScanResult(rank_question([*exact, *partial], look, rarity, question), with_all + with_some)
+        return rank_question([*exact, *partial], look, rarity, question), with_all + with_some
     ranked = rank_exact(exact, look)
     if len(ranked) >= MIN_EXACT_MATCHES or not partial:
-        return ScanResult(ranked, with_all)
+        return ranked, with_all
     scores = {key: float(count) for count, key, _ in some}
-    return ScanResult(ranked + rank_some(partial, look, scores), with_all + with_some)
+    return ranked + rank_some(partial, look, scores), with_all + with_some
 
 
 def scan_turns(db: Db, look: QueryTerms, low: int, high: int) -> list[list[int]]:

@@ -1,8 +1,7 @@
 """The facts that a message touches: few, or none, for a fraction of what a search costs.
 
-A search answers whoever asks; this one is asked with every message, and most messages touch nothing. So a fact counts only where
-the message has its target, or several rare words of it. A word is as rare as the theme's facts say: what half of them hold
-tells nothing. Each step reads a bounded amount, however large the theme.
+It is asked with every message, and most messages touch nothing. So a fact counts only where the message has its target, or
+several rare words of it. A word is as rare as the theme's facts say: what half of them hold tells nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ from hermes_memory_store.database.index_health import FACTS, is_index_usable
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.find.query_terms import QueryTerm, to_query_terms
 from hermes_memory_store.find.ranking import text_terms
+from hermes_memory_store.find.search import HITS
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.items import fact_pages
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Fact, Session
-
-HITS = "SELECT rowid FROM facts_text WHERE facts_text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?"
 
 ROWS = """
     SELECT f.id, f.target, f.content FROM json_each(?) j CROSS JOIN facts f ON f.id = j.value
@@ -35,23 +33,12 @@ SAME_TARGET = "SELECT id FROM facts WHERE id IN ({marks}) AND target = ?"
 LONGEST = 2_000
 """Characters of a message that are looked at."""
 
-POSTINGS = 100
-"""Newest facts with one word that are looked at."""
+POSTINGS, TARGETS, MEASURED, MOST_USED = 100, 40, 40, 12
+"""Newest facts that are looked at of one word, and of one word in their target; facts that are read and measured, and that one
+message may use."""
 
-TARGETS = 40
-"""Newest facts with one word in their target that are looked at."""
-
-MEASURED = 40
-"""Facts that are read and measured."""
-
-MOST_USED = 12
-"""Facts that one message may use."""
-
-CONTENT_WEIGHT = 0.5
-"""What a word of the content counts, beside one that is the whole target."""
-
-LAST_PART = 0.65
-"""What the last part of a target counts, of one."""
+CONTENT_WEIGHT, LAST_PART = 0.5, 0.65
+"""What a word of the content counts, beside one that is the whole target; and what the last part of a target counts, of one."""
 
 LEAST_FIT = 0.6
 """Chosen on the `CHOOSING` half of `tests/bridge/hook_service/prompt_set.py`; see the figures there."""
@@ -95,11 +82,7 @@ def find_touched_facts(db: Db, names: Names, theme: str, words: str, *, limit: i
 
 
 class FactUses:
-    """Note which of the facts that a session was given it uses: where what is said or written afterwards touches one.
-
-    Counts alone are kept, by fact, and written with the next batch of reads. What was given and never used is worth less at
-    the next start.
-    """
+    """Count which of the facts that a session was given it uses: where what is said or written afterwards touches one."""
 
     def __init__(self, db: Db, names: Names, reads: ReadLog) -> None:
         self._db = db
@@ -112,9 +95,7 @@ class FactUses:
         words = text[:LONGEST].translate(SIGNS) if given_keys else ""
         if words.strip():
             touched = find_touched_facts(self._db, self._names, session.theme, words, limit=MOST_USED)
-            self._reads.note_used(
-                session, [touched_fact.fact.id for touched_fact in touched if touched_fact.fact.id in given_keys]
-            )
+            self._reads.note_used(session, given_keys.intersection(touch.fact.id for touch in touched))
 
     def note_written(self, session: Session, fact: Fact) -> None:
         """Note that a session wrote this fact: it used the ones that it was given of the same target."""
@@ -150,10 +131,7 @@ def measure_facts(db: Db, hits: Sequence[WordHits]) -> dict[int, float]:
 
 
 def measure_fit(hits: Sequence[WordHits], target: str, content: str) -> float:
-    """Measure how well a message's words fit a fact: the share of its target that they name, and the rare ones of its content.
-
-    The last part of a target says more than those before it: `migrations` of `db.migrations`.
-    """
+    """Measure how well a message's words fit a fact: the share of its target that they name, and the rare ones of its content."""
     weights = weigh_target(target)
     in_content = set(text_terms(content))
     fit = 0.0
@@ -167,7 +145,7 @@ def measure_fit(hits: Sequence[WordHits], target: str, content: str) -> float:
 
 
 def weigh_target(target: str) -> dict[str, float]:
-    """Return the weights of a target's terms, which sum up to one."""
+    """Return the weights of a target's terms, which sum up to one: `migrations` says more than `db` of `db.migrations`."""
     *first, last = target.split(".")
     before, behind = list(text_terms(" ".join(first))), list(text_terms(last))
     if not before or not behind:

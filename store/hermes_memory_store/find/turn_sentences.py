@@ -13,16 +13,13 @@ from hermes_memory_store.model import Millis, Turn
 SHORT = 12
 """Tokens below which a sentence says too little by itself (`Yes, last week!`): its neighbours are added up to that."""
 
-MOST_CHARS = 4_000
-"""Of a turn that are looked at."""
-
-MOST_SENTENCE_CHARS = 400
-"""Of one sentence that are given; a log or a table has no sentences."""
+MOST_CHARS, MOST_SENTENCE_CHARS = 4_000, 400
+"""Of a turn that are looked at, and of one sentence that are given; a log or a table has no sentences."""
 
 SENTENCE_ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
 
 SPEAKER = re.compile(r"([^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*)?): ")
-"""Who speaks, as hosts write it before what several people say."""
+"""Who speaks, as hosts write it before what several people say: one or two words and a colon."""
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 

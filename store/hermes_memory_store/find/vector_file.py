@@ -13,9 +13,8 @@ import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
@@ -23,8 +22,6 @@ from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.model import Uid
 
 log = logging.getLogger(__name__)
-
-SUFFIX = ".vectors"
 
 VERSION = 1
 
@@ -51,18 +48,14 @@ SCHEMA = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class VectorSource:
-    """The source of a vector."""
-
+class VectorSource(NamedTuple):
     id: int
     uid: bytes
     digest: bytes
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(NamedTuple):
     """A stored vector: whole numbers from -127 to 127, and the scale of one unit."""
 
     kind: str
@@ -98,7 +91,6 @@ class Vectors:
         return filesystem.file_identity(self.path) == self._identity
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._conn.close()
 
@@ -112,13 +104,8 @@ class Vectors:
         """Save these, each replacing the previous vector of its fact or turn."""
         with self._write_transaction() as conn:
             seq = conn.execute("UPDATE counts SET value = value + 1 WHERE name = 'seq' RETURNING value").fetchone()[0]
-            conn.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (vector.kind, vector.id, vector.uid, vector.digest, vector.model, vector.scale, vector.vector, seq)
-                    for vector in vectors
-                ],
-            )
+            rows = [(*vector, seq) for vector in vectors]
+            conn.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def find_sources(self, kind: str, ids: Sequence[int]) -> dict[int, VectorSource]:
         """Return the sources of the vectors of these facts or turns, by id."""
@@ -165,7 +152,6 @@ class Vectors:
         return counts["seq"], counts["erased"]
 
     def total(self, model: str) -> int:
-        """Count the vectors of a model."""
         return int(self._rows("SELECT count(*) FROM vectors WHERE model = ?", (model,))[0][0])
 
     def erase_by_ids(self, kind: str, ids: Collection[int]) -> int:
@@ -204,8 +190,7 @@ class Vectors:
 
 
 def vector_file_path(db: Path) -> Path:
-    """Return the path of a store's vector file."""
-    return db.with_name(db.name + SUFFIX)
+    return db.with_name(f"{db.name}.vectors")
 
 
 def erase_vectors(db: Path, uids: Collection[bytes]) -> bool:
@@ -231,7 +216,6 @@ def erase_vectors(db: Path, uids: Collection[bytes]) -> bool:
 
 
 def count_erased_vectors(conn: driver.Connection, before: int) -> int:
-    """Count what was erased since then."""
     number = conn.total_changes - before
     if number:
         conn.execute("UPDATE counts SET value = value + 1 WHERE name = 'erased'")

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from hermes_memory_store.data_files import Rows, read_sections
 from hermes_memory_store.frozen import dataclass
@@ -23,12 +22,6 @@ NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][a-z]+")
 
 Month = tuple[int | None, int | None]
 """Year and month, either of them None when it is not said."""
-
-
-class HasCreationTime(Protocol):
-    """Something with a time of writing."""
-
-    created_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +36,6 @@ class AnswerWords:
 
 @cache
 def load_answer_words() -> AnswerWords:
-    """Load the words."""
     sections = read_sections(FILE, {"months": 1, "times": 1, "asks": 2, "holds": 2})
     months = {name: number for number, (names,) in enumerate(sections["months"], 1) for name in names.split()}
     times = {fold_accents(word) for (words,) in sections["times"] for word in words.split()}
@@ -56,7 +48,6 @@ def load_answer_words() -> AnswerWords:
 
 
 def compile_by_kind(rows: Rows) -> dict[str, re.Pattern[str]]:
-    """Compile the patterns of each kind to one."""
     kinds = dict.fromkeys(kind for kind, _ in rows)
     return {kind: re.compile("|".join(pattern for other, pattern in rows if other == kind)) for kind in kinds}
 
@@ -93,7 +84,7 @@ def find_months(text: str) -> frozenset[Month]:
     return frozenset((year, month) for year in years or [None] for month in months or [None] if year or month)
 
 
-def is_written_in(item: HasCreationTime, months: frozenset[Month]) -> bool:
-    """Check whether it was written in one of these months."""
-    moment = time.gmtime(item.created_at / 1000)
+def is_within_months(at: int, months: frozenset[Month]) -> bool:
+    """Check whether a moment, UTC milliseconds, is in one of these months."""
+    moment = time.gmtime(at / 1000)
     return not months.isdisjoint(((moment.tm_year, moment.tm_mon), (None, moment.tm_mon), (moment.tm_year, None)))

@@ -1,6 +1,6 @@
 """Closing signals: does a user's message say that the work is finished?
 
-By rules, without a model. A message is split into sentences and clauses; a clause closes when it claims completion
+A message is split into sentences and clauses; a clause closes when it claims completion
 and nothing in it, or in the clause it depends on, retracts the claim: a negation, a question, a plan, a condition,
 a request, a doubt. The vocabulary of each language is in `closing_signals.txt`.
 """
@@ -32,26 +32,20 @@ RETRACTIONS = (
 OUTRIGHT = ("frames", "contrast", "partial", "agenda", "other_sense")
 """Those of them that keep a whole sentence from closing, but not what was closed before it."""
 
-SETTLED = "✓"
-"""What a settling phrase is read as."""
-
-ASKED = " comment "
-"""What a French inversion is read as: one of the words that take a claim back."""
+SETTLED, ASKED = "✓", " comment "
+"""What a settling phrase is read as, and a French inversion: as one of the words that take a claim back."""
 
 STEM = 4
 """First letters of a word that tell which patterns may match it."""
 
-LOOKED_AT = 2_000
-"""Characters of a message that are looked at; a closing word beyond them belongs to pasted text."""
+LOOKED_AT, MENTIONS_LOOKED_AT = 2_000, 20_000
+"""Characters of a message that are looked at, for a closing word, which beyond them belongs to pasted text, and for a scope."""
 
 SHORT = 60
 """Characters of a sentence that may consist of common words alone and yet close ("that's it")."""
 
 CLAUSE = 240
 """Characters of a clause that are looked at: who says that something is done says it in few words."""
-
-MENTIONS_LOOKED_AT = 20_000
-"""Characters in which a scope is looked for. A scope is named anywhere, but a pasted log must not stall a turn."""
 
 QUOTED = re.compile(r"```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|«[^»]*»|„[^“”\"]*[“”\"]|“[^”]*”", re.DOTALL)
 UNSAID = re.compile(r"^\s*(?:>|[-*]?\s*\[ ?\]).*$", re.MULTILINE)
@@ -64,8 +58,6 @@ HYPHENED = re.compile(r"\b\w+(?:-\w+)+\b")
 
 @dataclass(frozen=True, slots=True)
 class ClosingRules:
-    """The vocabulary, compiled."""
-
     claims: tuple[tuple[frozenset[str], re.Pattern[str]], ...]
     """By language: the stems of its words, without which nothing matches, and what says that something is done."""
     settling: re.Pattern[str]
@@ -98,17 +90,14 @@ def load_closing_rules() -> ClosingRules:
 
 
 def compile_alternatives(patterns: Iterable[str]) -> re.Pattern[str]:
-    """Compile what matches any of these patterns."""
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 def find_stems(text: str) -> frozenset[str]:
-    """Return the beginnings of the words of a text."""
     return frozenset(word[:STEM] for word in re.findall(r"[^\W\d_]{2,}|✓", text))
 
 
 def find_pattern_stems(rows: Rows) -> frozenset[str]:
-    """Return the beginnings of the words that stand in patterns."""
     return find_stems(re.sub(r"\\[bwsd]", " ", " ".join(pattern for (pattern,) in rows)))
 
 
@@ -176,7 +165,6 @@ def is_claim(sentence: str) -> bool:
 
 
 def has_claim(clause: str) -> bool:
-    """Check whether a clause has words that claim that work is done."""
     stems = find_stems(clause)
     return any(
         not claim_stems.isdisjoint(stems) and pattern.search(clause)

@@ -1,8 +1,7 @@
 """Porter's stemmer (An algorithm for suffix stripping, 1980): `deployments` and `deployed` become `deploy`.
 
 Written here instead of SQLite's `porter` tokenizer, because search must know in Python which words of a fact a
-query matched, and how an unfinished word may end. Only plain a to z words are stemmed; words with digits or other
-letters stay as they are. The suffixes and irregular forms are in `english_forms.txt`.
+query matched, and how an unfinished word may end. The suffixes and irregular forms are in `english_forms.txt`.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def stem_word(word: str) -> str:
             w = rest
     if w[-1] == "e":
         rest = w[:-1]
-        if _MEASURE_2.match(rest) or (_MEASURE_1.match(rest) and not _ends_short(rest)):
+        if _MEASURE_2.match(rest) or (_MEASURE_1.match(rest) and not _SHORT.match(rest)):
             w = rest
     if w.endswith("ll") and _MEASURE_2.match(w[:-1]):
         w = w[:-1]
@@ -106,9 +105,5 @@ def _strip_past(w: str) -> str:
                 return rest + "e"
             if _DOUBLE.search(rest):
                 return rest[:-1]
-            return rest + "e" if _MEASURE_ONE.match(rest) and _ends_short(rest) else rest
+            return rest + "e" if _MEASURE_ONE.match(rest) and _SHORT.match(rest) else rest
     return w
-
-
-def _ends_short(w: str) -> bool:
-    return bool(_SHORT.match(w))

@@ -32,7 +32,6 @@ def stop_forms() -> frozenset[str]:
 
 @cache
 def stop_terms() -> frozenset[str]:
-    """Return the same as index terms."""
     return frozenset(map(stem_word, stop_forms()))
 
 

@@ -39,12 +39,8 @@ def load_groups() -> dict[str, list[tuple[float, str]]]:
     groups: dict[str, list[tuple[float, str]]] = {}
     for section, fit in (("same", SAME), ("near", NEAR)):
         for (line,) in sections[section]:
-            group = (fit, line)
             for member in line.split("|"):
-                if member in groups:
-                    groups[member].append(group)
-                else:
-                    groups[member] = [group]
+                groups.setdefault(member, []).append((fit, line))
     return groups
 
 
@@ -68,7 +64,6 @@ def find_synonyms(terms: Terms) -> Mapping[Terms, float]:
 
 @cache
 def sorted_words() -> list[str]:
-    """Return the members of one term, in order."""
     return sorted(member for member in load_groups() if " " not in member)
 
 
@@ -79,7 +74,6 @@ def members_beginning_with(start: str) -> list[str]:
 
 
 def known_members(terms: Iterable[str]) -> list[str]:
-    """Return those of these terms that are members of the table."""
     return [term for term in terms if term in load_groups()]
 
 

@@ -47,7 +47,6 @@ def run_pattern() -> re.Pattern[str]:
 
 @cache
 def unspaced_pattern() -> re.Pattern[str]:
-    """Return the pattern of one character of a script without spaces."""
     return re.compile(f"[{_UNSPACED}]")
 
 
@@ -107,7 +106,6 @@ def to_index_text(text: str) -> str:
 
 
 def indexed_texts(*texts: str) -> tuple[str, ...]:
-    """`indexed_text` of several."""
     return tuple(map(to_index_text, texts))
 
 

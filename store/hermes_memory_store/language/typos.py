@@ -15,14 +15,9 @@ from hermes_memory_store.language.tokenizer import is_unspaced
 SHORTEST, LONGEST = 5, 24
 """Letters of a word that may be mistyped: a shorter one has too many neighbours, a longer one is seldom typed."""
 
-LONG = 9
-"""From so many letters on a word may have two errors."""
-
-HEAD = 3
-"""Letters at the beginning by which words are looked up; an error within them is tried letter by letter."""
-
-MOST = 3
-"""Words that may have been meant, of those with the fewest errors."""
+LONG, HEAD, MOST = 9, 3, 3
+"""Letters from which on a word may have two errors; those at its beginning by which words are looked up, where an error is tried
+letter by letter; words that may have been meant, of those with the fewest errors."""
 
 ENDINGS = (
     "", "s", "es", "e", "ed", "ing", "er", "ers", "y", "ies", "ion", "ions", "ation", "ations", "ment", "ly", "al",

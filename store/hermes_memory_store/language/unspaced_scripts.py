@@ -26,8 +26,6 @@ _WORD_SIZE = r"[\u30a1-\u30ff]+|[\uac00-\ud7ff]{1,5}|[\u0e00-\u0eff\u1000-\u109f
 
 @dataclass(frozen=True, slots=True)
 class UnspacedWords:
-    """The words of `unspaced_scripts.txt`."""
-
     question_words: re.Pattern[str]
     """Words that ask, and endings of verbs that make a question."""
     particles: tuple[str, ...]
@@ -40,7 +38,6 @@ class UnspacedWords:
 
 @cache
 def load_unspaced_words() -> UnspacedWords:
-    """Load the words."""
     sections = read_sections(FILE, dict.fromkeys(("question_words", "particles", "korean_particles", "stop_runs"), 1))
     rows = {name: [row for (row,) in rows] for name, rows in sections.items()}
     return UnspacedWords(
@@ -51,12 +48,6 @@ def load_unspaced_words() -> UnspacedWords:
     )
 
 
-@cache
-def word_size_pattern() -> re.Pattern[str]:
-    """Return `_WORD_SIZE`, compiled on first use."""
-    return re.compile(_WORD_SIZE)
-
-
 def without_question_words(line: str) -> str:
     """Replace every question word of a folded line by a space."""
     return line if line.isascii() else load_unspaced_words().question_words.sub(" ", line)
@@ -64,7 +55,7 @@ def without_question_words(line: str) -> str:
 
 def estimate_word_count(run: str) -> int:
     """Estimate the number of words in a run of `tokenizer.split_runs`."""
-    return len(word_size_pattern().findall(run)) if is_unspaced(run) else 1
+    return len(re.findall(_WORD_SIZE, run)) if is_unspaced(run) else 1
 
 
 def without_particle(run: str) -> str:
