@@ -63,9 +63,7 @@ def to_shown_line(line: str) -> str:
     """
     if line.isprintable() and all(sign < "\u1100" or "\u2010" <= sign < "\u3000" for sign in line):
         return line
-    from hermes_memory_store.safe_text import (
-        to_printable,  # here, not above: its patterns take longer than a start's read
-    )
+    from hermes_memory_store.safe_text import to_printable  # here: its patterns take longer than a start's read
 
     return to_printable(line)
 
@@ -97,8 +95,9 @@ def remove_fenced_text(text: str) -> str:
             after = find_after(closing, rest)
             if after is not None or (rest and not rest.startswith("|")):
                 within = False
-            if words + (after if after is not None else "" if rest.startswith("|") else rest):
-                left.append(words + (after if after is not None else "" if rest.startswith("|") else rest))
+            words += after if after is not None else "" if rest.startswith("|") else rest
+            if words:
+                left.append(words)
             continue
         bare = line.lstrip(" \t>")
         marked = bare == "|" or bare.startswith(MARK)

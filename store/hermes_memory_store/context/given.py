@@ -107,7 +107,6 @@ class StartSituation:
     """Where and when a session starts, as far as it is known."""
 
     theme: str
-    project: str | None = None
     folder: str = ""
     branch: str | None = None
     scope: str | None = None
@@ -117,8 +116,6 @@ class StartSituation:
     """The name of our session, where it has one."""
     at: Millis | None = None
     """UTC milliseconds; now unless given."""
-    also: tuple[str, ...] = ()
-    """Themes that are read beside it."""
 
 
 MOST_LEFT_OUT = 12

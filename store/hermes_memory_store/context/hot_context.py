@@ -68,11 +68,7 @@ class HotContext:
     __slots__ = ("costs", "left_out", "text_lines", "theme", "uids")
 
     def __init__(self, theme: str, text_lines: list[str], uids: list[str], costs: list[int], left_out: int) -> None:
-        """:param text_lines: facts as MEMORY_SPEC writes them, one a line
-        :param uids: of these facts, in the same order
-        :param costs: tokens of each of these lines, its end included
-        :param left_out: facts that did not fit
-        """
+        """:param costs: tokens of each of the lines, its end included"""
         self.theme = theme
         self.text_lines = text_lines
         self.uids = uids
@@ -81,12 +77,12 @@ class HotContext:
 
     @property
     def tokens(self) -> int:
-        """Return the tokens of everything given: fence, facts, and the line that counts those left out."""
+        """The tokens of everything given: fence, facts, and the line that counts those left out."""
         return FENCE_TOKENS + sum(self.costs) + (LEFT_OUT_TOKENS if self.left_out else 0) if self.text_lines else 0
 
     @property
     def text(self) -> str:
-        """Return what the model is given: the facts in their fence; empty without any."""
+        """What the model is given: the facts in their fence; empty without any."""
         if not self.text_lines:
             return ""
         more = [format_left_out(self.left_out)] if self.left_out else []
@@ -263,12 +259,7 @@ def read_theme_context(
 def place_hot_facts(
     ask: Ask, rows: list[tuple[Any, ...]], theme: str, folder: str, branches: str
 ) -> Mapping[int, HotPlace]:
-    """Return how the branches that facts were written on change their places, by key; most are not in it.
-
-    :param rows: of `START_FACTS`
-    :param theme: the agent's own
-    :param branches: the policy: `mark`, `hold` or `off`
-    """
+    """Return how the branches that facts were written on change their places, by key. :param rows: of `START_FACTS`"""
     origins = sorted({row[7] for row in rows if row[7] is not None})
     if not origins or branches == "off":
         return {}
@@ -300,7 +291,6 @@ def load_policies(environ: Mapping[str, str] | None = None) -> Policies | None:
 
 
 def find_policy(policies: Policies | None, theme: str) -> Policy:
-    """Return the policy of a theme. :param policies: of `load_policies`"""
     if policies is None:
         return DEFAULT_POLICY
     from hermes_memory_themes.theme_errors import PolicyError
@@ -313,10 +303,7 @@ def find_policy(policies: Policies | None, theme: str) -> Policy:
 
 
 def to_stored_theme(name: str) -> str:
-    """Return a theme's name in the one form in which it is stored; a name that cannot be one names no theme.
-
-    What has only letters and single dashes is in that form already.
-    """
+    """Return a theme's name in the one form in which it is stored; a name that cannot be one names no theme."""
     words = name.split("-")
     if name.isascii() and name.islower() and all(word.isalpha() for word in words) and len(name) <= 64:
         return name

@@ -131,7 +131,6 @@ class StartChoice:
     ) -> None:
         """:param given: those worth most first, the person's own last
         :param left_out: the others, best per token first
-        :param tokens: of all lines given
         :param places: of facts of other branches, by key
         """
         self.given = given
@@ -172,13 +171,13 @@ def choose_start_facts(
 ) -> StartChoice:
     """Choose what a session is given within `room` tokens.
 
-    :param theme: the agent's own, and its key; None while nothing was written to it
+    :param theme_id: None while nothing was written to the theme
     :param room: tokens for lines of facts, without the fence around them
     :param personal: whether it may be given the person's own facts, in at most `PERSONAL_TOKENS`
     :param sealed: it reads no theme but its own
     :param count_line: tokens that stay free where facts are left out, for the line that counts them
     :param count: counts the tokens of facts' lines in their fence; without it, the tokens that the store keeps of the facts count
-    :param is_allowed: whether a fact of this verdict may be given; all may unless it is said
+    :param is_allowed: whether a fact of this verdict may be given
     """
     rows: list[tuple[Any, ...]] = []
     relations: dict[int, str] = {}

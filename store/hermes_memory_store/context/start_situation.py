@@ -179,7 +179,6 @@ class Nearness:
         """:param weights: what a word of the situation counts in a fact that has it
         :param common: by scope, words of the situation that most of its targets have: they tell its facts not apart
         :param evidence: how much speaks for each scope
-        :param texts: of facts, by key; others are described when they are valued
         """
         self.weights = weights
         self.common = common

@@ -31,7 +31,6 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
     SQLITE_FAILURES,
     TURNS,
-    find_damaged_indexes,
     index_note,
     is_index_usable,
     note_index_trouble,
@@ -244,7 +243,13 @@ class Turns:
         """
         if not 1 <= limit <= MAX_LIMIT:
             raise errors.ArgumentError(f"limit must be from 1 to {MAX_LIMIT:,}, not {limit}", limit)
-        return [*self._rank_hits(theme, query, limit, to_turn_filter(session, roles, for_agents))]
+        most = max(RANKED, limit)
+        ranking = self.rank(theme, query, most=most, session=session, roles=roles, for_agents=for_agents)
+        best = max([1e-9, *(score for _, score in ranking.scored[:1])])
+        return [
+            TurnHit(ranking.turns[key], round(max(0.0, ranking.matched * score / best), 4), key)
+            for key, score in ranking.scored[:limit]
+        ]
 
     def note(self) -> str | None:
         """Return the note to show beside search results when the index of turns is damaged, else None."""
@@ -411,31 +416,19 @@ class Turns:
         return unreached
 
     def rank(
-        self, theme: str | None, query: str, *, most: int = RANKED, session: str | None = None, for_agents: bool = True
+        self,
+        theme: str | None,
+        query: str,
+        *,
+        most: int = RANKED,
+        session: str | None = None,
+        roles: Sequence[str] = (),
+        for_agents: bool = True,
     ) -> TurnRanking:
         """Return the turns that share words with a query, best first, with the scores of `rank_question`.
 
-        :param most: turns that are read and ranked
-        :param session: only those of this session, by its name
-        :param for_agents: as for `search`
+        :param most: turns that are read and ranked; the other parameters are those of `search`
         """
-        return self._rank_turns(theme, query, most, to_turn_filter(session, (), for_agents))
-
-    def _rank_hits(
-        self, theme: str | None, query: str, limit: int, is_wanted: Callable[[Sequence[Any]], bool]
-    ) -> Sequence[TurnHit]:
-        ranking = self._rank_turns(theme, query, max(RANKED, limit), is_wanted)
-        if not ranking.scored:
-            return []
-        best = max(ranking.scored[0][1], 1e-9)
-        return [
-            TurnHit(ranking.turns[key], round(max(0.0, ranking.matched * score / best), 4), key)
-            for key, score in ranking.scored[:limit]
-        ]
-
-    def _rank_turns(
-        self, theme: str | None, query: str, most: int, is_wanted: Callable[[Sequence[Any]], bool]
-    ) -> TurnRanking:
         low, high = self._range(theme)
         if low == high:
             return TurnRanking([], {}, 0.0)
@@ -452,7 +445,7 @@ class Turns:
             order = add_neighbour_turns(scores, most, low, high)
         else:
             order = spread_scores(scores)  # a look-up finds what has its words, and nothing else
-        rows = self._best(order, most, is_wanted)
+        rows = self._best(order, most, to_turn_filter(session, roles, for_agents))
         if not rows:
             return TurnRanking([], {}, 0.0)
         candidates = [
@@ -481,16 +474,11 @@ class Turns:
     def _score_turns(
         self, look: QueryTerms, low: int, high: int, total: int
     ) -> tuple[Sequence[float], dict[int, float]]:
-        """Return the weight of each word, and the total score of each turn.
-
-        Reads the turns themselves where the index is damaged.
-        """
+        """Return the weight of each word, and the total score of each turn; without the index from the turns themselves."""
         if is_index_usable(self._db.conn, TURNS):
             try:
                 return self._score_by_index(look, low, high, total)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
-                if TURNS not in find_damaged_indexes(self._db.conn, error):
-                    raise
                 note_index_trouble(self._db.conn, TURNS, error)
         hits = scan_turns(self._db, look, low, high)
         rarities = [inverse_document_frequency(len(keys), total) for keys in hits]

@@ -173,7 +173,12 @@ def drain_rows(rows: driver.Cursor) -> None:
 
 
 def note_index_trouble(conn: driver.Connection, name: str, error: BaseException) -> None:
-    """Note damage met by a search: the next searches avoid the index, and the next write announces it to all processes."""
+    """Note damage met by a search: the next searches avoid the index, and the next write announces it to all processes.
+
+    :raises BaseException: the error, where the index is sound
+    """
+    if name not in find_damaged_indexes(conn, error):
+        raise error
     if isinstance(conn, StoreConnection):
         index_troubles(conn)[name] = str(find_sqlite_error(error))
 

@@ -88,13 +88,10 @@ class Recall:
 
         :param themes: the reader's own first, then those that it reads beside it; None alone for all there are, by words
         :param question: a line in the search language; its filters apply to facts
-        :param kinds: `fact`, `turn` or both
         :param scope: limits facts to one scope
         :param session: limits turns to the session of that name
-        :param nearest: finds items by meaning; None ranks by words alone
         :param ranked_by: names the model behind `nearest`
         :param mark: labels facts with their branches; without it branches do not count
-        :param limit: items at most
         :param for_agents: leave out what is suspicious, and kept for the person alone
         :raises StoreError: as `Search.find`
         """

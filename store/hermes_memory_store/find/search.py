@@ -19,7 +19,6 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
     FACTS,
     SQLITE_FAILURES,
-    find_damaged_indexes,
     index_note,
     is_index_usable,
     note_index_trouble,
@@ -185,7 +184,10 @@ class Search:
     def filter_keys(
         self, theme: str | None, line: str, keys: Sequence[int], *, scope: str | None = None, also: tuple[str, ...] = ()
     ) -> dict[int, Fact]:
-        """Return those of these facts that pass the filters of a search line, by key; the parameters are those of `find`."""
+        """Return those of these facts that pass the filters of a search line, by key; the parameters are those of `find`.
+
+        :raises QueryError: UnknownScope: as `find`
+        """
         fact_filter = confine_filter(parse_query(line, theme=theme, now=self._clock()).filter, theme, scope, also)
         if fact_filter is None:
             return {}
@@ -211,8 +213,6 @@ class Search:
             try:
                 return self._find_facts(look, within, limit, question, most_ranked)
             except (errors.StoreError, *SQLITE_FAILURES) as error:
-                if FACTS not in find_damaged_indexes(self._db.conn, error):
-                    raise
                 note_index_trouble(self._db.conn, FACTS, error)
         # The terms that the index may have added to the words before it failed are part of the question all the same.
         ranked, total = scan_facts(self._db, look, within, question)

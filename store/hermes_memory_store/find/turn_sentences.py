@@ -25,12 +25,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 
 
 def format_turn_line(turn: Turn, question_terms: Collection[str], now: Millis, count: Callable[[str], int]) -> str:
-    """Return a turn as it is given: `Ann, 8 May: I keep bees.`
-
-    :param question_terms: index terms of the question
-    :param now: UTC milliseconds; a year is told only where it is another
-    :param count: counts tokens
-    """
+    """Return a turn as it is given: `Ann, 8 May: I keep bees.` :param question_terms: index terms of the question"""
     speaker, text = split_speaker(turn)
     return f"{speaker}, {format_day(turn.at, now)}: {find_best_sentence(text, question_terms, count)}"
 

@@ -135,9 +135,8 @@ class Vectors:
     def in_id_range(
         self, kind: str, model: str, low: int, high: int, *, since: int = 0, newest: int = -1
     ) -> list[tuple[int, float, bytes]]:
-        """Return id, scale and vector of those of a model in a range of ids, the highest first.
+        """Return id, scale and vector of those of a model in a range of ids that were saved after `since`, the highest first.
 
-        :param since: only those saved after this `seq`
         :param newest: at most this many; all when negative
         """
         sql = (
@@ -147,7 +146,7 @@ class Vectors:
         return self._rows(sql, (kind, low, high, model, since, newest))
 
     def change_counts(self) -> tuple[int, int]:
-        """Return the counts of saves and erasures so far, by which a holder of a copy detects that it is outdated."""
+        """Return the counts of saves and erasures, by which a holder of a copy detects that it is outdated."""
         counts = dict(self._rows("SELECT name, value FROM counts", ()))
         return counts["seq"], counts["erased"]
 

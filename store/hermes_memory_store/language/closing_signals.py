@@ -165,8 +165,5 @@ def is_claim(sentence: str) -> bool:
 
 
 def has_claim(clause: str) -> bool:
-    stems = find_stems(clause)
-    return any(
-        not claim_stems.isdisjoint(stems) and pattern.search(clause)
-        for claim_stems, pattern in load_closing_rules().claims
-    )
+    stems, claims = find_stems(clause), load_closing_rules().claims
+    return any(not claim_stems.isdisjoint(stems) and pattern.search(clause) for claim_stems, pattern in claims)

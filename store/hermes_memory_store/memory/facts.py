@@ -16,7 +16,6 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import (
     FACTS,
     SQLITE_FAILURES,
-    find_damaged_indexes,
     is_index_usable,
     note_index_trouble,
     retry_without_index,
@@ -616,8 +615,6 @@ class Facts:
                 self._reader.facts(find_near_duplicates(self._db.rows, row, is_indexed=is_indexed, is_scoped=is_scoped))
             )
         except (errors.StoreError, *SQLITE_FAILURES) as error:
-            if FACTS not in find_damaged_indexes(self._db.conn, error):
-                raise
             note_index_trouble(self._db.conn, FACTS, error)
             return ()
 

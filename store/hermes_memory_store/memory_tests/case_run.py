@@ -122,21 +122,21 @@ class CaseRunner:
             self._themes[theme] = [place.name for place in self._store.place_themes.readable(theme)]
         themes = self._themes[theme]
         if case.start is not None:
-            return self._store.session_start.give(self._to_situation(case.start, theme, themes), budget)
+            return self._store.session_start.give(self._to_situation(case.start, theme), budget)
         assert case.ask is not None
         if self._make_nearest is None:
             return self._store.recall.give(themes, case.ask, budget)
         nearest, ranked_by = self._make_nearest(case.ask), self._make_nearest.ranked_by
         return self._store.recall.give(themes, case.ask, budget, nearest=nearest, ranked_by=ranked_by)
 
-    def _to_situation(self, start: CaseStart, theme: str, themes: list[str]) -> StartSituation:
+    def _to_situation(self, start: CaseStart, theme: str) -> StartSituation:
         """Return where a session starts. :raises StoreError: the scope or project is gone"""
         if start.scope is not None:
             self._store.names.scope(theme, start.scope)
-        project = None if start.project is None else self._store.projects.get(start.project).name
+        if start.project is not None:
+            self._store.projects.get(start.project)
         at = None if start.at is None else parse_moment(start.at, self._store.clock())
-        also = tuple(name for name in themes if name != theme)
-        return StartSituation(theme, project, start.folder, start.branch, start.scope, at=at, also=also)
+        return StartSituation(theme, start.folder, start.branch, start.scope, at=at)
 
     def _find_failures(self, case: MemoryCase, answer: Given, budget: int) -> Iterable[str]:
         for expectation in case.given:
