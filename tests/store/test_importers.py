@@ -72,11 +72,27 @@ def test_a_source_is_recognised(file: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("file", SOURCES)
-def test_importing_three_times_is_importing_once(store: Store, file: str) -> None:
-    first = import_foreign_memory(store, MADE / file, theme="default")
-    once = all_that_is_said(store)
-    assert first.created > 2
+def test_a_source_comes_in_once_and_as_a_dry_run_says(store: Store, file: str) -> None:
+    store.facts.write("default", "V[kept]: as it is")
+    before = all_that_is_said(store)
+    tried = import_foreign_memory(store, MADE / file, theme="default", dry_run=True)
+    assert all_that_is_said(store) == before
 
+    first = import_foreign_memory(store, MADE / file, theme="default")
+
+    assert refused(tried) == refused(first)
+    assert replace(tried, errors=[]) == replace(first, errors=[])
+    assert first.created > 2
+    counted: Counter[str] = Counter()
+    for mapping in first.mapping:
+        counted[mapping.becomes if mapping.becomes in ("turn", "scope") else "fact"] += mapping.count
+        assert mapping.example
+        assert mapping.theme
+    assert counted["fact"] == first.created + first.deduplicated + first.purged
+    assert counted["turn"] == first.turns + first.turns_there
+    actors = {str(fact.actor) for theme in store.names.all_themes() for fact in facts(store, theme)}
+    assert actors == {"person", f"import:{first.kind}"}
+    once = all_that_is_said(store)
     for _ in range(2):
         again = import_foreign_memory(store, MADE / file, theme="default")
         assert (again.created, again.turns, again.superseded) == (0, 0, 0)
@@ -84,36 +100,6 @@ def test_importing_three_times_is_importing_once(store: Store, file: str) -> Non
         assert again.turns_there == first.turns
     assert all_that_is_said(store) == once
     assert all(check.ok for check in examine_store(store))
-
-
-@pytest.mark.parametrize("file", SOURCES)
-def test_a_dry_run_says_the_same_and_changes_nothing(store: Store, file: str) -> None:
-    store.facts.write("default", "V[kept]: as it is")
-    before = all_that_is_said(store)
-    tried = import_foreign_memory(store, MADE / file, theme="default", dry_run=True)
-    assert all_that_is_said(store) == before
-    done = import_foreign_memory(store, MADE / file, theme="default")
-    assert refused(tried) == refused(done)
-    assert replace(tried, errors=[]) == replace(done, errors=[])
-
-
-@pytest.mark.parametrize("file", SOURCES)
-def test_the_preview_counts_all_that_comes_in(store: Store, file: str) -> None:
-    report = import_foreign_memory(store, MADE / file, theme="default", dry_run=True)
-    counted: Counter[str] = Counter()
-    for one in report.mapping:
-        counted["turn" if one.becomes == "turn" else "scope" if one.becomes == "scope" else "fact"] += one.count
-        assert one.example
-        assert one.theme
-    assert counted["fact"] == report.created + report.deduplicated + report.purged
-    assert counted["turn"] == report.turns + report.turns_there
-
-
-@pytest.mark.parametrize("file", SOURCES)
-def test_who_wrote_it_is_the_import_of_that_program(store: Store, file: str) -> None:
-    report = import_foreign_memory(store, MADE / file, theme="default")
-    for theme in store.names.all_themes():
-        assert {str(fact.actor) for fact in facts(store, theme)} <= {f"import:{report.kind}"}
 
 
 def test_a_graph_of_the_mcp_server(store: Store) -> None:

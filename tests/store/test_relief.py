@@ -72,29 +72,6 @@ def test_a_dry_run_writes_nothing_and_shows_what_the_deed_does(store: Store, pro
     assert counts[0] == counts[1] == (0, 2, 1, (), done.memory.why)
 
 
-def test_a_fact_over_the_limit_stays_whole_and_is_reported(store: Store, profile: Profile) -> None:
-    long = "D[deploy]: " + "step by step " * 40 + "FINAL-STEP"
-    profile.write(long, "V[port]: 5432", filler(900))
-
-    report = relieve_files(store, THEME, home=profile.home).memory
-
-    assert long in profile.entries()
-    assert [(one.entry, "the limit is 400" in one.reason) for one in report.kept] == [(long, True)]
-    assert facts_of(store) == [("V[port]: 5432", "hot")]
-
-
-def test_entries_with_several_lines_leave_whole_or_not_at_all(store: Store, profile: Profile) -> None:
-    notes = "Deploy notes:\nD[step.one]: build\nthen restart nginx"
-    section = "§\nkeep me"
-    facts = "D[a]: one\n\nV[b]: two"
-    profile.write(section, notes, facts, filler(1300))
-
-    relieve_files(store, THEME, home=profile.home)
-
-    assert profile.entries() == [section, notes, filler(1300)]
-    assert facts_of(store) == [("D[a]: one", "hot"), ("V[b]: two", "hot")]
-
-
 @pytest.mark.parametrize(
     "entry",
     [
@@ -153,53 +130,6 @@ def test_a_target_out_of_reach_is_explained(store: Store, profile: Profile) -> N
     )
 
 
-def test_two_entries_that_contradict_each_other_both_stay(store: Store, profile: Profile) -> None:
-    profile.write("D[x]: keep A", "V[port]: 5432", "D[X]: keep B", filler(1300))
-
-    report = relieve_files(store, THEME, home=profile.home).memory
-
-    assert profile.entries() == ["D[x]: keep A", "D[X]: keep B", filler(1300)]
-    assert [one.reason for one in report.kept] == [
-        "the file says 2 different things about D[x]",
-        "the file says 2 different things about D[X]",
-    ]
-    assert facts_of(store) == [("V[port]: 5432", "hot")]
-
-
-@pytest.mark.parametrize(
-    ("stored", "entry", "reason"),
-    [
-        ("D[x]: keep A", "D[x]: keep B", "the store says otherwise: D[x]: keep A"),
-        ("D[x]: keep A", "V[y]: 1\nD[x]: keep B", "the store says otherwise: D[x]: keep A"),
-        ("?[x]: which one", "D[x]: keep B", "it would close the open question ?[x] in the store"),
-    ],
-)
-def test_a_fact_that_contradicts_the_store_stays_and_changes_nothing(
-    store: Store, profile: Profile, stored: str, entry: str, reason: str
-) -> None:
-    store.facts.write(THEME, stored)
-    profile.write(entry, filler(1300))
-    before = store.journal.last_seq()
-
-    report = relieve_files(store, THEME, home=profile.home).memory
-
-    assert [(one.entry, one.reason) for one in report.kept] == [(entry, reason)]
-    assert entry in profile.entries()
-    assert facts_of(store) == [(stored, "hot")]
-    assert store.journal.last_seq() == before
-
-
-def test_a_question_moved_from_the_file_is_not_closed_by_the_next_entry(store: Store, profile: Profile) -> None:
-    profile.write("?[db]: which engine", "C[db]: Postgres only", "D[db]: version 16", filler(1300))
-    planned = relieve_files(store, THEME, home=profile.home, dry_run=True)
-
-    done = relieve_files(store, THEME, home=profile.home)
-
-    assert planned.memory.diff == done.memory.diff
-    assert facts_of(store) == [("D[db]: version 16", "hot"), ("?[db]: which engine", "hot")]
-    assert profile.entries() == ["C[db]: Postgres only", filler(1300)]
-
-
 def test_a_host_that_does_not_let_go_of_its_lock_is_named(path: Path, profile: Profile) -> None:
     profile.write("V[port]: 5432", filler(1300))
     before = profile.memory.read_bytes()
@@ -253,38 +183,6 @@ def test_constraints_leave_last(store: Store, profile: Profile) -> None:
     assert report.migrated > 5
     assert left.count("C") == 5
     assert left.count("V") == 0
-
-
-def test_what_the_store_holds_already_leaves_without_a_write(store: Store, profile: Profile) -> None:
-    store.facts.write(THEME, "V[port]: 5432", scope="db")
-    store.facts.write(THEME, "D[db]: Postgres")
-    before = store.journal.last_seq()
-    profile.write("V[port]: 5432", "D[DB]:  Postgres", filler(1300))
-
-    report = relieve_files(store, THEME, home=profile.home).memory
-
-    assert (report.migrated, report.removed) == (0, 2)
-    assert profile.entries() == [filler(1300)]
-    assert store.journal.last_seq() == before
-
-
-def test_an_archived_fact_is_brought_back_rather_than_counted_as_there(store: Store, profile: Profile) -> None:
-    store.facts.archive([store.facts.write(THEME, "V[port]: 5432").fact.uid])
-    profile.write("V[port]: 5432", filler(1300))
-
-    report = relieve_files(store, THEME, home=profile.home).memory
-
-    assert (report.migrated, report.removed) == (1, 0)
-    assert facts_of(store) == [("V[port]: 5432", Tier.HOT)]
-
-
-def test_a_fact_of_another_theme_does_not_count_as_there(store: Store, profile: Profile) -> None:
-    store.facts.write("marketing", "V[port]: 5432")
-    profile.write("V[port]: 5432", filler(1300))
-
-    relieve_files(store, THEME, home=profile.home)
-
-    assert facts_of(store) == [("V[port]: 5432", "hot")]
 
 
 def test_a_memory_full_of_pins_keeps_the_facts_in_the_file(tmp_path: Path, profile: Profile) -> None:
@@ -342,7 +240,12 @@ def test_a_file_that_would_be_read_differently_once_written_is_left_alone(store:
     assert store.journal.last_seq() == 0
 
 
-# --- prose -----------------------------------------------------------------------------------------------------------
+# --- what leaves and what stays --------------------------------------------------------------------------------------
+
+REST = filler(1300)
+
+LONG = "D[deploy]: " + "step by step " * 40 + "FINAL-STEP"
+NOTES, SECTION = "Deploy notes:\nD[step.one]: build\nthen restart nginx", "§\nkeep me"
 
 PROSE = (
     "Deploys to production never between 09:30 and 10:00 UTC: the opening auction runs.",
@@ -350,20 +253,93 @@ PROSE = (
     "Nightly load test writes its report to s3://reports/load/, compare with last Tuesday.",
 )
 
+WEDNESDAY = PROSE[2].replace("Tuesday", "Wednesday")
 
-def test_prose_leaves_whole_as_facts_when_nothing_else_is_left_to_do(store: Store, profile: Profile) -> None:
-    profile.write(*PROSE, filler(1100))
+# What the store held, in `scope/` or not; the entries besides the rest; those that stay, each with the reason where one is told;
+# and all the store holds then.
+RELIEFS: dict[str, tuple[list[str], list[str], dict[str, str | None], list[str]]] = {
+    "over the limit": ([], [LONG, "V[port]: 5432"], {LONG: "the limit is 400"}, ["V[port]: 5432"]),
+    "whole or not at all": (
+        [], [SECTION, NOTES, "D[a]: one\n\nV[b]: two"], {SECTION: None, NOTES: None}, ["D[a]: one", "V[b]: two"],
+    ),
+    "contradict each other": (
+        [], ["D[x]: keep A", "V[port]: 5432", "D[X]: keep B"],
+        {
+            "D[x]: keep A": "the file says 2 different things about D[x]",
+            "D[X]: keep B": "the file says 2 different things about D[X]",
+        },
+        ["V[port]: 5432"],
+    ),
+    "contradicts the store": (
+        ["D[x]: keep A"], ["D[x]: keep B"], {"D[x]: keep B": "the store says otherwise: D[x]: keep A"}, ["D[x]: keep A"],
+    ),
+    "one line contradicts the store": (
+        ["D[x]: keep A"], ["V[y]: 1\nD[x]: keep B"],
+        {"V[y]: 1\nD[x]: keep B": "the store says otherwise: D[x]: keep A"}, ["D[x]: keep A"],
+    ),
+    "would close a question": (
+        ["?[x]: which one"], ["D[x]: keep B"],
+        {"D[x]: keep B": "it would close the open question ?[x] in the store"}, ["?[x]: which one"],
+    ),
+    "would close a question that moves": (
+        [], ["?[db]: which engine", "C[db]: Postgres only", "D[db]: version 16"],
+        {"C[db]: Postgres only": "it would close the open question ?[db] in the store"},
+        ["D[db]: version 16", "?[db]: which engine"],
+    ),
+    "is there": (
+        ["db/V[port]: 5432", "D[db]: Postgres"], ["V[port]: 5432", "D[DB]:  Postgres"], {}, ["V[port]: 5432", "D[db]: Postgres"],
+    ),
+    "prose": (
+        [], [*PROSE], {},
+        [f"V[nightly.load]: {PROSE[2]}", f"V[checkout.form]: {PROSE[1]}", f"C[deploys.production]: {PROSE[0]}"],
+    ),
+    "prose about one thing": (
+        ["V[nightly.load]: runs at two"], [PROSE[2], WEDNESDAY], {},
+        ["V[nightly.load]: runs at two", f"V[nightly.load.2]: {WEDNESDAY}", f"V[nightly.load.3]: {PROSE[2]}"],
+    ),
+    "several lines": ([], [steps := "Steps to deploy:\n- build an image\n- push it twice"], {steps: None}, []),
+    "code": ([], [code := "```make all the things```"], {code: None}, []),
+    "prose over the limit": ([], [long := "x" * 420 + " a b c d"], {long: None}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RELIEFS)
+def test_what_leaves_is_in_the_store_and_what_stays_says_why(store: Store, profile: Profile, case: str) -> None:
+    stored, entries, staying, facts = RELIEFS[case]
+    for line in stored:
+        scope, _, notation = line.rpartition("/")
+        store.facts.write(THEME, notation, scope=scope or None)
+    profile.write(*entries, REST)
+    before = store.journal.last_seq()
     planned = relieve_files(store, THEME, home=profile.home, dry_run=True).memory
 
     report = relieve_files(store, THEME, home=profile.home).memory
 
-    assert (planned.after, planned.migrated, planned.abbreviated) == (report.after, report.migrated, report.abbreviated)
-    assert facts_of(store) == [
-        (f"V[nightly.load]: {PROSE[2]}", "hot"),
-        (f"V[checkout.form]: {PROSE[1]}", "hot"),
-        (f"C[deploys.production]: {PROSE[0]}", "hot"),
-    ]
-    assert profile.entries() == [filler(1100)]
+    assert profile.entries() == [*staying, REST]
+    assert facts_of(store) == [(fact, "hot") for fact in facts]
+    reasons = {entry: reason for entry, reason in staying.items() if reason is not None}
+    assert {kept.entry for kept in report.kept} == reasons.keys()
+    assert all(reasons[kept.entry] in kept.reason for kept in report.kept)
+    assert (planned.after, planned.migrated, planned.removed, planned.kept) == (
+        report.after, report.migrated, report.removed, report.kept,
+    )  # fmt: skip
+    assert report.migrated == len(facts) - len(stored)
+    assert report.removed == len(entries) - len(staying) if report.migrated == 0 else report.removed == 0
+    assert (store.journal.last_seq() == before) is (report.migrated == 0)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["archived", "in another theme"])
+def test_a_fact_that_no_search_of_the_theme_finds_does_not_count_as_there(
+    store: Store, profile: Profile, elsewhere: bool
+) -> None:
+    uid = store.facts.write("marketing" if elsewhere else THEME, "V[port]: 5432").fact.uid
+    store.facts.archive([uid])
+    profile.write("V[port]: 5432", REST)
+
+    report = relieve_files(store, THEME, home=profile.home).memory
+
+    assert (report.migrated, report.removed) == (1, 0)
+    assert facts_of(store) == [("V[port]: 5432", Tier.HOT)]
 
 
 def test_prose_of_user_md_stays_before_every_turn(store: Store, profile: Profile) -> None:
@@ -373,31 +349,3 @@ def test_prose_of_user_md_stays_before_every_turn(store: Store, profile: Profile
 
     assert facts_of(store) == []
     assert len(profile.entries(user=True)) == 4
-
-
-def test_prose_about_one_thing_gets_targets_of_its_own_and_takes_none_that_stands(
-    store: Store, profile: Profile
-) -> None:
-    store.facts.write(THEME, "V[nightly.load]: runs at two")
-    other = PROSE[2].replace("Tuesday", "Wednesday")
-    profile.write(PROSE[2], other, filler(1100))
-
-    relieve_files(store, THEME, home=profile.home)
-
-    assert facts_of(store) == [
-        ("V[nightly.load]: runs at two", "hot"),
-        (f"V[nightly.load.2]: {other}", "hot"),
-        (f"V[nightly.load.3]: {PROSE[2]}", "hot"),
-    ]
-
-
-@pytest.mark.parametrize(
-    "entry",
-    ["Steps to deploy:\n- build an image\n- push it twice", "```make all the things```", "x" * 420 + " a b c d"],
-)
-def test_what_is_no_sentence_on_one_line_stays(store: Store, profile: Profile, entry: str) -> None:
-    profile.write(entry, filler(1300))
-
-    relieve_files(store, THEME, home=profile.home)
-
-    assert entry in profile.entries()
