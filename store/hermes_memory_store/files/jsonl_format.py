@@ -142,10 +142,10 @@ class PortableFact:
 
     def with_listed_names(self) -> PortableFact:
         """Return it with the names of who wrote and of what cooled it as they may be listed."""
-        if not self.actor.name and self.cooled_by is None:
+        name, cooled_by = to_listed_name(self.actor.name), self.cooled_by and to_listed_name(self.cooled_by)
+        if (name, cooled_by) == (self.actor.name, self.cooled_by):
             return self
-        actor = Actor(self.actor.kind, to_listed_name(self.actor.name))
-        return replace(self, actor=actor, cooled_by=self.cooled_by and to_listed_name(self.cooled_by))
+        return replace(self, actor=Actor(self.actor.kind, name), cooled_by=cooled_by)
 
 
 PortableItem = PortableScope | PortableFact | PortableTurn | None
