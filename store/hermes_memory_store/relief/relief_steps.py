@@ -310,7 +310,11 @@ def find_prose_facts(entry: str, limit: int) -> Iterator[Notation]:
     if "\n" in text or "```" in text or len(WORD.findall(text)) < FEWEST_WORDS:
         return
     kind = FactType.CONSTRAINT if is_binding(text) else FactType.VALUE
-    name = choose_prose_target(text)
+    # What it says it is about, else its first words of substance.
+    label = LABEL.match(text)
+    words = [word.casefold() for word in WORD.findall(label[1] if label else text)]
+    telling = [word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit())] or words
+    name = ".".join(telling[:TARGET_WORDS] if label is None else telling[: TARGET_WORDS + 1])
     for number in range(1, 10):
         target = name if number == 1 else f"{name}.{number}"
         try:
@@ -322,14 +326,6 @@ def find_prose_facts(entry: str, limit: int) -> Iterator[Notation]:
 def is_binding(text: str) -> bool:
     """Check whether prose forbids or demands something, rather than saying what holds."""
     return bool(NEGATION.search(text) or OBLIGATION.search(text))
-
-
-def choose_prose_target(text: str) -> str:
-    """Return a target that says what a text is about: its label, else its first words of substance."""
-    label = LABEL.match(text)
-    words = [word.casefold() for word in WORD.findall(label[1] if label else text)]
-    telling = [word for word in words if word not in stop_forms() and (len(word) > 2 or word.isdigit())] or words
-    return ".".join(telling[:TARGET_WORDS] if label is None else telling[: TARGET_WORDS + 1])
 
 
 def shorten_entry(entry: str) -> str:

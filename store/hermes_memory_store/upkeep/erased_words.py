@@ -151,18 +151,34 @@ def erase_from_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """
     words = add_lone_targets(conn, words)
     tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    return sum(
-        erase(conn, words, conn.execute(select).fetchall()) for table, select, erase in RECORDS if table in tables
-    )
+    count = 0
+    if "injections" in tables:
+        questions = [(key,) for key, *row in conn.execute(QUESTIONS).fetchall() if is_question_erased(words, *row)]
+        conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", questions)
+        count += len(questions)
+    if "calls" in tables:
+        cleaned = [(clean_answer(answer, words), key, answer) for key, answer in conn.execute(ANSWERS).fetchall()]
+        answers = [(clean, key) for clean, key, answer in cleaned if clean != answer]
+        conn.executemany("UPDATE calls SET answer = ? WHERE key = ?", answers)
+        count += len(answers)
+    if "origins" in tables and count_origins(conn, words):
+        count += erase_origin_texts(conn, words.phrases.is_in)
+    if "project_branches" in tables:
+        branches = conn.execute(BRANCHES).fetchall()
+        count += erase_branches(conn, [row for row in branches if words.phrases.is_in(row[3])])
+    return count
 
 
 def count_records(conn: sqlite3.Connection, words: ErasedWords) -> int:
     """Count what `erase_from_records` would change."""
     words = add_lone_targets(conn, words)
-    origins = sum(any(text and words.phrases.is_in(text) for text in texts) for texts in conn.execute(ORIGINS))
     questions = sum(is_question_erased(words, *row) for _, *row in conn.execute(QUESTIONS))
     answered = sum(clean_answer(answer, words) != answer for _, answer in conn.execute(ANSWERS))
-    return int(origins + questions + answered)
+    return int(count_origins(conn, words) + questions + answered)
+
+
+def count_origins(conn: sqlite3.Connection, words: ErasedWords) -> int:
+    return sum(any(text and words.phrases.is_in(text) for text in texts) for texts in conn.execute(ORIGINS))
 
 
 def add_lone_targets(conn: sqlite3.Connection, words: ErasedWords) -> ErasedWords:
@@ -180,48 +196,12 @@ def is_question_erased(words: ErasedWords, question: str, facts: str) -> bool:
     return not words.uids.isdisjoint(json.loads(facts)) or words.phrases.is_in(question)
 
 
-def erase_questions(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, str, str]]) -> int:
-    """Take the question out of records that hold the words or have found the facts."""
-    changed = [(key,) for key, *row in rows if is_question_erased(words, *row)]
-    conn.executemany("UPDATE injections SET why = NULL WHERE id = ?", changed)
-    return len(changed)
-
-
-def erase_answers(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[str, str]]) -> int:
-    """Take the words out of the answers of calls."""
-    changed = [(clean, key) for key, answer in rows if (clean := clean_answer(answer, words)) != answer]
-    conn.executemany("UPDATE calls SET answer = ? WHERE key = ?", changed)
-    return len(changed)
-
-
-def erase_origins(conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[str | None, ...]]) -> int:
-    """Take titles, branches, files and other texts that hold the words out of origins."""
-    if not any(text and words.phrases.is_in(text) for texts in rows for text in texts):
-        return 0
-    return erase_origin_texts(conn, words.phrases.is_in)
-
-
-def erase_branch_names(
-    conn: sqlite3.Connection, words: ErasedWords, rows: Iterable[tuple[int, bytes, int, str]]
-) -> int:
-    """Erase what is known of branches whose names hold the words, in the journal too."""
-    return erase_branches(conn, [row for row in rows if words.phrases.is_in(row[3])])
-
-
 def find_lasting_names(conn: sqlite3.Connection, words: ErasedWords) -> list[str]:
     """Find which kinds of names hold the words, and keep them: a sentence says it, never the name."""
     words = add_lone_targets(conn, words)
     return [
         kind for kind, sql in LASTING_NAMES.items() if any(words.phrases.is_in(name) for (name,) in conn.execute(sql))
     ]
-
-
-RECORDS: tuple[tuple[str, str, Callable[[sqlite3.Connection, ErasedWords, Iterable[Any]], int]], ...] = (
-    ("injections", QUESTIONS, erase_questions),
-    ("calls", ANSWERS, erase_answers),
-    ("origins", ORIGINS, erase_origins),
-    ("project_branches", BRANCHES, erase_branch_names),
-)
 
 
 def clean_answer(answer: str, words: ErasedWords) -> str:

@@ -24,6 +24,13 @@ def erase_words_from_waiting(store_path: str | os.PathLike[str], words: ErasedWo
         for unnamed in [fold_phrase(re.sub(MARK, to_secret_placeholder(), phrase))]
     )
 
+    def mask_unnamed(text: str) -> str:
+        """Return a text with each secret, and each mark of one, as a mark without a name."""
+        from hermes_memory_store.intake.detectors.secrets import find_secrets
+
+        mark = to_secret_placeholder()
+        return re.sub(MARK, mark, replace_text_spans(text, [(span, mark) for span in find_secrets("", text)]))
+
     def holds(record: dict[str, Any]) -> bool:
         texts = list_texts(record)
         return any(map(words.phrases.is_in, texts)) or (
@@ -52,12 +59,3 @@ def erase_messages_from_waiting(
         return is_old and bool(record.get("text")) and find_theme(record) == theme
 
     return erase_matching(store_path, is_erased)
-
-
-def mask_unnamed(text: str) -> str:
-    """Return a text with each secret, and each mark of one, as a mark without a name."""
-    from hermes_memory_store.intake.detectors.secrets import find_secrets
-
-    mark = to_secret_placeholder()
-    hidden = replace_text_spans(text, [(span, mark) for span in find_secrets("", text)])
-    return re.sub(MARK, mark, hidden)

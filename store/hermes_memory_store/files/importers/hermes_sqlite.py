@@ -11,7 +11,8 @@ from typing import Any
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import database_copies, driver
-from hermes_memory_store.files.importers.import_batch import ImportBatch, SourcePlace
+from hermes_memory_store.files.importers.import_batch import ImportBatch, ImportItem, SourcePlace
+from hermes_memory_store.files.jsonl_format import PortableScope
 from hermes_memory_store.files.upgrade_hermes_030 import TIERS, decode_lossless, to_column_text
 from hermes_memory_store.items.tier_columns import (
     COOLED_BY_CLOSING,
@@ -19,6 +20,7 @@ from hermes_memory_store.items.tier_columns import (
     cold_columns,
     superseded_columns,
 )
+from hermes_memory_store.memory.scopes import validate_label
 from hermes_memory_store.model import FactType, ScopeStatus, Tier
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.upkeep import hermes_030_file
@@ -53,15 +55,17 @@ def take_hermes_scopes(conn: driver.Connection, taken: ImportBatch) -> tuple[dic
         if not to_column_text(label).strip():
             continue
         closed_at, closed_by = scope.closing or (None, None)
-        taken.add_scope(
-            SourcePlace(number),
-            to_column_text(label),
-            uid=hermes_030_uid(to_column_text(scope.id)),
-            status=ScopeStatus.OPEN if scope.closing is None else ScopeStatus.CLOSED,
-            opened_at=min(int(namesake.created_at) for namesake in scopes if namesake.label == label) * 1000,
-            closed_at=closed_at,
-            closed_by=closed_by,
-        )
+        place = SourcePlace(number)
+        with taken.note_rejection(place):
+            portable = PortableScope(
+                uid=hermes_030_uid(to_column_text(scope.id)),
+                label=validate_label(to_column_text(label)),
+                status=ScopeStatus.OPEN if scope.closing is None else ScopeStatus.CLOSED,
+                opened_at=min(int(namesake.created_at) for namesake in scopes if namesake.label == label) * 1000,
+                closed_at=closed_at,
+                closed_by=closed_by,
+            )
+            taken.items.append(ImportItem(place, "scope", None, portable))
     return (
         {scope.id: to_column_text(scope.label) for scope in scopes},
         {scope.id for scope in scopes if scope.closing is not None},

@@ -144,12 +144,6 @@ class ImportBatch:
             else:
                 self.add_rejection(SourcePlace(line), f"{what} is not an object", record)
 
-    def add_scope(self, place: SourcePlace, label: str, **attributes: Any) -> None:
-        """Add a scope. :param attributes: uid, status, opened_at, closed_at, closed_by"""
-        with self._note_rejection(place):
-            scope = PortableScope(label=validate_label(label), **attributes)
-            self.items.append(ImportItem(place, "scope", None, scope))
-
     def add_fact(
         self,
         place: SourcePlace,
@@ -170,7 +164,7 @@ class ImportBatch:
         :param names: what identifies it in its source, beside its type, target and content
         :param attributes: others of `PortableFact`
         """
-        with self._note_rejection(place):
+        with self.note_rejection(place):
             identity = source_theme(theme)
             label = validate_label(scope) if scope and scope.strip() else None
             aim = to_target(safe_text.validate_text(target, "the target"))
@@ -236,7 +230,7 @@ class ImportBatch:
         names: tuple[str, ...] = (),
     ) -> None:
         """Add a captured message, or several where it is over the length limit."""
-        with self._note_rejection(place):
+        with self.note_rejection(place):
             identity = source_theme(theme)
             if not content.strip():
                 self.add_skip(place, "it says nothing")
@@ -251,7 +245,7 @@ class ImportBatch:
                 self.items.append(ImportItem(place, what, identity, turn))
 
     @contextmanager
-    def _note_rejection(self, place: SourcePlace) -> Iterator[None]:
+    def note_rejection(self, place: SourcePlace) -> Iterator[None]:
         """Record what cannot be imported: text with hidden characters is skipped, everything else is a rejection."""
         try:
             yield
