@@ -55,23 +55,18 @@ def move(store: Store, folder: Path) -> tuple[list[dict[str, Any]], list[dict[st
         return before, to_exported_lines(other)
 
 
-@pytest.mark.parametrize("approved", [False, True])
-def test_facts_that_either_check_held_come_back_as_they_were(store: Store, tmp_path: Path, approved: bool) -> None:
-    held = [store.facts.write("ours", line).fact for line in LINES]
-    assert {fact.tier for fact in held} == {Tier.QUARANTINED}
-    if approved:
-        store.facts.approve([fact.uid for fact in held])
+@pytest.mark.parametrize("way", ["held", "approved", "by a person", "by a rule on its source"])
+def test_facts_that_either_check_finds_come_back_as_they_were(store: Store, tmp_path: Path, way: str) -> None:
+    if way == "by a rule on its source":
+        store.sources.set_rule("ours", "codex", "always")
+    writer = Writer.PERSON if way == "by a person" else Writer.AGENT
+    facts = [store.facts.write("ours", line, writer=writer, source="codex").fact for line in LINES]
+    assert {fact.tier for fact in facts} == {Tier.QUARANTINED if way in ("held", "approved") else Tier.HOT}
+    if way == "approved":
+        store.facts.approve([fact.uid for fact in facts])
     before, after = move(store, tmp_path)
     assert after == before
-    assert {line["tier"] for line in after} == {"hot" if approved else "quarantined"}
-
-
-def test_what_a_person_wrote_waits_nowhere(store: Store, tmp_path: Path) -> None:
-    for line in LINES:
-        store.facts.write("ours", line, writer=Writer.PERSON)
-    before, after = move(store, tmp_path)
-    assert {line["tier"] for line in after} == {"hot"}
-    assert after == before
+    assert {line["tier"] for line in after} == {"quarantined" if way == "held" else "hot"}
 
 
 @pytest.mark.parametrize("writer", list(Writer))
@@ -104,15 +99,6 @@ def test_what_waits_is_approved_by_nothing_that_its_file_says(store: Store, tmp_
         import_file(other, file, theme="ours")
         (waiting,) = other.facts.quarantine_queue()
         assert waiting.why == "order:grant"
-
-
-def test_what_a_rule_on_its_source_let_in_waits_nowhere(store: Store, tmp_path: Path) -> None:
-    store.sources.set_rule("ours", "codex", "always")
-    for line in LINES:
-        store.facts.write("ours", line, source="codex")
-    before, after = move(store, tmp_path)
-    assert {line["tier"] for line in after} == {"hot"}
-    assert after == before
 
 
 def test_tiers_pins_scopes_secrets_and_turns_come_back(store: Store, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from hermes_memory_store import errors
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFileKind
 
-from .file_writers import hosts_writing
-
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -136,17 +134,6 @@ def test_a_file_that_changed_without_a_lock_is_not_replaced(file: Path) -> None:
     assert [path.read_text(encoding="utf-8") for path in file.parent.iterdir()] == ["changed by an editor"]
 
 
-def test_a_lock_that_is_never_released_is_an_error_that_names_the_file(file: Path) -> None:
-    with open(file.with_suffix(".md.lock"), "a+") as host:
-        fcntl.flock(host, fcntl.LOCK_EX)
-
-        with (
-            pytest.raises(errors.StoreLocked, match=r"MEMORY\.md has been locked by another process for 0\.05 s"),
-            memory_files.host_file_lock(file, timeout_s=0.05),
-        ):
-            pass
-
-
 def test_the_lock_is_free_again_afterwards(file: Path) -> None:
     with memory_files.host_file_lock(file):
         pass
@@ -161,23 +148,6 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
         memory_files.host_file_lock(tmp_path / "missing" / "MEMORY.md"),
     ):
         pass
-
-
-def test_writers_that_hold_the_same_lock_lose_nothing_to_each_other(file: Path) -> None:
-    with hosts_writing(file, "one", "two", entries=40):
-        for number in range(40):
-            with memory_files.host_file_lock(file):
-                content = memory_files.read_memory_bytes(file)
-                entries = [
-                    *memory_files.parse_entries(memory_files.decode_memory_text(content, file)),
-                    f"three {number}",
-                ]
-                memory_files.replace_memory_file(file, memory_files.join_entries(entries).encode(), expected=content)
-
-    entries = memory_files.parse_entries(memory_files.read_memory_text(file))
-
-    theirs = [f"V[{who}.{number}]: from a host" for who in ("one", "two") for number in range(40)]
-    assert sorted(entries) == sorted([*theirs, *(f"three {number}" for number in range(40))])
 
 
 def test_home_is_the_hosts_own(tmp_path: Path) -> None:
