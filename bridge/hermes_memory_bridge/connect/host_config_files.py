@@ -125,7 +125,6 @@ def replace_host_config(file: Path, text: str) -> Path | None:
 
 
 def write_host_config(file: Path, content: bytes) -> None:
-    """Replace a file atomically, keeping its mode. :raises OSError: it cannot be written"""
     mode = file.stat().st_mode & 0o777 if file.exists() else 0o600
     with atomic_write(file, mode=mode) as new:
         new.write(content)

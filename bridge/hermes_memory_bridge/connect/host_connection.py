@@ -141,7 +141,9 @@ def write_plugin_folder(host: Host, place: HostEnvironment, request: ConnectRequ
     written = write_connections(request, [], changes, place, [])
     if changes and written == 0 and not request.dry_run:
         print(
-            "\n  ".join(["Install it with:", *(command.format(folder=folder) for command in FORMS[host.name].commands)])
+            "\n  ".join(
+                ["Install it with:", *(command.format(folder=folder) for command in FORMS[host.name]["commands"])]
+            )
         )
     return written
 

@@ -153,8 +153,6 @@ PERMISSIONS = {
 
 @dataclass(slots=True)
 class PermissionEdit:
-    """What changes in one place where a host notes permissions."""
-
     host: str
     file: Path
     folder: str

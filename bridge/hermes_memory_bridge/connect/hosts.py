@@ -68,14 +68,11 @@ class HostEnvironment:
 
 
 def find_here() -> HostEnvironment:
-    """Return the environment of this process."""
     return HostEnvironment(Path.home(), sys.platform, dict(os.environ))
 
 
 @dataclass(frozen=True, slots=True)
 class TextMarks:
-    """The marks around a file's text that parsers do not accept."""
-
     bom: bool
     crlf: bool
 
@@ -125,7 +122,6 @@ class Host:
         return other if other.exists() and not usual.exists() else usual
 
     def entry(self, command: str, args: list[str]) -> Entry:
-        """Return the entry that starts a program."""
         words = {"COMMAND": command, "ARGS": args, "WORDS": [command, *args]}
         return {
             key: words.get(value, value) if isinstance(value, str) else value for key, value in self.entry_form.items()

@@ -28,27 +28,17 @@ class JsoncSyntaxError(ValueError):
 
 @dataclass(slots=True)
 class JsoncNode:
-    """A value and its position in the text."""
-
     start: int
     end: int
     value: Any
-    members: list[JsoncMember] | None = None
-    """For an object: its members in order."""
-    elements: list[JsoncMember] | None = None
-    """For an array: its elements in order, each a member without a key."""
-
-    @property
-    def items(self) -> list[JsoncMember]:
-        """The members of an object, the elements of an array; none of anything else."""
-        return (self.members if self.elements is None else self.elements) or []
+    items: Sequence[JsoncMember] = ()
+    """The members of an object, the elements of an array, in order."""
 
 
 @dataclass(slots=True)
 class JsoncMember:
-    """A member of an object, or an element of an array."""
-
     key: str | None
+    """None for an element."""
     start: int
     node: JsoncNode
     comma: int | None = None
@@ -87,14 +77,14 @@ def set_jsonc_member(text: str, path: Sequence[str], value: Any) -> str:
         return text + format_json_value(to_nested(path, value), "", "  ", newline) + newline
     node, rest = root, list(path)
     while True:
-        if node.members is None and node.value is None and node is not root:
+        if node.value is None and node is not root:
             # Its own form, with one space: taking out finds the null again.
             flat = f"{{{json.dumps(rest[0])}: {json.dumps(to_nested(rest[1:], value), ensure_ascii=False)} }}"
             return text[: node.start] + flat + text[node.end :]
-        if node.members is None:
+        if not isinstance(node.value, dict):
             said = f"{'.'.join(path[: len(path) - len(rest)]) or 'the document'} is no object"
             raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {said}")
-        found = next((member for member in node.members if member.key == rest[0]), None)
+        found = next((member for member in node.items if member.key == rest[0]), None)
         if found is None:
             return insert_member(text, node, rest[0], to_nested(rest[1:], value))
         node = found.node
@@ -122,7 +112,7 @@ def append_jsonc_element(text: str, path: Sequence[str], value: Any) -> str:
     if len(chain) < len(path):
         return set_jsonc_member(text, path, [value])
     node = chain[-1][1].node if chain else root
-    if node.elements is None:
+    if not isinstance(node.value, list):
         raise JsoncSyntaxError(f"line {text.count(chr(10), 0, node.start) + 1}: {'.'.join(path)} is no list")
     return insert_member(text, node, None, value)
 
@@ -157,9 +147,9 @@ def find_jsonc_chain(root: JsoncNode, path: Sequence[str | int]) -> list[tuple[J
     node = root
     for key in path:
         if isinstance(key, int):
-            found = (node.elements or [])[key : key + 1]
+            found = node.items[key : key + 1] if isinstance(node.value, list) else []
         else:
-            found = [one for one in node.members or [] if one.key == key][:1]
+            found = [member for member in node.items if member.key == key][:1]
         if not found:
             break
         chain.append((node, found[0]))
@@ -262,7 +252,6 @@ def find_indent_unit(text: str) -> str:
 
 
 def find_newline_style(text: str) -> str:
-    """Return the line end that the file uses."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
@@ -274,10 +263,8 @@ def find_line_indent(text: str, at: int) -> str:
 
 
 def parse_jsonc_value(text: str, at: int) -> JsoncNode:
-    if text[at : at + 1] == "{":
-        return parse_jsonc_object(text, at)
-    if text[at : at + 1] == "[":
-        return parse_jsonc_array(text, at)
+    if text[at : at + 1] in ("{", "["):
+        return parse_jsonc_items(text, at)
     match = STRING.match(text, at) or SCALAR.match(text, at)
     if match is None:
         raise to_jsonc_error(text, at)
@@ -287,37 +274,31 @@ def parse_jsonc_value(text: str, at: int) -> JsoncNode:
         raise to_jsonc_error(text, at) from error
 
 
-def parse_jsonc_object(text: str, at: int) -> JsoncNode:
-    members: list[JsoncMember] = []
+def parse_jsonc_items(text: str, at: int) -> JsoncNode:
+    is_object = text[at] == "{"
+    end = "}" if is_object else "]"
+    items: list[JsoncMember] = []
     place = skip_jsonc_space(text, at + 1)
-    while text[place : place + 1] != "}":
-        name = STRING.match(text, place)
-        if name is None or (members and members[-1].comma is None):
+    while text[place : place + 1] != end:
+        name = STRING.match(text, place) if is_object else None
+        if (is_object and name is None) or (items and items[-1].comma is None):
             raise to_jsonc_error(text, place)
-        colon = skip_jsonc_space(text, name.end())
-        if text[colon : colon + 1] != ":":
-            raise to_jsonc_error(text, colon)
-        node = parse_jsonc_value(text, skip_jsonc_space(text, colon + 1))
-        members.append(JsoncMember(json.loads(name[0]), place, node))
+        start = place
+        if name is not None:
+            colon = skip_jsonc_space(text, name.end())
+            if text[colon : colon + 1] != ":":
+                raise to_jsonc_error(text, colon)
+            start = skip_jsonc_space(text, colon + 1)
+        node = parse_jsonc_value(text, start)
+        items.append(JsoncMember(None if name is None else json.loads(name[0]), place, node))
         place = skip_jsonc_space(text, node.end)
         if text[place : place + 1] == ",":
-            members[-1].comma = place
+            items[-1].comma = place
             place = skip_jsonc_space(text, place + 1)
-    return JsoncNode(at, place + 1, {member.key: member.node.value for member in members}, members)
-
-
-def parse_jsonc_array(text: str, at: int) -> JsoncNode:
-    elements: list[JsoncMember] = []
-    place = skip_jsonc_space(text, at + 1)
-    while text[place : place + 1] != "]":
-        if elements and elements[-1].comma is None:
-            raise to_jsonc_error(text, place)
-        elements.append(JsoncMember(None, place, parse_jsonc_value(text, place)))
-        place = skip_jsonc_space(text, elements[-1].node.end)
-        if text[place : place + 1] == ",":
-            elements[-1].comma = place
-            place = skip_jsonc_space(text, place + 1)
-    return JsoncNode(at, place + 1, [element.node.value for element in elements], elements=elements)
+    values = [item.node.value for item in items]
+    return JsoncNode(
+        at, place + 1, dict(zip([item.key for item in items], values, strict=True)) if is_object else values, items
+    )
 
 
 def skip_jsonc_space(text: str, at: int) -> int:

@@ -194,7 +194,6 @@ def load_provider_files() -> dict[str, bytes]:
 
 
 def load_plugin_files(request: ConnectRequest) -> dict[str, bytes]:
-    """Load everything the folder must contain: the provider, and which bridge it belongs to."""
     installed = {"version": __version__, "command": require_lasting_command(find_own_command())}
     if request.db:
         installed["db"] = str(Path(request.db).expanduser().absolute())

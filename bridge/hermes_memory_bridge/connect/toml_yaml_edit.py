@@ -138,7 +138,6 @@ def toml_has(text: str, table: str, name: str) -> bool:
 
 
 def toml_line(text: str, key: str) -> int:
-    """Return the first line with that key, counted from 0."""
     whole_word = re.compile(rf"(?<![\w-]){re.escape(key)}(?![\w-])")
     return next((number for number, line in enumerate(split_config_lines(text)) if whole_word.search(line)), 0)
 
@@ -390,7 +389,6 @@ def find_yaml_pair(root: Any, key: str) -> tuple[Any, Any]:
 
 
 def yaml_line(text: str, key: str) -> int:
-    """Return the line of the first scalar with this value, counted from 0."""
     return next((n for n, line in enumerate(split_config_lines(text)) if key in line), 0)
 
 

@@ -42,8 +42,6 @@ class Credential:
 
 
 class Credentials:
-    """Create, verify and revoke tokens."""
-
     def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock) -> None:
         self._db = db
         self._names = names
@@ -143,7 +141,6 @@ class Credentials:
 
 
 def token_digest(secret: str) -> bytes:
-    """Return the digest that the store keeps of a token."""
     return hashlib.sha256(secret.encode(errors="replace")).digest()
 
 

@@ -16,8 +16,6 @@ KEPT_MS = 86_400_000
 
 
 class IdempotencyKeys:
-    """Answers by idempotency key."""
-
     def __init__(self, db: Db, clock: Clock) -> None:
         self._db = db
         self._clock = clock
@@ -34,7 +32,6 @@ class IdempotencyKeys:
             conn.execute("INSERT INTO calls VALUES (?, ?, ?)", (to_call_key(theme, key), self._clock(), answer))
 
     def delete_expired(self) -> None:
-        """Delete answers that have expired."""
         with self._db.write_transaction() as conn:
             conn.execute("DELETE FROM calls WHERE at < ?", (self._clock() - KEPT_MS,))
 

@@ -75,7 +75,6 @@ class CaptureSwitch:
         return {**document, "stops": self.stops} if self.stops else document
 
     def is_paused(self, now: int) -> bool:
-        """Check whether a pause lasts. :param now: UTC milliseconds"""
         return self.paused_until is not None and (self.paused_until == UNTIL_RESUMED or now < self.paused_until)
 
     def was_stopped(self, at: int) -> bool:
@@ -112,7 +111,6 @@ def describe_capture(store_path: str, folder: str, *, now: int | None = None) ->
 
 
 def to_capture_path(store_path: str | os.PathLike[str]) -> str:
-    """Return the path of a store's switch."""
     return os.path.realpath(os.path.expanduser(os.fspath(store_path))) + ".capture.json"
 
 
@@ -155,7 +153,6 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
 
 
 def is_stop(value: object) -> bool:
-    """Check whether a JSON value is one of a switch's `stops`."""
     return isinstance(value, list) and len(value) == 2 and type(value[0]) is int and type(value[1]) in (int, type(None))
 
 
@@ -205,5 +202,4 @@ def format_pause_end(until: int | None, now: int) -> str:
 
 
 def to_now(now: int | None) -> int:
-    """Return the moment given, else the system's."""
     return time.time_ns() // 1_000_000 if now is None else now

@@ -94,8 +94,6 @@ CHANGEABLE = set(HostSession.__slots__) - {"id", "host", "name", "theme", "sessi
 
 @dataclass(frozen=True, slots=True)
 class HostReport:
-    """What was heard of one host."""
-
     host: str
     sessions: int
     heard_at: Millis
@@ -105,8 +103,6 @@ class HostReport:
 
 
 class HostSessions:
-    """Note what hooks of hosts report, and tell what was heard."""
-
     def __init__(self, db: Db, names: Names, clock: Clock) -> None:
         self._db = db
         self._names = names

@@ -44,8 +44,6 @@ ERASED = """
 
 
 class HostTurns:
-    """Note messages of hosts' sessions, and tell which are new."""
-
     def __init__(self, db: Db) -> None:
         self._db = db
 

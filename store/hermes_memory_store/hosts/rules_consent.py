@@ -8,7 +8,6 @@ from pathlib import Path
 
 
 def find_rules_consent_file(store_path: str | os.PathLike[str]) -> Path:
-    """Return the file of the answers, beside a store."""
     store = Path(store_path).expanduser().resolve()
     return store.with_name(f"{store.name}.rules.json")
 

@@ -51,8 +51,6 @@ class RulesFile:
 
 
 class RulesFiles:
-    """The rules files of a store."""
-
     def __init__(self, db: Db, names: Names, clock: Clock) -> None:
         self._db = db
         self._names = names
@@ -117,7 +115,6 @@ def find_stale_files(db: Db) -> list[Path]:
 
 
 def format_rules_file(host: str, text: str) -> bytes:
-    """Return a host's file with these facts."""
     if host == "goose":
         text = INCLUSION.sub("(at)", text)
     body = f"{text}\n"

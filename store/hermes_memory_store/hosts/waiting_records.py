@@ -133,7 +133,6 @@ def erase_matching(store_path: str | os.PathLike[str], is_wanted: Callable[[dict
 
 
 def list_texts(value: object) -> list[str]:
-    """Return all texts within a JSON value."""
     texts: list[str] = []
     left = [value]
     while left:
@@ -148,12 +147,10 @@ def list_texts(value: object) -> list[str]:
 
 
 def fold_case_and_spaces(text: str) -> str:
-    """Return a text without regard to case and line breaks."""
     return " ".join(text.casefold().split())
 
 
 def to_waiting_folder(store_path: str | os.PathLike[str]) -> str:
-    """Return the folder in which the records of a store wait."""
     return os.path.realpath(os.path.expanduser(os.fspath(store_path))) + ".waiting"
 
 
@@ -199,7 +196,6 @@ def scan_folder(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def remove_entry(path: str) -> bool:
-    """Remove a name. Returns whether it is gone."""
     try:
         os.unlink(path)
     except FileNotFoundError:

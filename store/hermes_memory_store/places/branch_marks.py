@@ -182,6 +182,5 @@ def read_hot_places(
 
 
 def find_reader(ask: Ask, folder: str) -> WrittenAt:
-    """Return where the agent is that is given the facts."""
     place = find_folder_place(ask, folder) if folder else FolderPlace()
     return WrittenAt(place.project, place.branch, place.commit)

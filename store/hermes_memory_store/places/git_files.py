@@ -43,8 +43,6 @@ NOT_IN_REFS = frozenset("\x7f~^:?*[\\")
 
 
 class Repository:
-    """Where a repository lies."""
-
     __slots__ = ("common", "git_dir", "root")
 
     def __init__(self, root: str, git_dir: str, common: str) -> None:
@@ -190,7 +188,6 @@ def is_ref_name(name: str) -> bool:
 
 
 def to_commit(text: bytes) -> str | None:
-    """Return the commit that a file of Git holds."""
     text = text.strip()
     return text.decode() if len(text) in COMMIT_LENGTHS and HEX_DIGITS.issuperset(text) else None
 

@@ -114,7 +114,6 @@ def normalise_remote(url: str) -> str | None:
 
 
 def normalise_authority(scheme: str, rest: str) -> str | None:
-    """Return the normal form of what follows `scheme://`."""
     rest = re.split(r"[?#]", rest, maxsplit=1)[0]
     authority, _, path = rest.partition("/")
     host, port = split_port(authority.rpartition("@")[2])
@@ -129,7 +128,6 @@ def normalise_authority(scheme: str, rest: str) -> str | None:
 
 
 def normalise_scp_form(url: str) -> str | None:
-    """Return the normal form of `user@host:path`."""
     if "@" in url.partition("/")[0] and not url.startswith("["):
         head, _, tail = url.partition("/")
         url = head.rpartition("@")[2] + ("/" + tail if tail else "")
@@ -149,7 +147,6 @@ def split_port(authority: str) -> tuple[str | None, str]:
 
 
 def join_remote(host: str, port: str, path: str) -> str | None:
-    """Join a host and a path in their normal forms."""
     host = SAME_HOSTS.get(host, host)
     path = "/".join(part for part in unquote(path).split("/") if part not in ("", "."))
     if path.lower().endswith(".git"):

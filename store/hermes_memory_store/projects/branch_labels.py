@@ -37,8 +37,6 @@ LOWERED_SCORE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class MarkedFact:
-    """A fact as it is given."""
-
     fact: Fact
     mark: BranchMark | None = None
     is_lowered: bool = False
@@ -72,8 +70,6 @@ StartRow = tuple[Any, ...]
 
 
 class BranchLabels:
-    """Mark facts with their branches, as the policies of their themes say."""
-
     def __init__(self, db: Db, names: Names, policies: Policies) -> None:
         self._db = db
         self._names = names
@@ -159,7 +155,6 @@ class BranchLabels:
 
 
 def whereabouts(origin: Origin) -> Whereabouts:
-    """Return the name of the project, the branch and the commit of an origin."""
     return origin.project, origin.branch, origin.commit
 
 

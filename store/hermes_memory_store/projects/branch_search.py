@@ -48,8 +48,6 @@ MAX_PARTS = 3
 
 
 class BranchTip(NamedTuple):
-    """A branch as the repository shows it."""
-
     tip: str | None = None
     """Where it ends; where it was last seen when it is gone."""
     is_here: bool = False
@@ -67,8 +65,6 @@ class MergeState(NamedTuple):
 
 
 class BranchFindings(NamedTuple):
-    """What Git told about one target."""
-
     target: str
     """Name of the branch; empty for the default one."""
     target_commits: tuple[str, ...]
@@ -174,8 +170,6 @@ class PatchComparison(NamedTuple):
 
 
 class MergeSearch:
-    """Search one target for the commits of branches."""
-
     def __init__(self, git: BorrowedObjects, targets: Sequence[str], *, is_shallow: bool) -> None:
         """:param targets: the commits at which the target ends: one, or the local and the remote one"""
         self._git = git
@@ -242,7 +236,6 @@ class MergeSearch:
             return set()
 
     def _compare_branch(self, commits: Sequence[str], tip: BranchTip, at_birth: set[str]) -> dict[str, MergeState]:
-        """Compare the patches of a branch with those of the target, for commits that need it."""
         states: dict[str, MergeState] = {}
         is_open = tip.is_here and tip.tip in self._here and tip.tip not in self._contained and not self._is_shallow
         end = tip.tip if tip.tip in self._here and tip.tip not in self._contained else None
@@ -313,7 +306,6 @@ class MergeSearch:
         return False
 
     def _find_comparable(self, end: str, own: Iterable[str]) -> list[str]:
-        """Return the commits of the target since the branch that touch a file which the branch touches."""
         stdin = "".join(f"{commit}\n" for commit in own).encode()
         words = ("diff-tree", "--stdin", "-r", "--root", "--no-commit-id", "--name-only", "-z")
         paths = set(self._git.run(*words, stdin=stdin).split(b"\0"))

@@ -81,8 +81,6 @@ class WatchedProject(NamedTuple):
 
 
 class BranchStates:
-    """Tell which commits are to be looked at, and keep what was found."""
-
     def __init__(self, db: Db, names: Names, journal: Journal, clock: Clock) -> None:
         self._db = db
         self._names = names
@@ -90,7 +88,6 @@ class BranchStates:
         self._clock = clock
 
     def find_project(self, common: str) -> int | None:
-        """Return the key of the project with this common directory."""
         key: int | None = self._db.value(FIND_ALIAS, ("dir", safe_text.to_printable(common)))
         return key
 
@@ -112,7 +109,6 @@ class BranchStates:
         return by_branch
 
     def last_tips(self, project: int) -> dict[str, str]:
-        """Return where branches ended when they were last seen, by name."""
         sql = "SELECT name, tip FROM project_branches WHERE project_id = ? AND tip IS NOT NULL"
         return dict(self._db.rows(sql, (project,)))
 

@@ -117,8 +117,6 @@ class AdoptionPlan:
 
 
 class PlaceThemes:
-    """Find the theme of a place, and what an agent there reads."""
-
     def __init__(
         self, db: Db, names: Names, journal: Journal, policies: Policies, clock: Clock, projects: Callable[[], Projects]
     ) -> None:

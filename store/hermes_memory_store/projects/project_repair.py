@@ -69,7 +69,6 @@ def find_project_faults(conn: sqlite3.Connection, backups: Iterable[sqlite3.Conn
 
 
 def knows_projects(old: sqlite3.Connection) -> bool:
-    """Check whether a backup is of a version that knows projects."""
     return old.execute("SELECT 1 FROM sqlite_master WHERE name = 'projects'").fetchone() is not None
 
 
@@ -131,7 +130,6 @@ def restore_project_name(conn: sqlite3.Connection, key: int, names: Iterable[str
 
 
 def find_journaled_names(conn: sqlite3.Connection, key: int) -> list[str]:
-    """Return what the journal calls a project, where a session of it was opened."""
     return [str(name) for (name,) in conn.execute(NAME_IN_JOURNAL, (key,))]
 
 

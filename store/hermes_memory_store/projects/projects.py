@@ -90,8 +90,6 @@ PROJECT_TOTALS = """
 
 
 class Projects:
-    """Find the project of a folder, and projects by name."""
-
     def __init__(self, db: Db, names: Names, clock: Clock) -> None:
         self._db = db
         self._names = names
@@ -253,7 +251,6 @@ class Projects:
         return None if len(keys) != 1 or None in keys else str(self._db.value(PROJECT_NAME, (keys.pop(),)))
 
     def _find_joined(self, seen: ProjectSighting, identities: tuple[tuple[str, str], ...]) -> str | None:
-        """Find the project that a sighting would join, as `join_project` chooses it."""
         with self._db.snapshot() as conn:
             keys = find_project_keys(conn, identities)
             key = choose_project(conn, replace(seen, first_commit=seen.first_commit or ""), keys)[0]
@@ -294,7 +291,6 @@ def join_project(
 
 
 def find_project_keys(conn: sqlite3.Connection, identities: tuple[tuple[str, str], ...]) -> dict[str, int]:
-    """Return the keys of the projects with these identities, by kind of identity."""
     rows = ((kind, conn.execute(FIND_ALIAS, (kind, value)).fetchone()) for kind, value in identities)
     return {kind: int(row[0]) for kind, row in rows if row is not None}
 

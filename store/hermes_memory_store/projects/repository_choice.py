@@ -104,7 +104,6 @@ def can_be_copy(conn: sqlite3.Connection, key: int, common: str) -> bool:
 
 
 def list_aliases(conn: sqlite3.Connection, key: int, kind: str) -> list[str]:
-    """Return what a project is known by of one kind, the oldest first."""
     return [value for (value,) in conn.execute(OF_PROJECT, (key, kind))]
 
 

@@ -47,8 +47,6 @@ Progress = Callable[[int, int], None]
 
 
 class ThemeMoves:
-    """Move facts between themes of one store."""
-
     def __init__(self, db: Db, names: Names, journal: Journal) -> None:
         self._db = db
         self._names = names
@@ -192,8 +190,6 @@ class SplitMove:
 
 @dataclass(frozen=True, slots=True)
 class SplitGroup:
-    """The facts that are to be moved to one theme."""
-
     theme: ThemeName
     project: str | None
     """None for the person's own facts."""
@@ -211,13 +207,10 @@ class SplitPlan:
 
     @property
     def moved_count(self) -> int:
-        """Return how many facts would be moved."""
         return sum(len(group.moves) for group in self.groups)
 
 
 class ThemeSplit:
-    """Plan and make the split of a theme."""
-
     def __init__(self, db: Db, names: Names, places: PlaceThemes, moves: ThemeMoves) -> None:
         self._db = db
         self._names = names
@@ -304,8 +297,6 @@ class ThemeSplit:
 
 @dataclass(frozen=True, slots=True)
 class KnownPlaces:
-    """Projects by origins and sessions of a theme."""
-
     of_origins: dict[int, int]
     sessions: dict[int, str]
     """Names of sessions by origin."""
@@ -351,7 +342,6 @@ def decide_by_words(rows: Sequence[FactRow], decided: Decided) -> None:
 
 
 def fact_words(row: FactRow) -> Iterable[str]:
-    """Return the words of a fact that may tell its project, each once."""
     # Here, not above: these take milliseconds to import, which only a split should cost.
     from hermes_memory_store.language.stop_words import stop_forms
     from hermes_memory_store.language.tokenizer import split_runs

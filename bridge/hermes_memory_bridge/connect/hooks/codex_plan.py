@@ -56,7 +56,9 @@ def to_codex_config(
                     return to_changed_config(host, file, text, entry), notes
         elif after:
             notes.append(BY_HAND)
-        moved = find_moved_keys(*hooks_texts, str(to_key_file(hooks_file, place)))
+        # Hooks of others whose place in a list changes, the first ones first.
+        foreign = (list_foreign_keys(one, str(to_key_file(hooks_file, place))) for one in hooks_texts)
+        moved = {old: new for old, new in zip(*foreign, strict=True) if old != new}
         trusted = {key: said.get("trusted_hash") for key, said in find_trusted_hashes(text).items()}
         stale = [key for key in before if key not in wanted]
         if (
@@ -74,15 +76,6 @@ def to_codex_config(
             return changed, [*notes, f"{file}: {error}. {BY_HAND}"]
     except ValueError as error:
         raise HostFileError(f"{file} was left alone: {error}", file) from error
-
-
-def find_moved_keys(before: str, after: str, prefix: str) -> dict[str, str]:
-    """Return the new key of each hook of others whose place in its list changes, the first ones first."""
-    return {
-        old: new
-        for old, new in zip(list_foreign_keys(before, prefix), list_foreign_keys(after, prefix), strict=True)
-        if old != new
-    }
 
 
 def list_foreign_keys(text: str, prefix: str) -> Sequence[str]:

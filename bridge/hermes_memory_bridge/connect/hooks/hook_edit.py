@@ -34,8 +34,6 @@ LONG_VALUE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class OwnHook:
-    """A handler of ours as it stands in a file."""
-
     event: str
     """The host's name of the event."""
     group: int
@@ -87,7 +85,8 @@ def fold_long_values(text: str) -> tuple[str, dict[str, str]]:
     :raises JsoncSyntaxError: the text is no JSON
     """
     folded: dict[str, str] = {}
-    for number, member in enumerate(reversed(find_jsonc_tree(text).members or [])):
+    root = find_jsonc_tree(text)
+    for number, member in enumerate(reversed(root.items if isinstance(root.value, dict) else [])):
         start, end = member.node.start, member.node.end
         if member.key != "hooks" and end - start > LONG_VALUE:
             mark = json.dumps(f"\x1afolded {number}\x1a")  # no file holds it: a control character stands escaped
@@ -99,10 +98,7 @@ def fold_long_values(text: str) -> tuple[str, dict[str, str]]:
 
 
 def read_hook_document(text: str) -> dict[str, Any]:
-    """Read a text as settings with lists of hooks.
-
-    :raises ValueError: it is something else
-    """
+    """Read a text as settings with lists of hooks. :raises ValueError: it is something else"""
     root = find_jsonc_tree(text)
     if root.start == len(text):
         return {}  # blank, or comments alone
@@ -120,18 +116,18 @@ def read_hook_document(text: str) -> dict[str, Any]:
 
 def list_own_hooks(document: dict[str, Any]) -> list[OwnHook]:
     """Return our handlers of a document, in its order. Ours is what runs a `hermes-memory-hook`, wherever that stands."""
-    found: list[OwnHook] = []
+    own: list[OwnHook] = []
     for event, elements in (document.get("hooks") or {}).items():
         for group, element in enumerate(elements if isinstance(elements, list) else []):
             if not isinstance(element, dict):
                 continue
             if is_own_handler(element):
-                found.append(OwnHook(event, group, None, element))
+                own.append(OwnHook(event, group, None, element))
             inner = element.get("hooks")
             for index, handler in enumerate(inner if isinstance(inner, list) else []):
                 if is_own_handler(handler):
-                    found.append(OwnHook(event, group, index, handler))
-    return found
+                    own.append(OwnHook(event, group, index, handler))
+    return own
 
 
 def is_own_handler(handler: object) -> bool:
@@ -142,15 +138,15 @@ def is_own_handler(handler: object) -> bool:
 
 def split_hook_command(handler: dict[str, Any]) -> list[str]:
     """Return the command of a handler, word by word, without the interpreter of an isolated one; nothing where there is none."""
-    said = next((handler[key] for key in ("command", "bash", "powershell") if isinstance(handler.get(key), str)), "")
+    command = next((handler[key] for key in ("command", "bash", "powershell") if isinstance(handler.get(key), str)), "")
     args = handler.get("args")
     if isinstance(args, list):
-        words = [said, *map(str, args)]
+        words = [command, *map(str, args)]
     else:
         try:
-            words = [word.strip('"') for word in shlex.split(said, posix="\\" not in said)]
+            words = [word.strip('"') for word in shlex.split(command, posix="\\" not in command)]
         except ValueError:
-            words = said.split()
+            words = command.split()
     return words[2:] if words[1:2] == [ISOLATED] else words
 
 
@@ -162,22 +158,18 @@ def has_hooks(document: dict[str, Any], hooks: Sequence[Hook]) -> bool:
 
 
 def remove_own_hooks(text: str) -> str:
-    """Take our handlers out, the last one first: each removal finds the text that it was appended to."""
-    while own := list_own_hooks(read_hook_document(text)):
-        text = remove_hook(text, own[-1])
+    """Take our handlers out with what each leaves empty, the last one first: each removal finds the text it was appended to."""
+    while own_hooks := list_own_hooks(read_hook_document(text)):
+        own = own_hooks[-1]
+        path: list[str | int] = ["hooks", own.event, own.group]
+        chain = find_jsonc_chain(find_jsonc_tree(text), path)
+        if len(chain) < len(path):
+            raise ValueError("two of its members have one name; keep one of them")
+        if own.index is not None and len(chain[-1][1].node.value["hooks"]) > 1:
+            text = remove_jsonc_member(text, [*path, "hooks", own.index])
+        else:
+            text = remove_listed_element(text, ("hooks", own.event), own.group)
     return text
-
-
-def remove_hook(text: str, own: OwnHook) -> str:
-    """Take one handler out, with what it leaves empty: its group, its event's list and `hooks`, unless a comment stands there."""
-    path: list[str | int] = ["hooks", own.event, own.group]
-    chain = find_jsonc_chain(find_jsonc_tree(text), path)
-    if len(chain) < len(path):
-        raise ValueError("two of its members have one name; keep one of them")
-    element = chain[-1][1].node.value
-    if own.index is not None and len(element["hooks"]) > 1:
-        return remove_jsonc_member(text, [*path, "hooks", own.index])
-    return remove_listed_element(text, ("hooks", own.event), own.group)
 
 
 def remove_listed_element(text: str, path: Sequence[str], index: int) -> str:
@@ -189,32 +181,25 @@ def remove_listed_element(text: str, path: Sequence[str], index: int) -> str:
             return after
     except ValueError:
         pass  # the list stands in another form than one that is appended to
-    return remove_empty_parents(after, path)
-
-
-def remove_empty_parents(text: str, path: Sequence[str | int]) -> str:
-    """Remove an array or object that is empty, and then what held it alone."""
     for length in range(len(path), 0, -1):
-        chain = find_jsonc_chain(find_jsonc_tree(text), path[:length])
-        if len(chain) < length:
-            continue
-        node = chain[-1][1].node
-        if node.items or text[node.start + 1 : node.end - 1].strip():
-            break
-        text = remove_jsonc_member(text, path[:length])
-    return text
+        chain = find_jsonc_chain(find_jsonc_tree(after), path[:length])
+        if len(chain) == length:
+            node = chain[-1][1].node
+            if node.items or after[node.start + 1 : node.end - 1].strip():
+                break  # a comment stands there
+            after = remove_jsonc_member(after, path[:length])
+    return after
 
 
 def to_foreign_part(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without our handlers and without lists and groups that hold nothing else."""
     events = {event: list(iterate_foreign(elements)) for event, elements in (document.get("hooks") or {}).items()}
-    held = {event: elements for event, elements in events.items() if elements}
+    foreign = {event: elements for event, elements in events.items() if elements}
     rest = {key: value for key, value in document.items() if key != "hooks"}
-    return rest | ({"hooks": held} if held else {})
+    return rest | ({"hooks": foreign} if foreign else {})
 
 
 def iterate_foreign(elements: list[Any]) -> Iterator[Any]:
-    """Return the elements of an event's list without our handlers."""
     for element in elements:
         inner = element.get("hooks") if isinstance(element, dict) else None
         if is_own_handler(element):

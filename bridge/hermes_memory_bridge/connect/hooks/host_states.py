@@ -5,9 +5,8 @@ A host that works with the memory while its installed hooks are not heard is sil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hermes_memory_bridge.connect.hooks.installation_record import read_installations
 from hermes_memory_store.hosts.client_hosts import find_client_host
@@ -57,16 +56,10 @@ def list_host_states(store: Store, sessions: Sequence[Session]) -> list[HostStat
 
     :param sessions: of the store, as it lists them; the first `MOST_SESSIONS` are looked through
     """
-    return join_host_states(read_installations(store.path), store.host_sessions.list_hosts(), sessions[:MOST_SESSIONS])
-
-
-def join_host_states(
-    installed: dict[str, dict[Path, int]], reports: Iterable[HostReport], sessions: Iterable[Session]
-) -> list[HostState]:
-    """Join what is installed, what was heard, and which clients work with the memory, by host."""
-    heard = {report.host: report for report in reports}
+    installed = read_installations(store.path)
+    heard = {report.host: report for report in store.host_sessions.list_hosts()}
     called: dict[str, int] = {}
-    for session in sessions:
+    for session in sessions[:MOST_SESSIONS]:
         host = find_client_host((session.client or "").partition(" ")[0])
         if host is not None:
             called[host] = max(called.get(host, 0), session.heartbeat_at)

@@ -63,7 +63,6 @@ def change_record(files: FileEdits, store: Path, key: str, places: dict[str, Any
 
 
 def without_nothing(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without members that are None or empty objects."""
     inner = {key: without_nothing(value) if isinstance(value, dict) else value for key, value in record.items()}
     return {key: value for key, value in inner.items() if value not in (None, {})}
 
@@ -74,7 +73,6 @@ def find_installations(store: Path, host: str) -> dict[Path, int]:
 
 
 def read_installations(store: Path) -> dict[str, dict[Path, int]]:
-    """Return the files that hold our hooks, with the time of each installation in UTC milliseconds, by host."""
     return {
         host: {Path(place): at for place, at in places.items()}
         for host, places in read_installation_record(store).items()

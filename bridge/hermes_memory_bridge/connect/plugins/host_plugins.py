@@ -51,40 +51,24 @@ def plan_own_files(
     :param rules: whether the person wants a file with facts in each workspace
     :param project: the project that is connected, instead of the person
     :raises HostFileError: another program's file has the name of ours, or the file of the answers is damaged
+    :raises ArgumentError: this installation has no hook program that lasts
     """
     if host in SCRIPTS:
-        plan_script_plugin(files, host, place, options, gives=gives, keeps=keeps, project=project)
+        file = find_script_plugin(host, place, project)
+        before = files.read(file)
+        if before and not before.startswith(OWN_BEGINNING):
+            raise HostFileError(f"{file} was not written by connect; move it, then connect again", file)
+        script = None
+        if gives or keeps:
+            program = find_hook_program(place.platform, in_project=project is not None)
+            command = [*require_lasting_command([str(program)]), *options]
+            script = format_script_plugin(host, command, capture=keeps).decode()
+        files.write(file, script)
     if host == "goose" and project is None:
         manifest = HOOKS["goose"].file(place).parent.parent / "plugin.json"
         files.write(manifest, json.dumps(MANIFEST, indent=2) + "\n" if gives or keeps else None)
     if host in RULES_PLACES and project is None:
         plan_rules_files(files, store, host, answer=gives and rules)
-
-
-def plan_script_plugin(
-    files: FileEdits,
-    host: str,
-    place: HostEnvironment,
-    options: Sequence[str],
-    *,
-    gives: bool,
-    keeps: bool,
-    project: Path | None,
-) -> None:
-    """Note the plugin of a host that runs scripts; without giving and keeping, its removal.
-
-    :raises HostFileError: another program's file has that name
-    :raises ArgumentError: this installation has no hook program that lasts
-    """
-    file = find_script_plugin(host, place, project)
-    before = files.read(file)
-    if before and not before.startswith(OWN_BEGINNING):
-        raise HostFileError(f"{file} was not written by connect; move it, then connect again", file)
-    if not (gives or keeps):
-        files.write(file, None)
-        return
-    command = require_lasting_command([str(find_hook_program(place.platform, in_project=project is not None))])
-    files.write(file, format_script_plugin(host, [*command, *options], capture=keeps).decode())
 
 
 def plan_rules_files(files: FileEdits, store: Path, host: str, *, answer: bool) -> None:

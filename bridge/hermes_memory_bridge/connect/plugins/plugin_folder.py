@@ -6,8 +6,8 @@ The three differ in their manifests alone. What runs comes from the same data as
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,77 +19,10 @@ from hermes_memory_store.errors import ArgumentError
 
 DESCRIPTION = "Local memory: gives the agent the facts that matter, from one file on this machine."
 
-AUTHOR = {"name": "The hermes-memory-tui contributors"}
-
 MANIFEST = {"name": NAME, "version": __version__, "description": DESCRIPTION}
 
-PUBLISHED = {**MANIFEST, "author": AUTHOR, "license": "MIT"}
-
-README = """# hermes-memory
-
-{description}
-
-This folder was written by `hermes-memory-bridge connect {host} --plugin DIR` for this machine: its hooks and its MCP server
-start the programs of one installation of hermes-memory-tui by their paths. Write it again after moving that installation.
-Nothing that is said is kept unless you allowed that when the folder was written; `hermes-memory-tui capture status` tells.
-
-Install it with:
-
-{commands}
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class PluginForm:
-    """What is particular to the plugins of one host."""
-
-    manifests: Callable[[Entry], dict[str, dict[str, Any]]]
-    """Documents by path."""
-    commands: tuple[str, ...]
-    """How a person installs the folder."""
-
-
-def to_claude_manifests(entry: Entry) -> dict[str, dict[str, Any]]:
-    """Return the documents of a plugin of Claude Code, which is a marketplace of its own as well."""
-    listed = {"name": NAME, "source": "./", "description": DESCRIPTION}
-    return {
-        ".claude-plugin/plugin.json": PUBLISHED,
-        ".claude-plugin/marketplace.json": {
-            "name": NAME,
-            "description": DESCRIPTION,
-            "owner": AUTHOR,
-            "plugins": [listed],
-        },
-        ".mcp.json": {"mcpServers": {NAME: entry}},
-    }
-
-
-def to_codex_manifests(entry: Entry) -> dict[str, dict[str, Any]]:
-    """Return the documents of a plugin of Codex, which is a marketplace of its own as well."""
-    files = {"hooks": "./hooks/hooks.json", "mcpServers": "./.mcp.json"}
-    listed = {"name": NAME, "source": {"source": "local", "path": "./"}}
-    return {
-        ".codex-plugin/plugin.json": {**PUBLISHED, **files},
-        ".agents/plugins/marketplace.json": {"name": NAME, "plugins": [listed]},
-        ".mcp.json": {"mcpServers": {NAME: entry}},
-    }
-
-
-def to_gemini_manifests(entry: Entry) -> dict[str, dict[str, Any]]:
-    return {"gemini-extension.json": {**MANIFEST, "mcpServers": {NAME: entry}}}
-
-
-FORMS = {
-    "claude-code": PluginForm(
-        to_claude_manifests,
-        ("claude plugin marketplace add {folder}", f"claude plugin install {NAME}@{NAME}"),
-    ),
-    "codex": PluginForm(
-        to_codex_manifests,
-        ("codex plugin marketplace add {folder}", f"codex plugin add {NAME}@{NAME}"),
-    ),
-    "gemini": PluginForm(to_gemini_manifests, ("gemini extensions install {folder}",)),
-}
+FORMS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("plugins.toml").read_text(encoding="utf-8"))
+"""What is particular to the plugins of each host."""
 
 
 def plan_plugin_folder(
@@ -106,12 +39,23 @@ def plan_plugin_folder(
     hooks: dict[str, list[Any]] = {}
     for event, element in HOOKS[host].to_hooks(host, options, gives=True, keeps=keeps, platform=place.platform):
         hooks.setdefault(event, []).append(element)
-    documents = form.manifests(entry) | {"hooks/hooks.json": {"description": DESCRIPTION, "hooks": hooks}}
-    wanted = {path: (json.dumps(document, indent=2) + "\n").encode() for path, document in documents.items()}
-    commands = "\n".join(f"    {command.format(folder=folder)}" for command in form.commands)
-    wanted["README.md"] = README.format(description=DESCRIPTION, host=host, commands=commands).encode()
-    refuse_foreign_folder(folder, next(iter(wanted)))
-    return [to_file_change(folder / path, content) for path, content in sorted(wanted.items())]
+    documents = fill_in(form["documents"], {"VERSION": __version__, "DESCRIPTION": DESCRIPTION, "ENTRY": entry})
+    refuse_foreign_folder(folder, next(iter(documents)))
+    documents["hooks/hooks.json"] = {"description": DESCRIPTION, "hooks": hooks}
+    contents = {path: (json.dumps(document, indent=2) + "\n").encode() for path, document in documents.items()}
+    commands = "\n".join(f"    {command.format(folder=folder)}" for command in form["commands"])
+    readme = Path(__file__).with_name("plugin_readme.md").read_text(encoding="utf-8")
+    contents["README.md"] = readme.format(description=DESCRIPTION, host=host, commands=commands).encode()
+    return [to_file_change(folder / path, content) for path, content in sorted(contents.items())]
+
+
+def fill_in(document: Any, values: dict[str, Any]) -> Any:
+    """Return a document with values in the place of words that stand for them."""
+    if isinstance(document, dict):
+        return {key: fill_in(value, values) for key, value in document.items()}
+    if isinstance(document, list):
+        return [fill_in(element, values) for element in document]
+    return values.get(document, document)
 
 
 def refuse_foreign_folder(folder: Path, manifest: str) -> None:

@@ -26,8 +26,6 @@ class TranscriptRefused(OSError):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptPiece:
-    """What stands between two offsets."""
-
     messages: tuple[TranscriptMessage, ...]
     offset: int
     """Where to read on: behind the last whole line."""

@@ -46,8 +46,6 @@ OLDEST_MS = 7 * DAY_MS
 
 
 class TranscriptFilling:
-    """Read transcripts of sessions, one after the other."""
-
     def __init__(self, worker: StoreWorker, turns: SessionTurns, waiting: WaitingEvents) -> None:
         self._worker = worker
         self._turns = turns
@@ -96,14 +94,12 @@ class TranscriptFilling:
             await self.fill(one.host, one.name)
 
     async def fill(self, host: str, name: str) -> None:
-        """Bring in what the transcript of a session holds and hooks did not bring."""
         async with self._lock:
             for _ in range(MOST_PIECES):
                 if not await self._fill_piece(host, name):
                     return
 
     async def _follow(self, host: str, name: str) -> None:
-        """Look for some seconds whether a transcript grows."""
         host_session = await self._worker.read(lambda store: store.host_sessions.find(host, name))
         if host_session is None or host_session.transcript is None or (host, name) in self._followed:
             return
@@ -168,7 +164,6 @@ def is_quiet(host_session: HostSession) -> bool:
 
 
 def is_grown(host_session: HostSession) -> bool:
-    """Check whether a transcript has another size than what was read of it."""
     size = 0 if host_session.transcript is None else measure_file(host_session.transcript)
     return size not in (0, host_session.transcript_offset)
 
