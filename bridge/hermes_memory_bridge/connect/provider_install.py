@@ -58,8 +58,7 @@ def run_provider_install(host: Host, request: ConnectRequest) -> int:
         return max(check_provider_profile(home) for home in homes)
     if not request.remove:
         keep_capture_answer(request)
-    run = uninstall_provider if request.remove else install_provider
-    return max(run(home, request) for home in homes)
+    return max(change_provider_profile(home, request) for home in homes)
 
 
 def keep_capture_answer(request: ConnectRequest) -> None:
@@ -99,59 +98,46 @@ def find_profiles(names: list[str], *, every: bool) -> list[Path]:
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def install_provider(home: Path, request: ConnectRequest) -> int:
-    """Copy the plugin folder into a profile and name the provider in its configuration."""
+def change_provider_profile(home: Path, request: ConnectRequest) -> int:
+    """Copy the plugin folder into a profile and name the provider in its configuration, or with `remove` take both out.
+
+    The memory itself stays.
+    """
     folder, config = find_plugin_folder(home), home / "config.yaml"
-    files = load_plugin_files(request)
+    files = {} if request.remove else load_plugin_files(request)
     before = read_host_config(config)
-    after = name_provider_in_config(config, before)
-    same = load_installed_files(folder) == files
-    if same and after == before:
+    after = remove_provider_line(before, NAME) if request.remove else name_provider_in_config(config, before)
+    is_current = not folder.exists() if request.remove else load_installed_files(folder) == files
+    if is_current and after == before:
         print(f"{home}: nothing to change")
         return 0
-    if not same:
-        print(f"{folder}: {'renewed' if folder.exists() else 'new'}, {len(files)} files, version {__version__}")
+    if not is_current:
+        installed = f"{'renewed' if folder.exists() else 'new'}, {len(files)} files, version {__version__}"
+        print(f"{folder}: {'removed' if request.remove else installed}")
     FileChange(config, before.encode(), after.encode()).show()
     if request.dry_run:
         return 0
-    if not request.yes and not confirm_on_terminal(f"Write to {home}?", default=True):
+    question = f"Remove it from {home}?" if request.remove else f"Write to {home}?"
+    if not request.yes and not confirm_on_terminal(question, default=True):
         print("nothing was changed")
         return 1
-    try:
-        if not same:
-            replace_plugin_folder(folder, files)
-        backup = replace_host_config(config, after) if after != before else None
-    except OSError as error:
-        raise HostFileError(f"{folder} cannot be written: {error.strerror or error}", folder) from error
-    print(f"{home}: the memory provider is {NAME}" + (f"; {config.name} as it was is in {backup}" if backup else ""))
-    print("Restart hermes-agent; `hermes memory status` shows it.")
-    return 0
-
-
-def uninstall_provider(home: Path, request: ConnectRequest) -> int:
-    """Remove the plugin folder and the provider's name from a profile. The memory itself stays."""
-    folder, config = find_plugin_folder(home), home / "config.yaml"
-    before = read_host_config(config)
-    after = remove_provider_line(before, NAME)
-    if not folder.exists() and after == before:
-        print(f"{home}: nothing to change")
-        return 0
-    if folder.exists():
-        print(f"{folder}: removed")
-    FileChange(config, before.encode(), after.encode()).show()
-    if request.dry_run:
-        return 0
-    if not request.yes and not confirm_on_terminal(f"Remove it from {home}?", default=True):
-        print("nothing was changed")
-        return 1
-    if after != before:
+    if request.remove and after != before:
         toml_yaml_edit.parse_yaml(after)
         replace_host_config(config, after)
     try:
-        if folder.exists():
+        if request.remove and not is_current:
             shutil.rmtree(folder)
+        elif not is_current:
+            replace_plugin_folder(folder, files)
     except OSError as error:
-        raise HostFileError(f"{folder} cannot be removed: {error.strerror or error}", folder) from error
+        how = "removed" if request.remove else "written"
+        raise HostFileError(f"{folder} cannot be {how}: {error.strerror or error}", folder) from error
+    if not request.remove:
+        backup = replace_host_config(config, after) if after != before else None
+        print(
+            f"{home}: the memory provider is {NAME}" + (f"; {config.name} as it was is in {backup}" if backup else "")
+        )
+        print("Restart hermes-agent; `hermes memory status` shows it.")
     return 0
 
 
@@ -163,12 +149,12 @@ def check_provider_profile(home: Path) -> int:
     if not known or not files.keys() <= installed.keys():
         print(f"{home}: not installed; `hermes-memory-bridge connect hermes-agent --provider` installs it")
         return 1
-    said = []
+    problems = []
     old = [name for name, content in files.items() if installed[name] != content]
     if old:
-        said.append(f"{len(old)} files are of another version; connect again")
+        problems.append(f"{len(old)} files are of another version; connect again")
     if chosen != NAME:
-        said.append(f"config.yaml names {chosen!r} as memory.provider")
+        problems.append(f"config.yaml names {chosen!r} as memory.provider")
     settings = provider_settings.load_provider_settings(str(home), str(folder))
     profile = home.name if home.parent.name == "profiles" else ""
     theme = theme_resolution.find_profile_theme(settings.theme, settings.themes, profile)
@@ -176,11 +162,11 @@ def check_provider_profile(home: Path) -> int:
         [*map(str, known["command"]), "--db", settings.db, "--theme", theme], {"HERMES_HOME": str(home)}
     )
     if not outcome.ok:
-        said.append(outcome.output)
+        problems.append(outcome.output)
     unasked = " until somebody was asked: --capture or --no-capture" if settings.capture is None else ""
     works = f"works: {outcome.output}; conversations are {'' if settings.capture else 'not '}kept{unasked}"
-    print(f"{home}: {'does not work: ' + '; '.join(said) if said else works}")
-    return 1 if said else 0
+    print(f"{home}: {'does not work: ' + '; '.join(problems) if problems else works}")
+    return 1 if problems else 0
 
 
 def find_plugin_folder(home: Path) -> Path:
@@ -225,10 +211,7 @@ def replace_plugin_folder(folder: Path, wanted: dict[str, bytes]) -> None:
 
 
 def name_provider_in_config(config: Path, text: str) -> str:
-    """Name the provider in the host's file, and verify the result.
-
-    :raises HostFileError: the file was left unchanged
-    """
+    """Name the provider in the host's file, and verify the result. :raises HostFileError: the file was left unchanged"""
     try:
         before = toml_yaml_edit.parse_yaml(text)
         if (before.get("memory") or {}).get("provider") == NAME:

@@ -44,10 +44,10 @@ def choose_event_givings(store: Store, sessions: HookSessions, moment: HookMomen
         return [] if is_unheard_start(moment, host_session) else [choose_start(store, sessions, moment, host_session)]
     if event.event == "compacting" and event.host in SUMMARISER_HOSTS:
         return [compaction_giving(store, sessions, moment, host_session)]
-    # Qwen Code asks again after each tool result, without a text.
-    return (
-        choose_prompt(store, sessions, moment, host_session) if event.event == "prompt" and event.text.strip() else []
-    )
+    is_asked = (
+        event.event == "prompt" and event.text.strip()
+    )  # Qwen Code asks again after each tool result, without a text
+    return choose_prompt(store, sessions, moment, host_session) if is_asked else []
 
 
 def is_unheard_start(moment: HookMoment, host_session: HostSession | None) -> bool:
@@ -87,15 +87,13 @@ def choose_opening(
     """Return what a prompt's window should have begun with, if nobody has told it: a missed start, a silent compaction."""
     if any(giving.kind != "prompt" for giving in moment.pending):
         return None
+    if is_compaction_unanswered(host_session):
+        return compaction_giving(store, sessions, moment, host_session)
     if host_session is None or not is_window_open(host_session):
-        if host_session is not None and is_compaction_unanswered(host_session):
-            return compaction_giving(store, sessions, moment, host_session)
         return make_start_giving(store, moment.theme, moment.find_situation(store, host_session))
-    if is_compaction_unanswered(host_session) or has_shrunk(moment, host_session):
-        return compaction_giving(store, sessions, moment, host_session)
-    if moment.event.host in SILENT_COMPACTIONS and host_session.window_prompts >= REFRESH_PROMPTS:
-        return compaction_giving(store, sessions, moment, host_session)
-    return None
+    is_long = moment.event.host in SILENT_COMPACTIONS and host_session.window_prompts >= REFRESH_PROMPTS
+    is_compacted = is_long or has_shrunk(moment, host_session)
+    return compaction_giving(store, sessions, moment, host_session) if is_compacted else None
 
 
 def compaction_giving(
@@ -110,6 +108,5 @@ def has_shrunk(moment: HookMoment, host_session: HostSession) -> bool:
     """Check whether the transcript of a host that tells of no compaction became shorter, or is another file."""
     if moment.event.host not in SILENT_COMPACTIONS or not moment.event.transcript or host_session.transcript is None:
         return False
-    if moment.event.transcript != host_session.transcript:
-        return True
-    return moment.transcript_size < host_session.transcript_size
+    is_other = moment.event.transcript != host_session.transcript
+    return is_other or moment.transcript_size < host_session.transcript_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hermes_memory_bridge.hook_service.giving import Giving, fit_givings, join_givings
@@ -12,10 +13,10 @@ from hermes_memory_bridge.hook_service.host_habits import SILENT_COMPACTIONS
 from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
 from hermes_memory_bridge.hook_service.transcripts.readable_times import note_transcript
 from hermes_memory_bridge.hook_service.turn_capture import (
+    SUMMARY_TITLE,
     capture_message,
     captures_subagents,
     to_spoken_text,
-    to_summary_origin,
 )
 from hermes_memory_bridge.hook_service.window_texts import make_start_giving
 from hermes_memory_store.hosts.host_sessions import HostSession
@@ -42,9 +43,8 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
     origin = moment.find_origin(store)
     with store.attribute(origin):
         host_session = store.host_sessions.find(event.host, moment.name)
-        late = host_session is not None and moment.at < host_session.heard_at - (
-            0 if host_session.heard_event == "end" else LATE_MS
-        )
+        most_late = 0 if host_session is not None and host_session.heard_event == "end" else LATE_MS
+        late = host_session is not None and moment.at < host_session.heard_at - most_late
         if late and host_session is not None and host_session.session is not None and host_session.theme is not None:
             session = store.sessions.get(host_session.theme, host_session.session)
         else:
@@ -57,14 +57,9 @@ def record_event(store: Store, sessions: HookSessions, moment: HookMoment, givin
         if event.event == "end" and not late and not event.agent:
             store.sessions.close(session)
         if not late:
-            theme = session.theme
-            situation = moment.find_situation(store, None)
+            theme, situation = session.theme, moment.find_situation(store, None)
             refresh_rules_file(
-                store,
-                event.host,
-                event.event,
-                event.folder,
-                theme,
+                *(store, event.host, event.event, event.folder, theme),
                 lambda: join_givings(fit_givings([make_start_giving(store, theme, situation)])),
             )
 
@@ -100,9 +95,8 @@ def note_compaction(moment: HookMoment, host_session: HostSession | None) -> dic
         return {}
     if event.event == "compacting":
         return {"compacting_at": moment.at}
-    is_told = (
-        host_session is not None and host_session.compacting_at is None and moment.at - host_session.window_at < TOLD_MS
-    )
+    is_announced = host_session is None or host_session.compacting_at is not None
+    is_told = host_session is not None and not is_announced and moment.at - host_session.window_at < TOLD_MS
     return {"compacted_at": moment.at} if event.event == "compacted" and not is_told else {}
 
 
@@ -159,7 +153,7 @@ def record_message(
         return HostTurns(store.db).note_heard(host_session, role, None, at=moment.at, turn=event.turn) is not None
     text = event.text
     if event.event == "compacted":
-        origin, text = to_summary_origin(origin), remove_given_lines(store, host_session, text)
+        origin, text = replace(origin, title=SUMMARY_TITLE), remove_given_lines(store, host_session, text)
     if not to_spoken_text(text):
         return True
     return capture_message(store, host_session, session, role, text, at=moment.at, turn=event.turn, origin=origin)

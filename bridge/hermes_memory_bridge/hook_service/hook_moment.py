@@ -80,11 +80,8 @@ def to_event_time(event: HookEvent, now: int) -> int:
 
 def is_window_open(host_session: HostSession | None) -> bool:
     """Check whether a session was given anything at the beginning of its present window, be it nothing for lack of facts."""
-    return (
-        host_session is not None
-        and host_session.given_at is not None
-        and host_session.given_at >= host_session.window_at
-    )
+    given_at = None if host_session is None else host_session.given_at
+    return host_session is not None and given_at is not None and given_at >= host_session.window_at
 
 
 def is_compaction_unanswered(host_session: HostSession | None) -> bool:

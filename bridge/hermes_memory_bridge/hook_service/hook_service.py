@@ -127,12 +127,10 @@ class HookService:
         given = event.given
 
         def find_givings(store: Store) -> list[Giving]:
-            facts = store.facts.by_uids(given["uids"]) if given else {}
-            return (
-                [Giving(given["kind"], tuple(facts.values()), tuple(f.notation for f in facts.values()))]
-                if given
-                else []
-            )
+            if not given:
+                return []
+            facts = tuple(store.facts.by_uids(given["uids"]).values())
+            return [Giving(given["kind"], facts, tuple(fact.notation for fact in facts))]
 
         await self.worker.write(lambda store: record_event(store, self.sessions, moment, find_givings(store)))
         if moment.may_capture:
@@ -217,9 +215,7 @@ class HookService:
         if moment.may_capture:
             is_wanted = moment.event.event == "prompt"
         else:
-            host_session = await self.worker.read(
-                lambda store: store.host_sessions.find(moment.event.host, moment.name)
-            )
+            host_session = await self.worker.read(lambda s: s.host_sessions.find(moment.event.host, moment.name))
             is_wanted = turn.is_recording or (host_session is not None and host_session.capture_from is not None)
         if not is_wanted:
             return None

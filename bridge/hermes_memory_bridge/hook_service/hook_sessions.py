@@ -43,9 +43,19 @@ class HookSessions:
             store.sessions.renew([running])
             session = running
         else:
-            session = self._open(store, moment, name, project)
+            session = store.sessions.open(
+                moment.theme,
+                name,
+                client=to_client_name(moment.event.host),
+                client_version=moment.event.version or None,
+                project=project,
+                pid=moment.process,
+                lease_ms=LEASE_MS if moment.process is not None else LONE_LEASE_MS,
+                heartbeat_ms=round(RENEWAL_S * 1000),
+            )
         if connection is not None and connection.name != session.name:
-            point_connection(connection, session)
+            connection.add_session(session)
+            connection.name = session.name
         return session
 
     def find_connection(self, store: Store, moment: HookMoment) -> Connection | None:
@@ -98,11 +108,8 @@ class HookSessions:
         connection = self.find_connection(store, moment)
         if connection is not None:
             return names | {connection.name} | {session.name for session in connection.sessions()}
-        mine = (
-            None
-            if host_session is None or host_session.session is None
-            else store.sessions.find_running(moment.theme, host_session.session)
-        )
+        own_name = None if host_session is None else host_session.session
+        mine = None if own_name is None else store.sessions.find_running(moment.theme, own_name)
         since = moment.at if host_session is None else host_session.started_at
         for session in store.sessions.list(moment.theme):
             client = split_client_version(session.client or "")[0]
@@ -111,33 +118,15 @@ class HookSessions:
                 names.add(session.name)
         return names
 
-    def _open(self, store: Store, moment: HookMoment, name: str | None, project: str | None) -> Session:
-        return store.sessions.open(
-            moment.theme,
-            name,
-            client=to_client_name(moment.event.host),
-            client_version=moment.event.version or None,
-            project=project,
-            pid=moment.process,
-            lease_ms=LEASE_MS if moment.process is not None else LONE_LEASE_MS,
-            heartbeat_ms=round(RENEWAL_S * 1000),
-        )
-
-
-def point_connection(connection: Connection, session: Session) -> None:
-    connection.add_session(session)
-    connection.name = session.name
-
 
 def renew_living(store: Store) -> None:
     """Renew the leases of sessions whose host's process lives. Within a write."""
-    living = []
-    for one in store.host_sessions.list_running():
-        if one.pid is None or one.heard_event == "end" or one.session is None or one.theme is None:
-            continue
-        if is_process_alive(one.pid):
-            running = store.sessions.find_running(one.theme, one.session)
-            if running is not None:
-                living.append(running)
+    sessions = [
+        store.sessions.find_running(host_session.theme, host_session.session)
+        for host_session in store.host_sessions.list_running()
+        if host_session.theme is not None and host_session.session is not None and host_session.heard_event != "end"
+        if host_session.pid is not None and is_process_alive(host_session.pid)
+    ]
+    living = [session for session in sessions if session is not None]
     if living:
         store.sessions.renew(living)

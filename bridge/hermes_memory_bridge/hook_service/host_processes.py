@@ -9,7 +9,7 @@ from pathlib import Path
 from hermes_memory_bridge.launcher.silence import MOST_ANCESTORS, find_process_state
 
 WRAPPERS = frozenset(
-    {
+    [
         "sh",
         "bash",
         "dash",
@@ -26,7 +26,7 @@ WRAPPERS = frozenset(
         "uvx",
         "npx",
         "npm",
-    }
+    ]
 )
 """Programs that stand between a host and what it starts."""
 

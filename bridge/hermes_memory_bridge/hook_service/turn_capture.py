@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import replace
 
 from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
 from hermes_memory_store.context.fence import remove_fenced_text
@@ -46,17 +45,19 @@ def capture_message(
     :param turn: the host's id of the turn
     :param is_read: whether it comes from the transcript
     """
-    said = to_spoken_text(text)
-    if not said:
+    spoken = to_spoken_text(text)
+    if not spoken:
         return False
     turns = HostTurns(store.db)
-    heard = None if is_read else turns.note_heard(host_session, role, said, at=at, turn=turn)
-    key = turns.note_read(host_session, role, said, at=at) if is_read else heard
+    if is_read:
+        key = turns.note_read(host_session, role, spoken, at=at)
+    else:
+        key = turns.note_heard(host_session, role, spoken, at=at, turn=turn)
     if key is None:
         return False
-    if explain_skipped_message(said, store.policies.for_theme(session.theme)) is not None:
+    if explain_skipped_message(spoken, store.policies.for_theme(session.theme)) is not None:
         return True
-    for part in split_message(said):
+    for part in split_message(spoken):
         try:
             captured = store.turns.add(session.theme, role, part, session=session, at=at, origin=origin)
         except InputError as error:  # the theme keeps no secrets, for one
@@ -87,7 +88,3 @@ def split_message(text: str) -> list[str]:
         parts.append(text[:end])
         text = text[end:]
     return [part for part in (*parts, text) if part.strip()]
-
-
-def to_summary_origin(origin: Origin) -> Origin:
-    return replace(origin, title=SUMMARY_TITLE)

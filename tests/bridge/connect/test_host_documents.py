@@ -49,6 +49,8 @@ JSON = [
     '{"KEY": {}}',
     '{"a": 1,}',
     '{ // mine\n "KEY": { /* none */ } }',
+    "{ /* none yet */ }",
+    '{\n  "KEY": {\n    // my servers go here\n  }\n}\n',
     '{\n\t"KEY": {\n\t\t"a": {"command": "x"},\n\t},\n}\n',
     BOM + '{"a": 1}',
     BOM + '{\r\n  "KEY": {}\r\n}\r\n',
@@ -132,6 +134,15 @@ def test_connecting_adds_the_entry_alone_and_disconnecting_gives_the_bytes_back(
         ("continue", "KEY:\n  - command: old\n    name: NAME\n  - name: a\n", "KEY:\n  - name: a\n"),
         ("continue", "KEY:\n  - {name: NAME, command: old}\n  - name: a\n", "KEY:\n  - name: a\n"),
         ("cursor", '{"KEY": {"NAME": null, "a": {}}}', None),
+        *(
+            (
+                name,
+                '{\n  "KEY": {\n    // my servers\n    "NAME": {"command": "/opt/bridge", "args": []}\n  }\n}\n',
+                '{\n  "KEY": {\n    // my servers\n  }\n}\n',
+            )
+            for name, host in HOSTS.items()
+            if host.kind == "json"
+        ),
     ],
 )
 def test_an_entry_in_another_layout_is_replaced_and_taken_out_and_nothing_else(
@@ -163,12 +174,15 @@ def test_an_entry_in_another_layout_is_replaced_and_taken_out_and_nothing_else(
         ("cursor", '{\n  "KEY": []\n}\n', 2),
         ("cursor", "[1]", 1),
         ("cursor", "null", 1),
+        ("cursor", '{"KEY": 5}', 1),
+        ("cursor", '{"KEY": {"NAME": 5}}', 1),
     ],
 )
 def test_what_cannot_be_proven_is_refused_with_its_line(name: str, text: str, line: int, tmp_path: Path) -> None:
     host = HOSTS[name]
-    with pytest.raises(HostFileError, match=rf"left alone: [\s\S]*(?:line {line}\b|its \w+ is|it holds)"):
-        to_changed_config(host, tmp_path / "config", text.replace("KEY", host.key), host.entry(*COMMAND))
+    text = text.replace("KEY", host.key).replace("NAME", NAME)
+    with pytest.raises(HostFileError, match=rf"left alone: [\s\S]*(?:line {line}\b|its \w+ (?:is|has)|it holds)"):
+        to_changed_config(host, tmp_path / "config", text, host.entry(*COMMAND))
 
 
 def others(host: Host, text: str) -> Any:

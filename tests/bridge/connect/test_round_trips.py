@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.connect.host_config_files import HostFileError
-from hermes_memory_bridge.connect.host_entries import to_changed_config
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host
 from tests.examples import example_count
 
@@ -152,40 +149,3 @@ def test_what_is_taken_out_of_a_file_that_was_changed_since_leaves_the_rest() ->
     cursor = HOSTS["cursor"]
     rewritten = json.dumps(json.loads(cursor.add_entry('{"mcpServers": {}, "a": 1}', cursor.entry(*ENTRY))), indent=3)
     assert json.loads(cursor.remove_entry(rewritten)) == {"mcpServers": {}, "a": 1}
-
-
-@pytest.mark.parametrize("name", sorted(HOSTS))
-@pytest.mark.parametrize(
-    "before", ["", "{}", '{"a":1,}', "{ /* none yet */ }", '{\n  "KEY": {\n    // my servers go here\n  }\n}\n']
-)
-def test_an_entry_that_was_put_in_twice_leaves_nothing_behind(name: str, before: str, tmp_path: Path) -> None:
-    host = HOSTS[name]
-    if before and host.kind != "json":
-        before = "# mine\n"
-    before, file = before.replace("KEY", host.key), tmp_path / "config"
-    text = before
-    for theme in ("one", "other"):
-        text = to_changed_config(host, file, text, host.entry("/opt/bridge", ["--theme", theme]))
-
-    assert to_changed_config(host, file, text, None) == before
-
-
-@pytest.mark.parametrize("name", [name for name in sorted(HOSTS) if HOSTS[name].kind == "json"])
-def test_an_entry_that_a_person_wrote_below_a_comment_is_taken_out(name: str, tmp_path: Path) -> None:
-    host = HOSTS[name]
-    entry = json.dumps(host.entry("/opt/bridge", []))
-    text = f'{{\n  "{host.key}": {{\n    // my servers\n    "{NAME}": {entry}\n  }}\n}}\n'
-
-    assert (
-        to_changed_config(host, tmp_path / "config", text, None)
-        == f'{{\n  "{host.key}": {{\n    // my servers\n  }}\n}}\n'
-    )
-
-
-@pytest.mark.parametrize("text", ["[1]", '{"KEY": 5}', '{"KEY": {"NAME": 5}}'])
-def test_a_file_whose_entry_is_none_is_left_alone_with_the_reason(text: str, tmp_path: Path) -> None:
-    host = HOSTS["cursor"]
-    with pytest.raises(HostFileError, match="left alone: it"):
-        to_changed_config(
-            host, tmp_path / "c", text.replace("KEY", host.key).replace("NAME", NAME), host.entry("/opt/bridge", [])
-        )
