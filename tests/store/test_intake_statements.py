@@ -74,7 +74,7 @@ RECORDS = {
     "journal_repair.restore_references": "repeats a name of a backup, which the chain proves",
     "journal_restore": "repeats the journal, whose chain holds, and texts of backups that fit its digests",
     "project_repair": "repeats a backup, or a name of the store's own rows",
-    "host_turns.HostTurns.note_read": "no turn's id: a transcript tells none",
+    "host_sessions.HostTurns.note_read": "no turn's id: a transcript tells none",
     "rules_files.RulesFiles.write": "the path of a file that this program wrote, by which it finds it to erase it",
     "branch_states.BranchStates.note": "names of branches that `is_listed` let through",
     "branch_states.BranchStates._note_branches": "names of branches that `is_listed` let through",

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, Origin, Way
-from hermes_memory_store.places.project_sighting import read_project
-from hermes_memory_store.places.remote_urls import normalise_remote, parse_remote_urls
+from hermes_memory_store.places.project_sighting import normalise_remote, parse_remote_urls, read_project
 from hermes_memory_store.store import Store
 
 TOOL = Origin(way=Way.TOOL)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
-from hermes_memory_bridge.connect.hooks.codex_plan import to_codex_config
+from hermes_memory_bridge.connect.hooks.codex_trust import to_codex_config
 from hermes_memory_bridge.connect.hooks.hook_edit import (
     Hook,
     has_hooks,
@@ -50,10 +50,11 @@ from hermes_memory_bridge.connect.host_permissions import PERMISSIONS, describe_
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment, find_here, to_merged_entry
 from hermes_memory_bridge.connect.plugins.host_plugins import (
     OWN_BEGINNING,
+    SCRIPTS,
+    find_script_plugin,
     hears_events,
     plan_own_files,
 )
-from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_script_plugin
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError
 

@@ -16,7 +16,7 @@ from hermes_memory_bridge.connect.connect_plan import (
     plan_removal_elsewhere,
 )
 from hermes_memory_bridge.connect.hooks.capture_consent import change_consent, find_consent
-from hermes_memory_bridge.connect.hooks.codex_plan import TRUST_QUESTION
+from hermes_memory_bridge.connect.hooks.codex_trust import TRUST_QUESTION
 from hermes_memory_bridge.connect.hooks.hook_check import check_hooks
 from hermes_memory_bridge.connect.hooks.installation_record import find_installations, find_offers
 from hermes_memory_bridge.connect.host_check import check_configured_command
@@ -33,13 +33,16 @@ from hermes_memory_bridge.connect.host_entries import (
 )
 from hermes_memory_bridge.connect.host_permissions import PermissionEdit, describe_permissions, lift_permissions
 from hermes_memory_bridge.connect.hosts import HOSTS, NAME, Host, HostEnvironment, find_here, to_started_command
-from hermes_memory_bridge.connect.plugins.host_plugins import hears_events
-from hermes_memory_bridge.connect.plugins.script_plugins import SCRIPTS, find_script_plugin, read_plugin_command
+from hermes_memory_bridge.connect.plugins.host_plugins import (
+    SCRIPTS,
+    find_script_plugin,
+    hears_events,
+    read_plugin_command,
+)
 from hermes_memory_bridge.connect.provider_install import find_plugin_folder
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_store.errors import ArgumentError, StoreError, StoreMissing
-from hermes_memory_store.hosts.rules_consent import may_write_rules
-from hermes_memory_store.hosts.rules_files import RULES_PLACES
+from hermes_memory_store.hosts.rules_files import RULES_PLACES, may_write_rules
 from hermes_memory_store.store import Store
 
 OWN_ENDINGS = (".capture.json", ".hooks.json", ".rules.json", "settings.local.json")

@@ -19,8 +19,7 @@ from hermes_memory_bridge.hook_service.turn_capture import (
     to_spoken_text,
 )
 from hermes_memory_bridge.hook_service.window_texts import make_start_giving
-from hermes_memory_store.hosts.host_sessions import HostSession
-from hermes_memory_store.hosts.host_turns import HostTurns
+from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns
 from hermes_memory_store.model import Origin, Session
 from hermes_memory_store.store import Store
 

@@ -11,8 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_memory_store.hosts.rules_consent import may_write_rules
-from hermes_memory_store.hosts.rules_files import RULES_PLACES, is_own_rules_file, read_rules_file
+from hermes_memory_store.hosts.rules_files import RULES_PLACES, is_own_rules_file, may_write_rules, read_rules_file
 from hermes_memory_store.places.git_files import find_repository
 from hermes_memory_store.projects.git_exclude import exclude_path, is_path_tracked, is_repository_sound
 from hermes_memory_store.store import Store

@@ -9,8 +9,7 @@ from hermes_memory_bridge.tools.acknowledgements import explain_skipped_message
 from hermes_memory_store.context.fence import remove_fenced_text
 from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from hermes_memory_store.errors import InputError
-from hermes_memory_store.hosts.host_sessions import HostSession
-from hermes_memory_store.hosts.host_turns import HostTurns
+from hermes_memory_store.hosts.host_sessions import HostSession, HostTurns
 from hermes_memory_store.model import Origin, Session
 from hermes_memory_store.store import Store
 

@@ -44,24 +44,15 @@ class CaptureSwitch:
 
     __slots__ = ("folders", "hosts", "off", "paused_until", "stops", "trouble")
 
-    def __init__(
-        self,
-        hosts: dict[str, bool] | None = None,
-        *,
-        off: bool = False,
-        paused_until: int | None = None,
-        folders: list[str] | None = None,
-        stops: list[list[int | None]] | None = None,
-        trouble: str = "",
-    ) -> None:
-        self.hosts = hosts or {}
+    def __init__(self, *, off: bool = False, trouble: str = "") -> None:
+        self.hosts: dict[str, bool] = {}
         """Hosts whose person has answered, and what."""
         self.off = off
-        self.paused_until = paused_until
+        self.paused_until: int | None = None
         """UTC milliseconds, `UNTIL_RESUMED`, or None."""
-        self.folders = folders or []
+        self.folders: list[str] = []
         """Absolute paths, links resolved: nothing is kept in them, nor below."""
-        self.stops = stops or []
+        self.stops: list[list[int | None]] = []
         """When nothing at all might be kept: since when and until when, UTC milliseconds; None where nobody has ended it.
 
         What is read later, such as a transcript, is not read of these times. Those of more than `KEPT_STOPS_MS` ago are left out.
@@ -138,18 +129,19 @@ def parse_capture_switch(content: bytes) -> CaptureSwitch:
     if document is None:
         raise ValueError("no object")
     hosts, off = document.get("hosts", {}), document.get("off", False)
-    paused, folders = document.get("paused_until"), document.get("folders", [])
+    paused_until, folders, stops = document.get("paused_until"), document.get("folders", []), document.get("stops", [])
     if not isinstance(hosts, dict) or not isinstance(off, bool) or not isinstance(folders, list):
         raise ValueError("other types")
-    if paused is not None and (not isinstance(paused, int) or isinstance(paused, bool)):
+    if type(paused_until) not in (int, type(None)):
         raise ValueError("no time")
     if not all(isinstance(folder, str) for folder in folders):
         raise ValueError("no path")
-    stops = document.get("stops", [])
     if not isinstance(stops, list) or not all(is_stop(stop) for stop in stops):
         raise ValueError("no times")
-    answers = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
-    return CaptureSwitch(answers, off=off, paused_until=paused, folders=folders, stops=stops)
+    switch = CaptureSwitch(off=off)
+    switch.hosts = {name: answer for name, answer in hosts.items() if isinstance(answer, bool)}
+    switch.paused_until, switch.folders, switch.stops = paused_until, folders, stops
+    return switch
 
 
 def is_stop(value: object) -> bool:
@@ -166,14 +158,12 @@ def find_folder_stop(switch: CaptureSwitch, folder: str) -> str:
             for off in switch.folders:
                 if place == off or place.startswith(off.rstrip("/") + "/"):
                     return f"off in {off}"
-            while True:
+            below = ""
+            while place != below:
                 marker = os.path.join(place, OFF_FILE)
                 if is_entry(marker):
                     return f"off here, since {marker} exists"
-                above = os.path.dirname(place)
-                if above == place:
-                    break
-                place = above
+                place, below = os.path.dirname(place), place
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         return f"off here, since nobody can tell whether {OFF_FILE} exists: {reason}"

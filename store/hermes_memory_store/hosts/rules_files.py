@@ -1,14 +1,16 @@
 """Rules files: hot facts as a file in a workspace, for hosts whose hooks give the model nothing.
 
-Such a file says itself whose it is: a marker with a digest of the rest. One without the marker is somebody else's, one whose
-digest differs was changed by somebody. Where a fact is purged, quarantined, withdrawn or changed, triggers mark the files
-stale, and they are erased before that is committed; the host's next event writes them anew.
+A person says for each host whether he wants them, in `<store>.rules.json`. Such a file says itself whose it is: a marker with a
+digest of the rest. One without the marker is somebody else's, one whose digest differs was changed by somebody. Where a fact is
+purged, quarantined, withdrawn or changed, triggers mark the files stale, and they are erased before that is committed; the
+host's next event writes them anew.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import re
 import sqlite3
@@ -173,3 +175,34 @@ def rewrite_without_facts(path: Path, content: bytes) -> bool:
     except OSError:
         return False
     return True
+
+
+def find_rules_consent_file(store_path: str | os.PathLike[str]) -> Path:
+    store = Path(store_path).expanduser().resolve()
+    return store.with_name(f"{store.name}.rules.json")
+
+
+def may_write_rules(store_path: str | os.PathLike[str], host: str) -> bool:
+    """Check whether a person said yes for this host; a damaged file is a no."""
+    try:
+        return host in parse_rules_consent(find_rules_consent_file(store_path).read_bytes())
+    except (OSError, ValueError):
+        return False
+
+
+def parse_rules_consent(content: bytes | None) -> list[str]:
+    """Return the hosts for which a person said yes. :raises ValueError: the content is something else"""
+    document = json.loads(content) if content and content.strip() else {}
+    hosts = document.get("hosts", []) if isinstance(document, dict) else None
+    if not isinstance(hosts, list):
+        raise ValueError("it holds no answers")
+    return [host for host in hosts if isinstance(host, str)]
+
+
+def to_rules_consent(content: bytes | None, host: str, *, answer: bool) -> bytes | None:
+    """Return the file's content with an answer for a host; None where no yes is left.
+
+    :raises ValueError: the content is something else
+    """
+    hosts = [agreed for agreed in parse_rules_consent(content) if agreed != host] + [host] * answer
+    return (json.dumps({"hosts": hosts}) + "\n").encode() if hosts else None

@@ -28,8 +28,7 @@ from hermes_memory_store.items.project_rows import (
 )
 from hermes_memory_store.model import Millis, Origin, Project, ProjectSummary
 from hermes_memory_store.places.place_reading import find_plain_project
-from hermes_memory_store.places.project_sighting import ProjectSighting, read_project
-from hermes_memory_store.places.remote_urls import read_remote
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_project, read_remote
 from hermes_memory_store.projects.repository_choice import (
     HAS_REMOTE,
     TWIN,
@@ -102,8 +101,8 @@ class Projects:
     def locate(self, origin: Origin, folder: str | os.PathLike[str]) -> Origin:
         """Return the origin with the project of a folder, its working tree, branch and commit.
 
-        Reads a few small files. Only a project that shows an identity for the first time is written down, in a write
-        of its own; in a store that is open for reading it stays without a name.
+        Only a project that shows an identity for the first time is written down; in a store that is open for reading it
+        stays without a name.
 
         :raises StoreLocked: DiskFull; a new project could not be written down
         """

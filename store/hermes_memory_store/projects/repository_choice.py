@@ -11,8 +11,7 @@ import sqlite3
 
 from hermes_memory_store.items.project_rows import insert_project
 from hermes_memory_store.places.git_files import read_mark, read_shallow_ends, repository_at
-from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.places.remote_urls import read_remote
+from hermes_memory_store.places.project_sighting import ProjectSighting, read_remote
 from hermes_memory_store.projects.borrowed_objects import GitFailed, borrow_objects
 
 TIMEOUT_S = 60.0

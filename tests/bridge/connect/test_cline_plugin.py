@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.connect.plugins.script_plugins import format_script_plugin
+from hermes_memory_bridge.connect.plugins.host_plugins import format_script_plugin
 from tests.bridge.connect.hook_stand_in import write_stand_in
 from tests.bridge.connect.real_hosts import host_environment, list_chat_texts, require_host
 from tests.hosts.stand_in_model import StandInModel

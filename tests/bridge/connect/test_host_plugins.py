@@ -16,7 +16,7 @@ from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.plugins.host_plugins import OWN_BEGINNING
 from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
 from hermes_memory_store.hosts.capture_switch import may_capture
-from hermes_memory_store.hosts.rules_consent import may_write_rules
+from hermes_memory_store.hosts.rules_files import may_write_rules
 from hermes_memory_store.store import Store
 from tests.bridge.connect.real_hosts import host_environment, require_host
 

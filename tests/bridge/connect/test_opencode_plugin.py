@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.connect.plugins.script_plugins import format_script_plugin
+from hermes_memory_bridge.connect.plugins.host_plugins import format_script_plugin
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 from tests.bridge.connect.hook_stand_in import write_stand_in

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.hook_service.rules_file import refresh_rules_file
-from hermes_memory_store.hosts.rules_consent import find_rules_consent_file, to_rules_consent
-from hermes_memory_store.hosts.rules_files import RULES_PLACES, is_own_rules_file
+from hermes_memory_store.hosts.rules_files import (
+    RULES_PLACES,
+    find_rules_consent_file,
+    is_own_rules_file,
+    to_rules_consent,
+)
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event

@@ -157,7 +157,7 @@ def test_a_known_project_is_read_without_the_part_of_the_store_that_reads_reposi
     told = subprocess.run(command, capture_output=True, text=True, env=env)
     lines, modules, heavy = told.stdout.splitlines()
     assert lines == "['D[db]: sqlite']", told.stderr
-    assert "remote_urls" not in modules
+    assert "project_sighting" not in modules
     assert "project_sighting" not in modules
     assert heavy == "set()"
 

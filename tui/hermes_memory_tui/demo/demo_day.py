@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hermes_memory_store.model import Actor, FactFilter, Millis, Origin, Session, Way
-from hermes_memory_store.places.project_sighting import ProjectSighting
-from hermes_memory_store.places.remote_urls import normalise_remote
+from hermes_memory_store.places.project_sighting import ProjectSighting, normalise_remote
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from hermes_memory_themes.policy import FILE_NAME

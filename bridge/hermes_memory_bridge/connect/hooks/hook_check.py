@@ -19,7 +19,7 @@ from hermes_memory_bridge.connect.hooks.trust_tables import find_trusted_hashes
 from hermes_memory_bridge.connect.host_config_files import HostFileError, read_host_config
 from hermes_memory_bridge.connect.host_hooks import HOOKS, HookDocument, find_hook_program
 from hermes_memory_bridge.connect.hosts import HOSTS, Host, HostEnvironment
-from hermes_memory_bridge.connect.plugins.script_plugins import (
+from hermes_memory_bridge.connect.plugins.host_plugins import (
     SCRIPTS,
     find_plugin_problems,
     find_script_plugin,
