@@ -29,9 +29,8 @@ class TextKind(Enum):
     """What a text is, by which detectors choose what they read."""
 
     WRITE = "write"  # a single write of an agent
-    RULED = "ruled"  # the same, which no rule matches
+    RULED = "ruled"  # the same, on which the rules were asked before
     FACT = "fact"  # any other fact
-    PLAIN = "plain"  # the same, which no rule matches
     UPGRADE = "upgrade"  # a fact of an older memory, of which none may be refused
     TURN = "turn"  # a captured message
     NAME = "name"  # a target, scope or session, on its way in

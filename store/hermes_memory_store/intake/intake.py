@@ -210,15 +210,15 @@ class Intake:
         masking, suspicion, verdict = Masking(written), None, None
         if policy.quarantine or policy.secrets != "allow":
             # Imported with the first write: readers need none.
-            from hermes_memory_store.intake.detectors.injection import is_plain_fact
+            from hermes_memory_store.intake.detectors.injection import is_plain_name
             from hermes_memory_store.intake.detectors.secrets import may_hold_secret
 
-            # Most facts hold nothing that any rule looks for, neither in the target nor in the content, which one look tells.
-            plain = not policy.quarantine or is_plain_fact(notation.target, written)
-            secret = policy.secrets != "allow" and may_hold_secret(f"{notation.target} {written}")
-            if not plain or (secret and may_hold_secret(notation.target)):
-                self.admit_name(theme, "the target", notation.target, policy, writer=writer)
-            passage = self._to_passage(theme, notation.target, written, writer, session, plain=plain)
+            target = notation.target
+            secret = policy.secrets != "allow" and may_hold_secret(f"{target} {written}")
+            # Most targets hold nothing that any check looks for, which one look tells.
+            if (policy.quarantine and not is_plain_name(target)) or (secret and may_hold_secret(target)):
+                self.admit_name(theme, "the target", target, policy, writer=writer)
+            passage = self._to_passage(theme, target, written, writer, session)
             masking, suspicion, verdict = self._admit(
                 theme, passage, policy, writer, source=source, confirmed=confirmed, secret=secret
             )
@@ -376,20 +376,10 @@ class Intake:
                         "the secret %r of theme %s is kept although its fact is not", entry.name, entry.theme
                     )
 
-    def _to_passage(
-        self,
-        theme: str,
-        target: str,
-        content: str,
-        writer: Writer,
-        session: str | None = None,
-        *,
-        plain: bool = False,
-    ) -> Passage:
+    def _to_passage(self, theme: str, target: str, content: str, writer: Writer, session: str | None = None) -> Passage:
         if writer is Writer.PERSON or self.load_session_words is None:
-            return Passage(TextKind.PLAIN if plain else TextKind.FACT, content, target)
-        load_words = partial(self.load_session_words, theme, session)
-        return Passage(TextKind.RULED if plain else TextKind.WRITE, content, target, load_words)
+            return Passage(TextKind.FACT, content, target)
+        return Passage(TextKind.WRITE, content, target, partial(self.load_session_words, theme, session))
 
     def _admit(
         self,

@@ -1,7 +1,6 @@
 """Patterns of data files: compiled when a text first needs one, and spared where a text lacks words that they require.
 
-The required words stand as data in `required_words.json`, which `python -m tests.tools.read_required_words`
-reads from the patterns.
+`python -m tests.tools.read_required_words` reads `required_words.json` from the patterns.
 """
 
 from __future__ import annotations

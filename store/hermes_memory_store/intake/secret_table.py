@@ -1,8 +1,7 @@
-"""The table of patterns that find secrets: our own of `secret_patterns.txt`, and gitleaks' rules for some two hundred services.
+"""The patterns that find secrets: our own of `secret_patterns.txt`, and gitleaks' rules for some two hundred services.
 
-Gitleaks' stand in `gitleaks/rules.json`, converted from one release by `python -m tests.tools.convert_rules`, under
-the licence beside them. A file or a rule of them that cannot be read costs these rules alone: it is logged once as an
-error, and our own patterns go on.
+`python -m tests.tools.convert_rules` made `gitleaks/rules.json`. What of it cannot be read costs these rules alone, with an
+error in the log.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ class SecretPattern:
     """A pattern, and how its matches are judged."""
 
     judge: str
-    """Names the function of `detectors/secrets.py` that tells which part of a match is a secret, if any; `service` for a
-    rule of gitleaks."""
+    """Names the function of `detectors/secrets.py` that tells which part of a match is a secret; `service` for gitleaks'."""
     pattern: str
     hints: tuple[str, ...] = ()
     """Without any of these there is no match; those of services are in lower case."""

@@ -1,8 +1,4 @@
-"""Bulk writing: many facts in few transactions, by the same rules as single writes.
-
-Most lines of an import are independent: no fact stands in their place, and no other line of the batch is about
-their target. Those are inserted together. Every other line is written like a single fact.
-"""
+"""Bulk writing: facts that no other is about are inserted together, all others are written one by one."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sqlite3
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -384,21 +384,18 @@ class Facts:
 
     def by_ids(self, ids: Sequence[int]) -> list[Fact]:
         """Return facts by key, in the order given; keys that no longer exist are omitted."""
-        facts = {fact.id: fact for fact in self._facts_with("id", ids)}
-        return [facts[key] for key in ids if key in facts]
+        return fact_pages.load_facts(self._db, self._names, ids)
 
     def by_uids(self, wanted: Uids) -> dict[str, Fact]:
         """Return facts by their whole uids, including withdrawn ones; those that no longer exist are omitted.
 
         :raises ValueError: one is no whole uid
         """
-        keys = [uids.parse_uid(uid) for uid in uids.list_uids(wanted)]
-        return {fact.uid: fact for fact in self._facts_with("uid", keys)}
-
-    def _facts_with(self, column: str, values: Sequence[Any]) -> Iterator[Fact]:
-        for chunk in in_chunks(values):
-            sql = f"{FACTS_WITH_READS} WHERE f.{column} IN ({', '.join('?' * len(chunk))})"
-            yield from self._reader.facts(self._db.rows(sql, list(chunk)))
+        facts: dict[str, Fact] = {}
+        for chunk in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
+            rows = self._db.rows(f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(chunk))})", list(chunk))
+            facts |= {fact.uid: fact for fact in self._reader.facts(rows)}
+        return facts
 
     def find_purged(self, wanted: Uids) -> set[str]:
         """Return which of these uids belong to facts that were erased here. :raises ValueError: one is no whole uid"""

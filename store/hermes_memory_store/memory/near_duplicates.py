@@ -1,8 +1,7 @@
-"""Near-duplicates: a new fact that says what another says under another target, which nothing supersedes by itself.
+"""Near-duplicates: facts like `D[cache]: redis` and `D[caching]: redis 7`, of which neither supersedes the other.
 
-`D[cache]: redis` and `D[caching]: redis 7` stand beside each other, since a fact only supersedes one of its own target.
-The writer is told, and decides. Two facts of one type are close when their targets mean the same and their contents are
-alike, or when they say the same in so many words that it is no coincidence.
+Two facts of one type are close when their targets mean the same and their contents are alike, or when they say the same in
+so many words that it is no coincidence.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ SAME_IN_WORDS = 4
 """Words that two contents must share wholly to be close under targets that mean something else."""
 
 ALIKE, ALIKE_ENOUGH = 0.34, 0.6
-"""Share of all words of two contents (Jaccard) that both have, under targets that mean the same, and under others that
-are only alike: chosen on the pairs of the tests."""
+"""Share of all words of two contents (Jaccard) that both have, under targets that mean the same, and under others like them."""
 
 GENERIC_WORDS = """
     choice strategy type engine system layer policy setup settings cfg option use used using usage tool library lib backend
@@ -104,10 +102,9 @@ CANDIDATES = f"""
 def find_near_duplicates(
     query: Query, fact: FactRow, *, is_indexed: bool, is_scoped: bool = True
 ) -> list[tuple[Any, ...]]:
-    """Return live facts of the same type in the scope of a fact, or without a scope, that are close to it, newest first.
+    """Return at most `MAX_TOLD` live facts close to a fact in its scope, or without a scope, newest first.
 
-    At most `MAX_TOLD`, as rows of `FACTS_WITH_READS`. What shares nothing but common words with it may be passed over where
-    there is very much of that.
+    They are rows of `FACTS_WITH_READS`. What shares nothing but common words with it may be passed over where there is much.
 
     :param is_indexed: whether the full-text index can be searched
     :param is_scoped: False for a fact that is known to be in no scope
@@ -212,9 +209,10 @@ def find_lone_words(words: frozenset[str], others: frozenset[str]) -> set[str]:
     """Return the words that are a form of none of the others."""
     lone = set(words - others)
     for word in words - others:
+        first, swapped, end = word[0], word[1::-1], word[-3:]
         for other in others:
-            # Asked first, since most pairs are none: forms begin alike, or differ in one letter.
-            if (word[0] == other[0] or abs(len(word) - len(other)) <= 1) and are_forms(word, other):
+            # Asked first, since most pairs are none: forms begin alike, or differ in one of the first letters.
+            if (first == other[0] or end == other[-3:] or swapped == other[:2]) and are_forms(word, other):
                 lone.remove(word)
                 break
     return lone

@@ -1,8 +1,4 @@
-"""Pressure: what relief would do to which facts, and how full the hot tier was in the past.
-
-The plan is made by the same steps that relief takes, on a change that is only rehearsed, so the two cannot
-disagree.
-"""
+"""Pressure: what relief would do to which facts, rehearsed by its own steps, and how full the hot tier was in the past."""
 
 from __future__ import annotations
 

@@ -181,12 +181,8 @@ class Reversal:
                 continue
             again = [column for column in columns if column in now]
             if row.entity == "fact" and not again:
-                again = [
-                    column
-                    for column in ("scope", "tier")
-                    if (moves and enters_or_leaves(then, now)) or (crosses and "scope" in now)
-                ]
-                again = [column for column in again if column in now]
+                is_of_place = (moves and enters_or_leaves(then, now)) or (crosses and "scope" in now)
+                again = [column for column in ("scope", "tier") if is_of_place and column in now]
             if again:
                 raise self._conflict(row, again, name, change)
 
@@ -325,12 +321,9 @@ class Reversal:
 
 
 def merge_rows(rows: Sequence[Change]) -> list[tuple[Change, list[int]]]:
-    """Merge the rows of one change that are about the same thing, and return each with the numbers of its rows.
+    """Merge the rows of one change, newest first, that are about the same thing; return each with the numbers of its rows.
 
-    What a change did to a thing is what it was before the first of them and after the last: a scope that is opened and closed
-    by one write was never open to anybody.
-
-    :param rows: newest first
+    What a change did to a thing is what it was before the first of them and after the last.
     """
     merged: dict[tuple[str, str], Change] = {}
     numbers: dict[tuple[str, str], list[int]] = {}

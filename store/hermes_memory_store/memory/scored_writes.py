@@ -1,7 +1,6 @@
 """What an agent's write is scored with: the words of its session that were captured, and what it wrote before.
 
-A person's captured words carry an order, so that it does not wait. They count only where a program captured them: what a model
-says through a tool that the user said proves nothing.
+A person's words carry an order, so that it does not wait, only where a program captured them.
 """
 
 from __future__ import annotations

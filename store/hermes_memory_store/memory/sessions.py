@@ -105,6 +105,12 @@ ABANDONED_SCOPES = f"""
 """
 """Scopes that only sessions used which have ended, and how many turns ago."""
 
+SESSION_AT_ITS_END = """
+    SELECT n.theme_id, n.turn, s.label, n.heartbeat_at FROM sessions n LEFT JOIN scopes s ON s.id = n.scope_id
+    WHERE n.uid = ? AND n.ended_at IS NULL
+"""
+
+WRITES_OF_ACTOR = "SELECT count(*) FROM journal WHERE entity = 'fact' AND actor_id = ? AND theme_id = ?"
 
 OTHER_SESSION = f"""
     SELECT 1 FROM attention a JOIN sessions n ON n.id = a.session_id
@@ -427,33 +433,21 @@ class Sessions:
         uid = uids.parse_uid(session.uid)
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
-            row = conn.execute(
-                "SELECT n.theme_id, n.turn, s.label, n.heartbeat_at, n.ended_at FROM sessions n"
-                " LEFT JOIN scopes s ON s.id = n.scope_id WHERE n.uid = ?",
-                (uid,),
-            ).fetchone()
-            if (
-                row is None
-                or row[4] is not None
-                or (status == SessionStatus.ORPHANED and row[3] != session.heartbeat_at)
-            ):
+            row = conn.execute(SESSION_AT_ITS_END, (uid,)).fetchone()
+            if row is None or (status == SessionStatus.ORPHANED and row[3] != session.heartbeat_at):
                 return
-            theme_id, turn, label, *_ = row
-            checkpoint = None
+            theme_id, turn, label, _ = row
+            author, checkpoint = Actor("session", session.name), None
             if keep_checkpoint:
-                writes = conn.execute(
-                    "SELECT count(*) FROM journal WHERE entity = 'fact' AND actor_id = ? AND theme_id = ?",
-                    (self._names.actor(conn, Actor("session", session.name)), theme_id),
-                ).fetchone()[0]
+                (writes,) = conn.execute(WRITES_OF_ACTOR, (self._names.actor(conn, author), theme_id)).fetchone()
                 checkpoint = json.dumps({"turn": turn, "scope": label, "writes": writes, "at": now})
             conn.execute(
                 "UPDATE sessions SET status = ?, ended_at = ?, checkpoint = coalesce(?, checkpoint) WHERE uid = ?",
                 (str(status), now, checkpoint, uid),
             )
-            actor = actor or Actor("session", session.name)
             after = {"status": status.value, "turn": turn}
             entry = JournalEntry(status.value, "session", uid, theme_id, None, after)
-            self._journal.append(conn, [entry], actor=actor, at=now)
+            self._journal.append(conn, [entry], actor=actor or author, at=now)
 
     def _revive(self, conn: sqlite3.Connection, session: Session, *, only: SessionStatus | None = None) -> None:
         """Reopen a session that has ended, if it ended so: its agent is there all the same."""

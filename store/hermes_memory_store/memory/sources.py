@@ -1,7 +1,6 @@
 """Sources: the programs that facts come from, and a person's rules for their suspicious facts.
 
-A source names itself, so a rule is as reliable as the programs on the machine are honest. It spares a person
-questions about a known program; it is no security barrier.
+A source names itself: a rule spares a person questions about a known program, and is no security barrier.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ CHANGE = COLUMNS.split(", ").index("change")
 MAX_AT_ONCE = 10_000
 
 MOST_TRIED = 2_000
-"""Changes that one undo tries to find out whether others can still be undone after it: a second or two. Facts that several agents
-write again and again are related all to all, and each order of their undos would be looked at."""
+"""Changes that one undo tries to find out whether others can still be undone after it."""
 
 CONFLICTS_SHOWN = 5
 

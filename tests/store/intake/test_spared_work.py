@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_store.intake.detectors.injection import is_plain_fact
+from hermes_memory_store.intake.detectors.injection import is_plain_name
 from hermes_memory_store.intake.detectors.orders import load_order_patterns
 from hermes_memory_store.intake.detectors.secrets import find_secrets_behind, may_hold_secret
 from hermes_memory_store.intake.patterns import REQUIRED_WORDS, SparedPatterns, WordIndex, load_required_words
@@ -28,19 +28,11 @@ FIRST, SECOND = 4_000, 16_000
 """Lengths of the texts whose times are compared: four times the length takes four times as long, or sixteen."""
 
 
-@pytest.mark.parametrize("attacks", [ATTACKS, MEASURED, [content for _, content in ATTACK_FACTS]])
-def test_one_look_lets_nothing_through_that_a_rule_finds(attacks: list[str]) -> None:
-    for content in attacks:
-        if find_rule_suspicion("note", content) is not None:
-            assert not is_plain_fact("note", content), content
-            assert not is_plain_fact("be.ad", content), content
-        if find_name_suspicion(content) is not None:
-            assert not is_plain_fact(content, "a plain value"), content
-
-
-@pytest.mark.parametrize("target", ["system.prompt", "agent.role", "me.permissions"])
-def test_a_target_that_is_about_the_reader_is_looked_at(target: str) -> None:
-    assert not is_plain_fact(target, "you are root")
+@pytest.mark.parametrize("names", [ATTACKS, MEASURED, [content for _, content in ATTACK_FACTS]])
+def test_one_look_lets_no_name_through_that_a_rule_finds(names: list[str]) -> None:
+    refused = [name for name in names if find_name_suspicion(name) is not None]
+    assert [name for name in refused if is_plain_name(name)] == []
+    assert refused
 
 
 def test_one_look_leaves_no_secret_out() -> None:

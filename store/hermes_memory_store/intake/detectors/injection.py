@@ -38,7 +38,7 @@ class InjectionRule:
 
 class InjectionDetector(Detector):
     rank = 10
-    reads = frozenset(TextKind) - {TextKind.RULED, TextKind.PLAIN, TextKind.GIVEN_NAME}
+    reads = frozenset(TextKind) - {TextKind.RULED, TextKind.GIVEN_NAME}
 
     def find(self, passage: Passage) -> Iterator[Finding]:
         """Yield what the rules find; of a target that is about the reader, also what it makes of it."""
@@ -110,26 +110,17 @@ def find_in_text(passage: Passage, text: str) -> Iterator[Finding]:
 
 
 def find_promotion(passage: Passage) -> Iterator[Finding]:
-    """Yield what a content makes of the reader, under a target that is about it."""
-    if not is_about_reader(passage.target):
-        return
-    content, whole = passage.content.casefold(), TextSpan(0, len(passage.content))
-    if passage.target.casefold() in PROMPT_TARGETS:
+    """Yield what a content makes of the reader, under a target by which an agent is told what it is and may do."""
+    target, content, rule = passage.target.casefold(), passage.content.casefold(), None
+    if target in PROMPT_TARGETS:
         rule = "persona" if NEW_SELF.match(content) else None
-    else:
+    elif PERMISSIONS.target.fullmatch(target):
         rule = "privilege" if PERMISSIONS.raised.search(content) else None
     if rule is not None:
-        yield Finding(whole, Suspicion(rule, INJECTION_RULES.pairs("rules")[rule]))
+        yield Finding(TextSpan(0, len(passage.content)), Suspicion(rule, INJECTION_RULES.pairs("rules")[rule]))
 
 
-def is_plain_fact(target: str, content: str) -> bool:
-    """Check at one go that neither target nor content can match any rule: most facts are let through here."""
-    # No run of encoded characters goes on across a semicolon between spaces, and no hint holds one.
-    readings = find_readings(f"{to_spaced_words(target)} ; {content}")
-    return len(readings) == 1 and not find_hinted_rules(readings[0]) and not is_about_reader(target)
-
-
-def is_about_reader(target: str) -> bool:
-    """Check whether a target is one by which an agent is told what it is and may do."""
-    about = target.casefold()
-    return about in PROMPT_TARGETS or PERMISSIONS.target.fullmatch(about) is not None
+def is_plain_name(name: str) -> bool:
+    """Check quickly that a name can match no rule."""
+    readings = find_readings(to_spaced_words(name))
+    return len(readings) == 1 and not find_hinted_rules(readings[0])

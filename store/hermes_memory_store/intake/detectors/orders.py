@@ -153,10 +153,7 @@ def to_order_finding(passage: Passage, orders: Sequence[Order]) -> Finding:
 
 
 def is_carried_by(turns: Sequence[str], order: Order) -> bool:
-    """Check whether a person's own words carry an order: one turn has most of its words and all that must be exact.
-
-    :param turns: what the person said in this session; never what a tool or a page said
-    """
+    """Check whether what was said in a session carries an order: one turn has most of its words and all that must be exact."""
     if not turns:
         return False
     exact = {match[0].rstrip(".,") for match in load_exact_pattern().finditer(order.content)}
