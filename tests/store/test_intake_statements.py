@@ -70,7 +70,7 @@ RECORDS = {
     "standing": "payloads as the team has them, shown only through a content check",
     "versions": "payloads as the team has them, shown only through a content check",
     "team_sync": "payloads as the team has them, shown only through a content check",
-    "erased_words.erase_answers": "takes words out of an answer that is there",
+    "erased_words.erase_from_records": "takes words out of an answer that is there",
     "journal_repair.restore_references": "repeats a name of a backup, which the chain proves",
     "journal_restore": "repeats the journal, whose chain holds, and texts of backups that fit its digests",
     "project_repair": "repeats a backup, or a name of the store's own rows",
