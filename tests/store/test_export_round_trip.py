@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_memory_store.files.export_import import export_jsonl, import_file
 from hermes_memory_store.intake.detectors.hidden import HIDDEN_RULE
-from hermes_memory_store.intake.detectors.injection import load_injection_rules
+from hermes_memory_store.intake.detectors.injection import INJECTION_RULES
 from hermes_memory_store.intake.detectors.orders import ORDER_PATTERNS
 from hermes_memory_store.intake.intake import ALLOWED, APPROVED, Writer
 from hermes_memory_store.intake.scorer import SIGNALS
@@ -120,7 +120,7 @@ def test_tiers_pins_scopes_secrets_and_turns_come_back(store: Store, tmp_path: P
 KINDS = [*ORDER_PATTERNS.pairs("kinds")]
 
 RULE_NAMES = st.one_of(
-    st.sampled_from([rule.reason.rule for rule in load_injection_rules()]),
+    st.sampled_from([*INJECTION_RULES.pairs("rules")]),
     st.lists(st.sampled_from(KINDS), min_size=1, max_size=20).map(lambda names: f"order:{'+'.join(names)}"),
     st.lists(st.sampled_from([*SIGNALS.pairs("meanings")]), min_size=2, max_size=3).map(
         lambda names: f"score:{'+'.join(names)}"

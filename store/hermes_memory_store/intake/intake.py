@@ -207,21 +207,9 @@ class Intake:
             written = line.partition("]")[2].partition(":")[2].strip()
         if len(notation.content) > max(policy.fact_chars, MOST_MASKED) and not split:
             memory_spec.refuse_long_content(notation.content, policy.fact_chars)
-        masking, suspicion, verdict = Masking(written), None, None
-        if policy.quarantine or policy.secrets != "allow":
-            # Imported with the first write: readers need none.
-            from hermes_memory_store.intake.detectors.injection import is_plain_name
-            from hermes_memory_store.intake.detectors.secrets import may_hold_secret
-
-            target = notation.target
-            secret = policy.secrets != "allow" and may_hold_secret(f"{target} {written}")
-            # Most targets hold nothing that any check looks for, which one look tells.
-            if (policy.quarantine and not is_plain_name(target)) or (secret and may_hold_secret(target)):
-                self.admit_name(theme, "the target", target, policy, writer=writer)
-            passage = self._to_passage(theme, target, written, writer, session)
-            masking, suspicion, verdict = self._admit(
-                theme, passage, policy, writer, source=source, confirmed=confirmed, secret=secret
-            )
+        self.admit_name(theme, "the target", notation.target, policy, writer=writer)
+        passage = self._to_passage(theme, notation.target, written, writer, session)
+        masking, suspicion, verdict = self._admit(theme, passage, policy, writer, source=source, confirmed=confirmed)
         if masking.names or masking.unkept:
             notation = memory_spec.parse_notation(
                 format_notation(notation.type, notation.target, masking.content), limit=memory_spec.MAX_LINE
@@ -390,12 +378,10 @@ class Intake:
         *,
         source: str = "",
         confirmed: bool = False,
-        secret: bool = True,
     ) -> tuple[Masking, Suspicion | None, str | None]:
-        """Return a text masked, why it must wait, and the verdict. :param secret: whether it may hold a secret"""
+        """Return a text masked, why it must wait, and the verdict."""
         suspicion, verdict = self._judge(theme, source, passage, writer) if policy.quarantine else (None, None)
-        masking = self._mask(theme, passage, policy, writer, confirmed) if secret else Masking(passage.content)
-        return masking, suspicion, verdict
+        return self._mask(theme, passage, policy, writer, confirmed), suspicion, verdict
 
     def _judge(self, theme: str, source: str, passage: Passage, writer: Writer) -> tuple[Suspicion | None, str | None]:
         """Return why it must wait, if it must, and the verdict to keep. :raises SourceRefused: a person's rule forbids it"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -89,25 +89,28 @@ class WordIndex:
 class SparedPatterns:
     """Patterns of which a text is matched against those alone whose required words it has; these are compiled then."""
 
-    def __init__(self, patterns: Sequence[str], group: str) -> None:
-        """:param group: their name in `required_words.json`"""
-        self._patterns = patterns
-        self._required: list[list[list[str]]] = load_required_words()[group]
-        self._always = frozenset(place for place, required in enumerate(self._required) if not required)
+    def __init__(self, patterns: Sequence[str], required: Sequence[Sequence[Collection[str]]]) -> None:
+        """:param required: for each pattern, sets of words of which a match holds one each"""
+        self.patterns = patterns
+        self._required = required
+        self._always = frozenset(place for place, sets in enumerate(required) if not sets)
         self._by_word: dict[str, set[int]] = {}
-        for place, required in enumerate(self._required):
-            for word in required[0] if required else ():
+        for place, sets in enumerate(required):
+            for word in sets[0] if sets else ():
                 self._by_word.setdefault(word, set()).add(place)
         self._index = WordIndex(self._by_word)
 
     def find_matches(self, text: str) -> Iterator[tuple[int, re.Match[str]]]:
         """Yield the places of the patterns that match a text, in their order, and the matches."""
-        likely = self._always.union(*(self._by_word[word] for word in self._index.find(text)))
-        for place in sorted(likely):
-            has_all = all(any(word in text for word in words) for words in self._required[place][1:])
-            match = load_pattern(self._patterns[place]).search(text) if has_all else None
+        for place in self.find_likely(text):
+            match = load_pattern(self.patterns[place]).search(text)
             if match is not None:
                 yield place, match
+
+    def find_likely(self, text: str) -> list[int]:
+        """Return the places of the patterns whose required words a text has, in order."""
+        likely = self._always.union(*(self._by_word[word] for word in self._index.find(text)))
+        return [place for place in sorted(likely) if all(has_hint(text, words) for words in self._required[place][1:])]
 
 
 @cache

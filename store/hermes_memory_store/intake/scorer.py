@@ -17,7 +17,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns
+from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns, load_required_words
 
 WEIGHTS = Path(__file__).with_name("weights.bin")
 """A line of JSON, then one signed byte a place: signals, words, pieces."""
@@ -183,7 +183,7 @@ def load_signal_words() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str
 @cache
 def load_signal_patterns() -> tuple[list[str], SparedPatterns]:
     patterns = SIGNALS.pairs("patterns")
-    return [*patterns], SparedPatterns([*patterns.values()], "signals")
+    return [*patterns], SparedPatterns([*patterns.values()], load_required_words()["signals"])
 
 
 @cache

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.intake.patterns import WordIndex
+from hermes_memory_store.intake.patterns import SparedPatterns
 from hermes_memory_store.intake.secret_values import SECRET_PATTERNS
 
 RULE_FILE = Path(__file__).parent / "gitleaks" / "rules.json"
@@ -52,40 +52,31 @@ def load_gated_patterns() -> dict[str, list[SecretPattern]]:
 
 
 @cache
-def load_formats() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
+def load_formats() -> tuple[list[SecretPattern], SparedPatterns]:
     data = SECRET_PATTERNS.sections
-    return index_hints(
-        [
-            *(SecretPattern("token", pattern, tuple(hints.split())) for hints, pattern in data["formats"]),
-            *(
-                SecretPattern("token", pattern, tuple(hints.split()), beside)
-                for hints, beside, pattern in data["beside"]
-            ),
-        ]
+    rows = [(hints, "", pattern) for hints, pattern in data["formats"]] + data["beside"]
+    return spare_patterns(
+        [SecretPattern("token", pattern, tuple(hints.split()), beside) for hints, beside, pattern in rows]
     )
 
 
 @cache
-def load_service_rules() -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
-    """Return the keywords of gitleaks' rules, and the rules of each; none when their file cannot be read, which is logged."""
+def load_service_rules() -> tuple[list[SecretPattern], SparedPatterns]:
+    """Return gitleaks' rules; none when their file cannot be read, which is logged."""
     try:
-        return index_hints(read_service_rules(RULE_FILE))
+        return spare_patterns(read_service_rules(RULE_FILE))
     except RuleFileError as error:
         log_rule_error("%s; secrets are looked for without these rules, install the package again", error)
-    return index_hints(())
+    return spare_patterns([])
 
 
-def index_hints(patterns: Iterable[SecretPattern]) -> tuple[WordIndex, dict[str, list[SecretPattern]]]:
-    by_hint: dict[str, list[SecretPattern]] = {}
-    for pattern in patterns:
-        for hint in pattern.hints:
-            by_hint.setdefault(hint, []).append(pattern)
-    return WordIndex(by_hint), by_hint
+def spare_patterns(rows: list[SecretPattern]) -> tuple[list[SecretPattern], SparedPatterns]:
+    return rows, SparedPatterns([row.pattern for row in rows], [[row.hints] for row in rows])
 
 
 def find_hinted_patterns(text: str) -> Iterator[SecretPattern]:
-    for (index, by_hint), hinted in ((load_formats(), text), (load_service_rules(), text.lower())):
-        yield from {pattern for hint in index.find(hinted) for pattern in by_hint[hint]}
+    for (rows, patterns), hinted in ((load_formats(), text), (load_service_rules(), text.lower())):
+        yield from (rows[place] for place in patterns.find_likely(hinted))
 
 
 def read_service_rules(file: Path) -> list[SecretPattern]:

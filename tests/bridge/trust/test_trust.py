@@ -17,7 +17,7 @@ from hermes_memory_bridge.toolkit.tool_results import ToolResult
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.context.fence import HEAD, format_fenced_text
-from hermes_memory_store.intake.detectors.injection import InjectionRule, find_hinted_rules, load_injection_rules
+from hermes_memory_store.intake.detectors.injection import INJECTION_RULES, load_injection_rules
 from hermes_memory_store.intake.detectors.secrets import find_secret_texts
 from hermes_memory_store.intake.text_folding import collapse_whitespace, find_readings
 from hermes_memory_store.model import FactFilter, Tier
@@ -69,9 +69,9 @@ def test_four_in_five_of_the_attacks_that_no_rule_was_promised_to_catch_are_susp
     assert caught / len(MEASURED) >= 0.8
 
 
-RULES = load_injection_rules()
+RULES, WORDS = [*INJECTION_RULES.pairs("rules")], INJECTION_RULES.words
 
-HINTS = sorted({hint for rule in RULES for hint in rule.hints})
+HINTS = sorted({hint for rule in RULES for hint in WORDS["hints", rule]})
 
 PIECES = st.sampled_from(
     [*HINTS, *"aeinors :<@|\u00e9\u017f\u0131忘", "  ", "\t", "%41", "\\u0041", "key", "API KEY", "passw", "1"]
@@ -84,10 +84,10 @@ def test_one_search_finds_the_rules_that_asking_for_each_hint_finds(text: str) -
     each = [
         place
         for place, rule in enumerate(RULES)
-        if any(hint in text for hint in rule.hints)
-        and (not rule.companions or any(word in text for word in rule.companions))
+        if any(hint in text for hint in WORDS["hints", rule])
+        and (not WORDS["companions", rule] or any(word in text for word in WORDS["companions", rule]))
     ]
-    assert find_hinted_rules(text) == each
+    assert load_injection_rules()[1].find_likely(text) == each
 
 
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=40))
@@ -96,14 +96,13 @@ def test_what_spares_work_on_ordinary_texts_changes_nothing_of_them(text: str) -
     assert collapse_whitespace(text) == re.sub(r"\s+", " ", text)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.reason.rule)
-def test_the_hints_of_a_rule_spare_it_work_and_never_a_match(rule: InjectionRule) -> None:
-    pattern = re.compile(rule.pattern)
+@pytest.mark.parametrize("rule", RULES)
+def test_the_words_of_a_rule_spare_it_work_and_never_a_match(rule: str) -> None:
+    patterns, place = load_injection_rules()[1], RULES.index(rule)
+    pattern = re.compile(patterns.patterns[place])
     for content in [*ATTACKS, *MEASURED]:
         for text in find_readings(content):
-            if pattern.search(text):
-                assert any(hint in text for hint in rule.hints), content
-                assert not rule.companions or any(word in text for word in rule.companions), content
+            assert pattern.search(text) is None or place in patterns.find_likely(text), content
 
 
 @pytest.mark.parametrize(("target", "content", "secret"), SECRETS)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind
-from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, WordIndex, has_hint
+from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns
 from hermes_memory_store.intake.spans import TextSpan
 from hermes_memory_store.intake.text_folding import find_readings, to_spaced_words
 from hermes_memory_store.model import Suspicion
@@ -21,19 +20,12 @@ INJECTION_RULES = DataFile(
 PERMISSIONS = NamedPatterns(INJECTION_RULES, "permissions")
 """`target`: targets that say what an agent may do; `raised`: content that raises it to more."""
 
+WORDS_OF_RULES = ("hints", "companions")
+"""Sections of words of which a match holds one each, where the rule has any."""
+
 PROMPT_TARGETS = ("system.prompt", "system_prompt")
 
 NEW_SELF = re.compile(r"you (are|must|will)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class InjectionRule:
-    reason: Suspicion
-    pattern: str
-    hints: frozenset[str]
-    """Without any of these there is no match: what spares most facts the pattern."""
-    companions: frozenset[str]
-    """Words of which a match holds one, too, if there are any."""
 
 
 class InjectionDetector(Detector):
@@ -60,53 +52,20 @@ DETECTOR = InjectionDetector()
 
 
 @cache
-def load_injection_rules() -> tuple[InjectionRule, ...]:
-    patterns = INJECTION_RULES.sections["patterns"]
-    return tuple(
-        InjectionRule(
-            Suspicion(name, meaning),
-            "|".join(f"(?:{pattern})" for rule, pattern in patterns if rule == name),
-            INJECTION_RULES.words["hints", name],
-            INJECTION_RULES.words["companions", name],
-        )
-        for name, meaning in INJECTION_RULES.pairs("rules").items()
-    )
-
-
-@cache
-def load_rule_hints() -> tuple[WordIndex, dict[str, frozenset[int]]]:
-    rules = load_injection_rules()
-    hints = {hint for rule in rules for hint in rule.hints}
-    return WordIndex(hints), {
-        hint: frozenset(place for place, rule in enumerate(rules) if hint in rule.hints) for hint in hints
-    }
-
-
-@cache
-def load_rule_pattern(place: int) -> re.Pattern[str]:
-    return re.compile(load_injection_rules()[place].pattern)
-
-
-def find_hinted_rules(text: str) -> list[int]:
-    index, places = load_rule_hints()
-    hints = index.find(text)
-    if not hints:
-        return []
-    rules = load_injection_rules()
-    return [
-        place
-        for place in sorted(frozenset().union(*(places[hint] for hint in hints)))
-        if not rules[place].companions or has_hint(text, rules[place].companions)
-    ]
+def load_injection_rules() -> tuple[list[Suspicion], SparedPatterns]:
+    """Return what each rule finds, in the order in which they are tried, and their patterns."""
+    rules, rows, words = INJECTION_RULES.pairs("rules"), INJECTION_RULES.sections["patterns"], INJECTION_RULES.words
+    patterns = ["|".join(f"(?:{pattern})" for rule, pattern in rows if rule == name) for name in rules]
+    required = [[words[section, name] for section in WORDS_OF_RULES if words[section, name]] for name in rules]
+    return [Suspicion(*rule) for rule in rules.items()], SparedPatterns(patterns, required)
 
 
 def find_in_text(passage: Passage, text: str) -> Iterator[Finding]:
     """Yield what the rules find in a text of the passage, which is its content or another form of a name."""
+    reasons, patterns = load_injection_rules()
     for reading in find_readings(text):
-        for place in find_hinted_rules(reading):
-            match = load_rule_pattern(place).search(reading)
-            if match:
-                yield Finding(passage.locate(reading, match.span()), load_injection_rules()[place].reason)
+        for place, match in patterns.find_matches(reading):
+            yield Finding(passage.locate(reading, match.span()), reasons[place])
 
 
 def find_promotion(passage: Passage) -> Iterator[Finding]:
@@ -118,9 +77,3 @@ def find_promotion(passage: Passage) -> Iterator[Finding]:
         rule = "privilege" if PERMISSIONS.raised.search(content) else None
     if rule is not None:
         yield Finding(TextSpan(0, len(passage.content)), Suspicion(rule, INJECTION_RULES.pairs("rules")[rule]))
-
-
-def is_plain_name(name: str) -> bool:
-    """Check quickly that a name can match no rule."""
-    readings = find_readings(to_spaced_words(name))
-    return len(readings) == 1 and not find_hinted_rules(readings[0])

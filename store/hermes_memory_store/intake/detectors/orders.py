@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.detector import Detector, Finding, Passage, TextKind, explain_names
-from hermes_memory_store.intake.patterns import DataFile, SparedPatterns
+from hermes_memory_store.intake.patterns import DataFile, SparedPatterns, load_required_words
 from hermes_memory_store.intake.scorer import ADDRESSES, replace_addresses
 from hermes_memory_store.intake.text_folding import find_decodings, find_readings, fold_text, to_name_sentence
 from hermes_memory_store.model import Suspicion
@@ -95,7 +95,7 @@ DETECTOR = OrderDetector()
 @cache
 def load_order_patterns() -> tuple[list[str], SparedPatterns]:
     rows = ORDER_PATTERNS.sections["patterns"]
-    return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], "orders")
+    return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], load_required_words()["orders"])
 
 
 @cache

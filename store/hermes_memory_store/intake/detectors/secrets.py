@@ -129,8 +129,9 @@ class SecretDetector(Detector):
     reads = frozenset(TextKind)
 
     def find(self, passage: Passage) -> Iterator[Finding]:
-        for span in find_secrets_behind(passage.target, passage.content):
-            yield Finding(span, SECRET)
+        if may_hold_secret(f"{passage.target} {passage.content}"):
+            for span in find_secrets_behind(passage.target, passage.content):
+                yield Finding(span, SECRET)
 
 
 DETECTOR = SecretDetector()
