@@ -1,29 +1,19 @@
-"""Exponential back-off: how long to leave alone what failed.
-
-Imports the standard library alone. `dialing.py` polls a starting bridge and the provider retries at a fixed interval; neither
-is a back-off.
-"""
+"""Exponential back-off: how long to leave alone what failed. The standard library alone."""
 
 from __future__ import annotations
 
 import time
 
 MAX_DOUBLINGS = 30
-"""Bounds the exponent, so that the product of a long failure stays a finite float."""
+"""Keeps the product of a long failure a finite float."""
 
 
 class Backoff:
-    """Delays that double with each failure in a row, up to a longest one."""
+    """Delays that double with each failure in a row, up to a longest one; the share `jitter` of each is random."""
 
     __slots__ = ("_until", "failures", "first_s", "jitter", "longest_s")
 
     def __init__(self, first_s: float, longest_s: float, *, jitter: float = 0.0) -> None:
-        """Start without a failure.
-
-        :param first_s: seconds after the first failure
-        :param longest_s: seconds that no delay exceeds
-        :param jitter: the share of a delay that is random: 0.5 draws it between a half and the whole
-        """
         self.first_s = first_s
         self.longest_s = longest_s
         self.jitter = jitter
@@ -32,7 +22,6 @@ class Backoff:
 
     @property
     def is_due(self) -> bool:
-        """Return whether it may be tried."""
         return time.monotonic() >= self._until
 
     @property
@@ -61,7 +50,6 @@ class Backoff:
         self._until = time.monotonic() + wait_s
 
     def reset(self) -> None:
-        """Forget the failures and try it at once."""
         self.failures, self._until = 0, 0.0
 
     def hurry(self) -> None:

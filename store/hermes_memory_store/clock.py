@@ -44,10 +44,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_moment(text: str, now: int) -> Millis:
-    """Parse an ISO date or time (UTC unless it says otherwise), or an age before `now`.
-
-    :raises ArgumentError: when it is neither
-    """
+    """Parse an ISO date or time (UTC unless it says otherwise), or an age before `now`. :raises ArgumentError: it is neither"""
     try:
         return Millis(now - parse_duration(text))
     except ArgumentError:

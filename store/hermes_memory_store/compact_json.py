@@ -76,12 +76,10 @@ def parse_half_text(text: str) -> str:
 
 
 def skip_space(text: str, at: int) -> int:
-    """Return the next place that holds no white space."""
     while at < len(text) and text[at] in SPACE:
         at += 1
     return at
 
 
 def to_json(value: Any) -> str:
-    """Return the JSON of a value, in ASCII."""
     return json.dumps(value, separators=(",", ":"))

@@ -1,47 +1,4 @@
-"""The errors of the store, one class hierarchy.
-
-StoreError                      own code on every leaf, a sentence a person can act on, the offending value
-├── InputError                  the input cannot be understood; nothing was changed
-│   ├── NotationError           notation.invalid
-│   ├── ContentTooLong          content.too_long
-│   ├── UnsafeText              text.unsafe
-│   ├── QueryError              query.invalid
-│   ├── ArgumentError           argument.invalid
-│   ├── ThemeInvalid            theme.invalid: no agent can have this name; a `ThemeError` as well
-│   ├── ImportFileError         import.invalid
-│   ├── CaseFileError           tests.invalid: memory-tests.toml, with the line of each mistake
-│   └── PolicyInvalid           policy.invalid: memory-themes.toml, with the line
-├── NotFound                    a name that matches nothing, with the nearest that exist
-│   ├── UnknownTheme            theme.unknown
-│   ├── UnknownScope            scope.unknown
-│   ├── UnknownFact             fact.unknown
-│   ├── UnknownSession          session.unknown
-│   ├── UnknownToken            token.unknown
-│   ├── UnknownTurn             turn.unknown
-│   └── UnknownChange           change.unknown
-├── Conflict                    it is understood, but the memory has changed meanwhile
-│   ├── AmbiguousUid            fact.ambiguous
-│   ├── AmbiguousSession        session.ambiguous
-│   ├── NothingToUndo           undo.nothing
-│   ├── UndoConflict            undo.conflict
-│   ├── ScopeExists             scope.exists
-│   └── FactConflict            fact.conflict
-├── MemoryFull                  memory.full: only pinned facts are left in the hot tier
-└── FileError                   the store's file, not its content
-    ├── StoreUnreadable         store.unreadable: not SQLite, truncated, damaged
-    │   ├── StoreMissing        store.unreadable: no file, or an empty one
-    │   ├── StoreUnfinished     store.unreadable: its creation was interrupted, and it is open for reading only
-    │   └── StoreReplaced       store.unreadable: its file was deleted or replaced while it was open
-    ├── StoreTooNew             store.too_new
-    ├── StoreNeedsUpgrade       store.needs_upgrade: a hermes-memory 0.3.0 file
-    │   └── StoreOlder          store.needs_upgrade: an older version of ours, open for reading only
-    ├── IndexDamaged            store.index_damaged: full-text index only, disabled until doctor --repair
-    ├── StoreLocked             store.locked
-    ├── StoreReadOnly           store.read_only
-    ├── DiskFull                store.disk_full
-    ├── NetworkFileSystem       store.network_fs
-    └── JournalBroken           journal.broken
-"""
+"""The errors of the store, one class hierarchy: each leaf has a code, a sentence a person can act on, and the offending value."""
 
 from __future__ import annotations
 
@@ -71,6 +28,8 @@ class StoreError(Exception):
 
 
 class InputError(StoreError):
+    """The input cannot be understood; nothing was changed."""
+
     code = "input.invalid"
 
 
@@ -126,10 +85,7 @@ class SecretRefused(InputError):
 
 
 class NameRefused(InputError):
-    """A name reads like an instruction.
-
-    Names are listed beside facts and cannot be quarantined as facts are.
-    """
+    """A name reads like an instruction: it is listed beside facts, and cannot be quarantined as facts are."""
 
     code = "name.refused"
 
@@ -201,6 +157,8 @@ class UnknownChange(NotFound):
 
 
 class Conflict(StoreError):
+    """It is understood, but the memory has changed meanwhile."""
+
     code = "conflict"
 
 
@@ -235,6 +193,8 @@ class MemoryFull(StoreError):
 
 
 class FileError(StoreError):
+    """It is about the store's file, not its content."""
+
     code = "store.file"
 
 
@@ -251,25 +211,15 @@ class StoreUnfinished(StoreUnreadable):
 
 
 class StoreReplaced(StoreUnreadable):
-    """The file was deleted or replaced while it was open; nothing was changed. It can still be read.
-
-    `rescued` says where its content was saved, or why it could not be.
-    """
+    """The file was deleted or replaced while it was open; it can still be read. `rescued` says where its content was saved."""
 
     def __init__(self, path: Path, rescued: str | None) -> None:
         self.rescued = rescued
         saved = f"; {rescued}" if rescued else ""
+        fate = f"deleted while in use, and nothing was changed{saved}: put that or a backup back, and open it again"
         if path.exists():
-            message = (
-                f"the memory at {path} was replaced while in use; nothing was changed{saved}. Open it again to use the file "
-                "that is there now"
-            )
-        else:
-            message = (
-                f"the memory at {path} was deleted while in use, and nothing was changed{saved}: put that or a backup back, "
-                "and open it again"
-            )
-        super().__init__(message, path)
+            fate = f"replaced while in use; nothing was changed{saved}. Open it again to use the file that is there now"
+        super().__init__(f"the memory at {path} was {fate}", path)
 
 
 class StoreTooNew(FileError):

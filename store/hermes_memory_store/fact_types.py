@@ -60,7 +60,6 @@ class FactType(StrEnum):
 
 
 def sql_types(kinds: Iterable[str]) -> str:
-    """Return types as a list in SQL."""
     return ", ".join(f"'{kind}'" for kind in kinds)
 
 

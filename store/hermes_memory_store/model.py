@@ -104,13 +104,10 @@ class Rights:
     purge: bool = True
     other_themes: bool = False
     """Read the memory of other themes as well; writing them is never possible."""
-
     secrets: bool = False
     """Read the secrets behind masked facts."""
-
     personal: bool = False
     """Read the theme of the person's own facts as well; a process of the person's own always may."""
-
     tools: frozenset[str] | None = None
     """The tools it may call, by name; None for all that its other rights suffice for."""
 
@@ -129,8 +126,7 @@ class Rights:
     @property
     def words(self) -> str:
         """Return the rights without the tools, as people give them: words of `RIGHTS`."""
-        flags = (self.read, self.write, self.purge, self.other_themes, self.secrets, self.personal)
-        return ",".join(name for name, has in zip(RIGHTS, flags, strict=True) if has)
+        return ",".join(name for name in RIGHTS if getattr(self, name.replace("-", "_")))
 
     def grants_any_tool(self, names: Iterable[str]) -> bool:
         """Check whether one of these tools may be called, as far as `tools` decides it."""
@@ -178,7 +174,7 @@ class Origin:
     title: str | None = None
     """The session's name for a person, at that time: `claude-code · shop #2`."""
     client: str | None = None
-    """What the client calls itself, without its version. Declared, not verified."""
+    """What the client calls itself, without its version; not verified."""
     client_version: str | None = None
     project: str | None = None
     """Name of the project; `Projects.get` has its identities."""
@@ -350,14 +346,11 @@ class Gauge:
     @property
     def level(self) -> PressureLevel:
         """The level of pressure at that percentage."""
-        pct = self.pct
-        if pct >= 95:
+        if self.pct >= 95:
             return PressureLevel.CONSOLIDATE
-        if pct >= 85:
+        if self.pct >= 85:
             return PressureLevel.ARCHIVE
-        if pct >= 70:
-            return PressureLevel.MERGE
-        return PressureLevel.CALM
+        return PressureLevel.MERGE if self.pct >= 70 else PressureLevel.CALM
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,26 +411,17 @@ class Session:
 
     @property
     def title(self) -> str:
-        """Its name for a person: `claude-code · shop #2`.
-
-        Where it has no number, what the client calls it, or the end of its uid if that is a name for programs.
-        """
+        """Its name for a person, `claude-code · shop #2`: without a number what the client calls it, or the end of its uid."""
         return session_title(self.uid, self.name, self.client, self.project, self.number)
 
 
-CLIENT_VERSION = re.compile(r"\s+v?(\d\S*)$")
-"""What follows a client's name when it says its version: `hermes-agent 0.19.1`."""
-
-
 def split_client_version(client: str) -> tuple[str, str | None]:
-    """Split a client's name from the version that may follow it."""
-    match = CLIENT_VERSION.search(client)
+    """Split a client's name from the version that may follow it: `hermes-agent 0.19.1`."""
+    match = re.search(r"\s+v?(\d\S*)$", client)
     return (client, None) if match is None or match.start() == 0 else (client[: match.start()], match[1])
 
 
-OPAQUE_RUN = (
-    r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{12,}|\d{10,}"
-)
+OPAQUE_RUN = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{12,}|\d{10,}"
 """A UUID, a long run of digits and letters mixed, or a long number."""
 
 READABLE_WORD = r"[^\W\d_]{3,}|[^\W\d_a-zA-Z]{2,}"

@@ -26,7 +26,6 @@ SELECTORS = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"
 UNSAFE_CATEGORIES = frozenset({"Cc", "Cs", "Co"})
 """Unassigned ones (Cn) are not among them: they are next year's emoji, and differ between versions of Python."""
 
-
 JOINERS = "\u200c\u200d"
 """Joiners shape the letters of some scripts and join emoji into one; anywhere else they only hide."""
 
@@ -53,13 +52,11 @@ RIGHT_TO_LEFT = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
 
 @cache
 def load_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern, compiled when it is first needed: these take two milliseconds, and ASCII needs none of them."""
+    """Return a pattern, compiled when it is first needed: ASCII needs none of these."""
     return re.compile(pattern, flags)
 
 
 class LazyPattern:
-    """A pattern that is compiled when a text first needs it: a module of many takes no time to import."""
-
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self._flags = flags
@@ -83,24 +80,17 @@ def validate_text(text: str, what: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    for place, character in enumerate(text):
-        if is_unsafe_character(character):
-            raise errors.UnsafeText(
-                f"{what} holds {format_character(character)} at character {place + 1}; remove it and write again", text
-            )
-    joiner = load_pattern(STRAY_JOINER).search(text)
-    if joiner:
-        raise errors.UnsafeText(
-            f"{what} holds {format_character(joiner[0])} at character {joiner.start() + 1}, where it joins nothing; "
-            "remove it and write again",
-            text,
-        )
-    hidden = load_pattern(SELECTORS).search(text)
-    if hidden:
-        raise errors.UnsafeText(
-            f"{what} holds variation selectors in a row at character {hidden.start() + 1}; remove them and write again",
-            text,
-        )
+    problem = None
+    unsafe = next((place for place, character in enumerate(text) if is_unsafe_character(character)), None)
+    if unsafe is not None:
+        problem = f"{format_character(text[unsafe])} at character {unsafe + 1}; remove it"
+    elif joiner := load_pattern(STRAY_JOINER).search(text):
+        where = f"at character {joiner.start() + 1}, where it joins nothing"
+        problem = f"{format_character(joiner[0])} {where}; remove it"
+    elif hidden := load_pattern(SELECTORS).search(text):
+        problem = f"variation selectors in a row at character {hidden.start() + 1}; remove them"
+    if problem is not None:
+        raise errors.UnsafeText(f"{what} holds {problem} and write again", text)
     return unicodedata.normalize("NFC", text)
 
 
@@ -120,7 +110,6 @@ def has_unsafe_characters(text: str) -> bool:
 
 
 def find_hidden_places(text: str) -> set[int]:
-    """Return the places of the characters that hide or reorder."""
     return {place for hidden in load_pattern(HIDING).finditer(text) for place in range(*hidden.span())}
 
 
@@ -133,21 +122,18 @@ def remove_unsafe_characters(text: str) -> str:
 
 
 def is_unsafe_character(character: str) -> bool:
-    """Check whether a character hides, reorders or controls."""
+    """Check whether a character hides, reorders or controls, or will never be one, as Unicode guarantees."""
     if character in BREAKS:
         return False
+    code = ord(character)
     return (
         character in BIDI
         or character in INVISIBLE
-        or is_noncharacter(character)
+        or code & 0xFFFE == 0xFFFE
+        or 0xFDD0 <= code <= 0xFDEF
+        or 0xFFF0 <= code <= 0xFFF8
         or (not character.isprintable() and unicodedata.category(character) in UNSAFE_CATEGORIES)
     )
-
-
-def is_noncharacter(character: str) -> bool:
-    """Check whether Unicode guarantees that a code point will never be a character."""
-    code = ord(character)
-    return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF or 0xFFF0 <= code <= 0xFFF8
 
 
 def format_character(character: str) -> str:
@@ -170,7 +156,6 @@ def to_printable(text: str) -> str:
 
 
 def escape_character(character: str) -> str:
-    """Return a character as an escape sequence of its code."""
     return f"\\u{{{ord(character):x}}}"
 
 

@@ -102,7 +102,7 @@ class Store:
         intake.load_session_words = lambda theme, session: self.scored_writes.load_words(theme, session)
         return intake
 
-    # The nouns below are imported when they are first asked for: a command that needs none of them starts 25 ms sooner.
+    # The nouns below are imported when they are first asked for: most commands need few of them.
 
     @cached_property
     def branch_labels(self) -> BranchLabels:
@@ -379,11 +379,7 @@ class Store:
         ]
 
     def _complete_change(self, conn: driver.Connection) -> None:
-        """Complete a change in its transaction.
-
-        What changed in tracked themes gets its version, and files in workspaces are erased that hold what may not be given
-        any more.
-        """
+        """Give versions to what changed in tracked themes, and erase files in workspaces whose facts may not be given now."""
         has_unstamped, has_stale_files = conn.execute(
             "SELECT EXISTS (SELECT 1 FROM sync_changed), EXISTS (SELECT 1 FROM rules_files WHERE stale = 1)"
         ).fetchone()
@@ -395,11 +391,9 @@ class Store:
             erase_stale_files(conn)
 
     def _is_project_theme(self, theme: str) -> bool:
-        """Check whether a theme is that of a project."""
         return self.db.value("SELECT 1 FROM place_themes WHERE theme = ?", (theme,)) is not None
 
     def _count_backups(self, fact_uids: Collection[bytes]) -> int:
-        """Count the backups that hold an item of these uids, or cannot be read."""
         from hermes_memory_store.upkeep import backup
 
         return sum(backup.has_items(copy, fact_uids) for copy in backup.find_backups(self.path))
@@ -413,7 +407,6 @@ class Store:
     def _erase_from_copies(
         self, kind: ItemKind, item_uids: Collection[bytes], everywhere: Collection[bytes]
     ) -> list[Path]:
-        """Erase items from what lies beside the store, as `ItemEraser` asks for it."""
         from hermes_memory_store.find import vector_file
         from hermes_memory_store.host_files import memory_file_copies
         from hermes_memory_store.hosts.rules_files import find_stale_files
@@ -442,10 +435,7 @@ class Store:
         self.names.origins.default, self.names.origins.find_default = origin, None
 
     def set_origin_source(self, find: Callable[[], Origin]) -> None:
-        """Ask a function for the origin of each change that nobody attributes: the folder or branch may change meanwhile.
-
-        It is called within the change's transaction.
-        """
+        """Ask a function, within its transaction, for the origin of each change that nobody attributes."""
         self.names.origins.find_default = find
 
     def attribute(self, origin: Origin) -> AbstractContextManager[None]:
@@ -466,10 +456,7 @@ class Store:
         return int(self.db.value("PRAGMA data_version"))
 
     def close(self) -> None:
-        """Write the pending read notes and close the file.
-
-        A file that can no longer be written gets no notes: they count what was read, and nobody was told they were kept.
-        """
+        """Write the pending read notes, where the file can still be written, and close it."""
         if self._is_project_theme in self.policies.project_checks:
             self.policies.project_checks.remove(self._is_project_theme)
         try:
@@ -516,25 +503,12 @@ def refuse_store_folder(path: Path) -> None:
 def create_store(path: Path) -> None:
     """Create an empty store; several processes may try at once."""
     filesystem.create_private_file(path)
-    with filesystem.file_lock(path):
-        db = Db(path)
-        try:
-            if file_version(db) == (APPLICATION_ID, STORE_VERSION):
-                return
-            from hermes_memory_store.database.migrations import migrate_store
-
-            with db.lock, translate_sqlite_errors(path):
-                db.conn.execute("PRAGMA journal_mode = WAL")
-                migrate_store(db.conn)
-        finally:
-            db.close()
+    with filesystem.file_lock(path), closing(Db(path)) as db:
+        finish_creation(db)
 
 
 def ensure_wal_mode(db: Db) -> None:
-    """Restore WAL mode, which a backup copied into place by hand lacks.
-
-    In WAL mode readers and writers do not wait for each other.
-    """
+    """Restore WAL mode, which a backup copied into place by hand lacks: readers and writers do not wait for each other in it."""
     if not db.read_only and db.value("PRAGMA journal_mode") != "wal":
         with filesystem.file_lock(db.path), db.lock, translate_sqlite_errors(db.path):
             db.conn.execute("PRAGMA journal_mode = WAL")
@@ -542,10 +516,7 @@ def ensure_wal_mode(db: Db) -> None:
 
 
 def ensure_current_version(db: Db, clock: Clock) -> Path | None:
-    """Ensure that the file is a store of this version; return the backup when it was of an older one.
-
-    :raises FileError: when the file is not a store this program can use as it is
-    """
+    """Ensure that the file is a store of this version; return the backup of an older one. :raises FileError: it is none"""
     application, version = file_version(db)
     if application != APPLICATION_ID and not db.read_only and is_creation_unfinished(table_names(db), application):
         # It may be in the making: whoever creates a store holds this lock until it is whole.
@@ -567,7 +538,8 @@ def ensure_current_version(db: Db, clock: Clock) -> Path | None:
             raise errors.StoreUnfinished(
                 f"the creation of {db.path} was cut off; open it once for writing to finish it", db.path
             )
-        finish_creation(db)
+        with filesystem.file_lock(db.path):
+            finish_creation(db)
         return None
     raise errors.StoreUnreadable(
         f"{db.path} is an SQLite database of another program; choose another file with --db", db.path
@@ -575,11 +547,9 @@ def ensure_current_version(db: Db, clock: Clock) -> Path | None:
 
 
 def migrate_behind_backup(db: Db, version: int, clock: Clock) -> Path | None:
-    """Migrate an older store after a verified backup beside it; return the backup.
+    """Migrate an older store after a verified backup beside it; return the backup, None when another process was faster.
 
-    Returns None when another process has just migrated it.
-
-    :raises StoreOlder: when it is open for reading only
+    :raises StoreOlder: it is open for reading only
     """
     if db.read_only:
         raise errors.StoreOlder(
@@ -601,10 +571,7 @@ def migrate_behind_backup(db: Db, version: int, clock: Clock) -> Path | None:
 
 
 def copy_migrated(path: Path, target: Path) -> None:
-    """Copy a store of an older version and migrate the copy; the store itself is only read.
-
-    :raises FileError: StoreUnreadable, DiskFull, …
-    """
+    """Copy a store of an older version and migrate the copy; the store itself is only read. :raises FileError: it fails"""
     from hermes_memory_store.database.database_copies import create_private_exclusively
     from hermes_memory_store.database.migrations import migrate_store
 
@@ -616,23 +583,20 @@ def copy_migrated(path: Path, target: Path) -> None:
 
 def is_creation_unfinished(tables: set[str], application: int) -> bool:
     """Check whether these tables are those of a creation interrupted before the version number was written."""
-    if application not in (0, APPLICATION_ID):
-        return False
-    return not tables or "_sqlite_migrations" in tables
+    return application in (0, APPLICATION_ID) and (not tables or "_sqlite_migrations" in tables)
 
 
 def finish_creation(db: Db) -> None:
-    """Finish an interrupted creation, unless another process has just done so."""
+    """Make the tables of a new store, unless another process has just done so. The caller holds the file lock."""
     from hermes_memory_store.database.migrations import migrate_store
 
-    with filesystem.file_lock(db.path), db.lock, translate_sqlite_errors(db.path):
+    with db.lock, translate_sqlite_errors(db.path):
         if file_version(db) != (APPLICATION_ID, STORE_VERSION):
             db.conn.execute("PRAGMA journal_mode = WAL")
             migrate_store(db.conn)
 
 
 def table_names(db: Db) -> set[str]:
-    """Return the names of the tables in the file."""
     return {row[0] for row in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 

@@ -46,13 +46,11 @@ def new_uids(millis: int, count: int) -> list[bytes]:
 
 
 def format_uid(uid: bytes) -> Uid:
-    """Return the canonical 36-character form."""
     text = uid.hex()
     return Uid(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
 
 
 def to_texts(raw_uids: Iterable[bytes]) -> list[Uid]:
-    """Return the canonical forms of several."""
     return [format_uid(uid) for uid in raw_uids]
 
 
@@ -66,15 +64,11 @@ def parse_uid(uid: str) -> bytes:
 
 
 def short_uid(uid: str, digits: int = SHORT_DIGITS) -> str:
-    """Return the end of a uid, by which people and agents refer to a fact.
-
-    Its beginning is the time, which facts of one minute share.
-    """
+    """Return the end of a uid, by which people and agents refer to a fact: its beginning is the time."""
     return uid[-digits:]
 
 
 def list_uids(wanted: Uids) -> list[str]:
-    """Return the uids given, one or many, as a list."""
     return [wanted] if isinstance(wanted, str) else list(wanted)
 
 

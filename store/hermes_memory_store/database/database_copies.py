@@ -10,8 +10,8 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import driver
@@ -33,8 +33,7 @@ class SourceChanged(Exception):
     """Another process wrote to the file after the copy that was to replace its content had been taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseMarks:
+class DatabaseMarks(NamedTuple):
     """What a copy must have in common with its source: rows by table, and the head of the journal's chain."""
 
     rows: dict[str, int]
@@ -135,7 +134,6 @@ def rename_exclusively(made: Path, target: Path) -> None:
 
 
 def rename_over(made: Path, target: Path) -> None:
-    """Rename a finished file to its name, replacing any file there."""
     os.replace(made, target)
     flush_to_disk(target.parent)
 

@@ -23,8 +23,9 @@ from hermes_memory_store.database.index_health import (
     disable_indexes,
     find_damaged_indexes,
     find_sqlite_error,
+    index_troubles,
     is_index_usable,
-    save_index_troubles,
+    write_disabled_indexes,
 )
 from hermes_memory_store.database.store_reading import file_size
 
@@ -94,7 +95,6 @@ class Db:
             self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
     def _connect(self, mode: str) -> tuple[StoreConnection, tuple[int, int] | None]:
-        """Return a connection, and the identity of the file that it has open."""
         options = {"check_same_thread": False, "timeout": BUSY_MS / 1000, "cached_statements": 256}
         while True:
             identity = filesystem.file_identity(self.path)
@@ -112,7 +112,6 @@ class Db:
         self._before_commit.append(step)
 
     def rows(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of one reading statement."""
         with self.lock, translate_sqlite_errors(self.path):
             return self.retry(lambda: self.conn.execute(sql, args).fetchall())
 
@@ -136,7 +135,6 @@ class Db:
             return found
 
     def value(self, sql: str, args: Sequence[Any] | dict[str, Any] = ()) -> Any:
-        """Return the first column of the first row."""
         row = self.row(sql, args)
         return None if row is None else row[0]
 
@@ -222,7 +220,8 @@ class Db:
             if self._content != self._known_content:
                 store_version.refuse_unknown_migrations(self.conn, self.path)
                 self._known_content = self._content
-            save_index_troubles(self.conn)
+            if troubles := index_troubles(self.conn):  # an index that others still search must not miss this write
+                write_disabled_indexes(self.conn, troubles)
             self._data = data
         self.conn.is_checked = True
 
@@ -331,7 +330,6 @@ class Db:
                 self._log = self._log_identity = None
 
     def _roll_back(self) -> None:
-        """End the write transaction, if it is not committed."""
         was_running, self.transaction, self.conn.is_checked = bool(self.transaction), 0, False
         if self.conn.in_transaction:
             self.conn.execute("ROLLBACK")
@@ -340,7 +338,6 @@ class Db:
         self.forget_caches()
 
     def forget_caches(self) -> None:
-        """Clear the caches that depend on what the file holds."""
         self._kept_state = (0, 0)
         for forget in self._forget:
             forget()
@@ -381,13 +378,11 @@ def connect_file(path: Path, mode: str, kind: type[C], **options: Any) -> tuple[
 
 
 def primary_error_code(error: driver.Error) -> int:
-    """Return SQLite's primary result code (the low byte of the extended one), 0 when there is none."""
     return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
 @contextmanager
 def translate_sqlite_errors(path: Path) -> Iterator[None]:
-    """Translate errors of SQLite and the system into the store's errors about this file."""
     try:
         yield
     except driver.Error as error:

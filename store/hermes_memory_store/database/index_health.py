@@ -38,8 +38,6 @@ SET_ASIDE_TABLE = f"""
 
 @dataclass(frozen=True, slots=True)
 class TextIndex:
-    """One full-text index as the schema creates it."""
-
     name: str
     of: str
     """What is indexed, for messages."""
@@ -111,7 +109,6 @@ def index_note(name: str) -> str:
 
 
 def is_index_usable(conn: driver.Connection, name: str) -> bool:
-    """Check whether an index can be written to and searched."""
     return name not in index_troubles(conn)
 
 
@@ -154,7 +151,6 @@ def find_sqlite_error(error: BaseException | None) -> BaseException | None:
 
 
 def is_index_readable(conn: driver.Connection, index: TextIndex) -> bool:
-    """Check whether every entry of an index can be read, in its tables and by FTS5."""
     try:
         for table in index.shadow_tables:
             drain_rows(conn.execute(f"SELECT * FROM {table} ORDER BY 1"))
@@ -167,7 +163,6 @@ def is_index_readable(conn: driver.Connection, index: TextIndex) -> bool:
 
 
 def drain_rows(rows: driver.Cursor) -> None:
-    """Read all rows and discard them."""
     for _ in rows:
         pass
 
@@ -183,15 +178,7 @@ def note_index_trouble(conn: driver.Connection, name: str, error: BaseException)
         index_troubles(conn)[name] = str(find_sqlite_error(error))
 
 
-def save_index_troubles(conn: driver.Connection) -> None:
-    """Announce the unusable indexes to every process, within a transaction that writes: a search must not miss anything."""
-    troubles = index_troubles(conn)
-    if troubles:
-        write_disabled_indexes(conn, troubles)
-
-
 def disable_indexes(conn: driver.Connection, names: Iterable[str], reason: str) -> None:
-    """Disable these indexes for every process, in a transaction of its own."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         write_disabled_indexes(conn, dict.fromkeys(names, reason))

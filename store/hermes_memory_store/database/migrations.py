@@ -41,7 +41,6 @@ def migrate_store(conn: sqlite3.Connection) -> None:
 
 
 def create_tables(conn: sqlite3.Connection) -> None:
-    """Create the tables of a store, and the record of all migrations, in an empty file."""
     with conn:
         conn.execute("BEGIN IMMEDIATE")
         for statement in (*RECORD, *(statement for schema in load_schemas().values() for statement in schema)):
@@ -53,7 +52,6 @@ def create_tables(conn: sqlite3.Connection) -> None:
 
 
 def apply_migrations(conn: sqlite3.Connection) -> None:
-    """Apply the migrations that the store's record lacks."""
     from sqlite_utils import Database, Migrations
 
     migrations = Migrations(MIGRATION_SET)

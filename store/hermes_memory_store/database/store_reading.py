@@ -72,7 +72,6 @@ def file_stamp(path: str) -> tuple[int, int, int, int] | None:
 
 
 def file_size(path: str) -> int:
-    """Return the size of a file in bytes, 0 when it is missing."""
     stamp = file_stamp(path)
     return 0 if stamp is None else stamp[3]
 

@@ -95,7 +95,6 @@ def hold_log(path: Path) -> int | None:
 
 
 def is_log_in_use(log: Path) -> bool:
-    """Check whether a program that writes holds a log."""
     handle = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

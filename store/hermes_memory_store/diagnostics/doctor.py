@@ -110,7 +110,6 @@ def examine_store(store: Store, *, repair: bool = False, progress: Callable[[str
 
 
 def check_schema(store: Store, repair: bool) -> Check:
-    """Compare tables, indexes and triggers with those that the migrations make."""
     with closing(driver.connect(":memory:", driver.Connection)) as conn:
         for statement in chain.from_iterable(load_schemas().values()):
             conn.execute(statement)
@@ -189,7 +188,6 @@ def find_vocabulary_problem(conn: driver.Connection, fresh: driver.Connection, k
 
 
 def find_sample_problem(conn: driver.Connection) -> str | None:
-    """Find a sampled fact that is not found by all its words."""
     step = max(1, conn.execute("SELECT count(*) FROM facts").fetchone()[0] // SAMPLE_SIZE)
     for key, target, content in conn.execute(SAMPLED_FACTS, (step,)).fetchall():
         words = " ".join(f'"{word}"' for word in dict.fromkeys(index_terms(target) + index_terms(content)))

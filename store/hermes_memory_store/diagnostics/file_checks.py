@@ -61,7 +61,6 @@ def check_log_frames(store: Store, repair: bool) -> Check:
 
 
 def check_database(store: Store, repair: bool) -> Check:
-    """Run SQLite's own check of every page, index and constraint."""
     problems = find_integrity_problems(store)
     if not problems:
         pages = store.db.value("PRAGMA page_count")
@@ -94,7 +93,6 @@ def check_database(store: Store, repair: bool) -> Check:
 
 
 def find_integrity_problems(store: Store) -> list[str]:
-    """Return what SQLite finds wrong with the whole file, at most 20 sentences."""
     try:
         problems = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
     except (errors.StoreUnreadable, *SQLITE_FAILURES) as error:
@@ -105,7 +103,6 @@ def find_integrity_problems(store: Store) -> list[str]:
 
 
 def is_table_sound(store: Store, table: str) -> bool:
-    """Check a table and its indexes."""
     try:
         return store.db.rows(f"PRAGMA integrity_check('{table}')") == [("ok",)]
     except (errors.StoreError, *SQLITE_FAILURES):
@@ -198,8 +195,6 @@ def salvage_unopenable(path: Path, *, clock: Clock = system_clock) -> Check:
 
 
 class LogScan(NamedTuple):
-    """What stands in a log."""
-
     frames: int
     """Frames that fit, up to the first that does not."""
     lost: int

@@ -11,8 +11,6 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """One process."""
-
     pid: int
     program: str
     """What it was started as, shortened to what a person recognises."""

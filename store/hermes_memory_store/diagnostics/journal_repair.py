@@ -103,7 +103,6 @@ def restore_references(store: Store, conn: driver.Connection, old: driver.Connec
 
 
 def count_faults(store: Store, conn: driver.Connection) -> int:
-    """Count breaks of the chain, up to a limit, and origins that are gone or do not fit their digests."""
     lost = sum(conn.execute(ORIGINLESS.format(table)).fetchone()[0] for table in ("facts", "turns", "journal"))
     breaks = sum(1 for _ in islice(store.journal.find_breaks(), 10_000))
     return len(store.names.origins.find_altered()) + int(lost) + breaks
@@ -133,7 +132,6 @@ def splice_rows(store: Store, conn: driver.Connection, old: driver.Connection, s
 
 
 def load_record(conn: driver.Connection, seq: int) -> JournalRecord | None:
-    """Load one row; None when it is gone or cannot be read."""
     try:
         # A backup of an older version knows no origins.
         sql = RECORD.format(origin=ORIGIN_COLUMNS if has_table(conn, "origins") else "NULL, NULL")

@@ -68,7 +68,6 @@ class AnchorReport(NamedTuple):
 
 
 def compare_anchors(store: Store, receipt: Receipt | None) -> AnchorReport:
-    """Compare the journal with every anchor of it."""
     with store.db.snapshot() as conn:
         head = read_chain_head(conn)
         mark, newest = head or ("", ChainHead(0, "", ""))
@@ -105,7 +104,6 @@ def read_backup_head(file: Path) -> tuple[str, ChainHead] | None:
 
 
 def check_receipt(store: Store, repair: bool) -> Check:
-    """Compare the journal's end with its anchors."""
     try:
         receipt = load_receipt(store.path)
     except ValueError as error:
@@ -140,14 +138,12 @@ def check_receipt(store: Store, repair: bool) -> Check:
 
 
 def replace_receipt(store: Store) -> None:
-    """Replace a receipt that says nothing of this store."""
     receipt_path(store.path).unlink(missing_ok=True)
     with store.db.snapshot() as conn:
         write_receipt(store.path, conn)
 
 
 def describe_broken_anchors(report: AnchorReport, newest: int) -> str:
-    """Return the sentence about anchors that disagree with the journal."""
     problems = []
     if report.cut:
         last = max(report.cut, key=lambda anchor: anchor.head.seq)
@@ -175,7 +171,6 @@ def is_known_state(store: Store, report: AnchorReport) -> bool:
 
 
 def check_rows(store: Store, repair: bool) -> Check:
-    """Compare facts, scopes, sessions and turns with the journal."""
     some, count = load_differences(store)
     if not count:
         return Check("rows", True, "every fact, scope, session and turn is what the journal says")

@@ -90,7 +90,6 @@ def salvage_file(damaged: Path, target: Path) -> Counter[str]:
 
 
 def copy_table(old: driver.Connection, new: driver.Connection, name: str, has_rowid: bool, lost: Counter[str]) -> None:
-    """Copy the rows that can be read, and that the new table accepts."""
     needed = [row[1] for row in new.execute(f"PRAGMA table_info({name})")]
     there = {row[1] for row in old.execute(f"PRAGMA table_info({name})")}
     columns = ", ".join(column for column in needed if column in there)
@@ -171,7 +170,6 @@ def readable_copy(path: Path) -> Iterator[Path]:
 
 
 def is_header_readable(path: Path) -> bool:
-    """Check whether SQLite can read the list of tables of a file."""
     try:
         with connect_plainly(path) as conn:
             return conn.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None

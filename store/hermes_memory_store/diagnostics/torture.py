@@ -70,8 +70,6 @@ Attempted = tuple[str, str, str]
 
 
 class TortureResult(NamedTuple):
-    """The outcome of one try."""
-
     check: Check
     proves: str
     """What holds for this folder now, and what does not follow."""
@@ -167,7 +165,6 @@ def refuse_folder(folder: Path, store: Path) -> None:
 
 
 def is_store_file(file: Path) -> bool:
-    """Check whether the header of a file is that of a store."""
     try:
         with file.open("rb") as opened:
             header = opened.read(72)

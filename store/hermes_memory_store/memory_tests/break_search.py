@@ -78,8 +78,6 @@ def open_memory_copy(store: Store) -> Iterator[CopiedMemory]:
 
 @dataclass(frozen=True, slots=True)
 class BreakingChange:
-    """The change after which a test no longer passed."""
-
     case: MemoryCase
     rows: tuple[Change, ...]
     """Its rows in the journal, in their order."""
@@ -90,7 +88,6 @@ class BreakingChange:
 
     @property
     def number(self) -> int:
-        """The number of the change, by which it is undone."""
         return self.rows[0].change
 
 
@@ -201,7 +198,6 @@ class BreakSearch:
         return outcome
 
     def _places(self, newest: int, good: Millis | None) -> list[int]:
-        """Return the places to look at on the way back, newest first."""
         if good is not None:
             last = rewind.last_change_before(self._copied.store, good)
             return [min(bisect_right(self._ends, last) - 1, newest - 1)]

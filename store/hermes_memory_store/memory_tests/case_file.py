@@ -56,16 +56,12 @@ PLACE_IN_TOML = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$
 
 
 class CaseMistake(NamedTuple):
-    """What is wrong in a file of tests."""
-
     line: int
     said: str
 
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """The tests of a file."""
-
     path: Path
     cases: tuple[MemoryCase, ...]
 
@@ -104,7 +100,6 @@ def parse_cases(text: str, path: Path = Path(FILE_NAME)) -> tuple[MemoryCase, ..
 
 
 def to_syntax_mistake(message: str, text: str) -> CaseMistake:
-    """Return what the parser says about a text that is not TOML."""
     place = PLACE_IN_TOML.search(message)
     line = int(place[1]) if place and place[1] else max(1, text.rstrip("\n").count("\n") + 1)
     message = PLACE_IN_TOML.sub("", message)
@@ -112,8 +107,6 @@ def to_syntax_mistake(message: str, text: str) -> CaseMistake:
 
 
 class CaseReader:
-    """Turns the values of a file into tests, and gathers all mistakes."""
-
     def __init__(self, document: dict[str, Any], lines: TomlPlaces) -> None:
         self.mistakes: list[CaseMistake] = []
         self._document = document
@@ -121,7 +114,6 @@ class CaseReader:
         self._names: dict[str, int] = {}
 
     def read(self) -> Iterator[MemoryCase]:
-        """Yield the tests without a mistake."""
         self._refuse_unknown(self._document, FILE_KEYS, "a file of tests", ())
         theme = self._read_text(self._document, "theme", ())
         tokens = self._read_tokens(self._document, ())

@@ -49,8 +49,6 @@ class LaterTraces(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionLesson:
-    """What can be learned about one question."""
-
     question: str
     theme: str
     given: dict[str, None] = field(default_factory=dict)
@@ -86,7 +84,6 @@ def propose_from_pins(store: Store, theme: str, expected: set[str]) -> Iterator[
 
 
 def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
-    """Return what the flight recorder teaches, newest questions first."""
     changed = (uid for (uid,) in store.db.rows(CHANGED_FACTS))
     traces = LaterTraces(dict(store.db.rows(LAST_USES)), frozenset(to_texts(changed)))
     lessons: dict[str, QuestionLesson] = {}
@@ -144,7 +141,6 @@ def note_wanted(lesson: QuestionLesson, fact: Fact) -> None:
 
 
 def propose_from_lesson(lesson: QuestionLesson) -> tuple[MemoryCase, str]:
-    """Return the test that a lesson makes."""
     required, forbidden = (tuple(map(parse_expectation, lines)) for lines in (lesson.given, lesson.never))
     case = MemoryCase(lesson.question, ask=lesson.question, theme=lesson.theme, given=required, never=forbidden)
     return case, ", ".join(lesson.reasons)

@@ -32,8 +32,6 @@ FACTS_OF_UID_PART = """
 
 
 class CaseStatus(StrEnum):
-    """How a test ended."""
-
     PASSED = "passed"
     FAILED = "failed"
     ERROR = "error"
@@ -42,8 +40,6 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """What became of a test."""
-
     case: MemoryCase
     status: CaseStatus
     budget: int = 0
@@ -62,8 +58,6 @@ class CaseOutcome:
 
 
 class CaseRunner:
-    """Runs tests on one store."""
-
     def __init__(self, store: Store, theme: str = DEFAULT, make_nearest: MakeNearest | None = None) -> None:
         """Prepare to run tests.
 
@@ -76,7 +70,6 @@ class CaseRunner:
         self._themes: dict[str, list[str]] = {}
 
     def run_all(self, cases: Iterable[MemoryCase]) -> list[CaseOutcome]:
-        """Run tests in their order."""
         cases = list(cases)
         if self._make_nearest is not None:
             self._make_nearest.prepare([case.ask for case in cases if case.ask is not None])
@@ -130,7 +123,6 @@ class CaseRunner:
         return self._store.recall.give(themes, case.ask, budget, nearest=nearest, ranked_by=ranked_by)
 
     def _to_situation(self, start: CaseStart, theme: str) -> StartSituation:
-        """Return where a session starts. :raises StoreError: the scope or project is gone"""
         if start.scope is not None:
             self._store.names.scope(theme, start.scope)
         if start.project is not None:
@@ -150,7 +142,6 @@ class CaseRunner:
             yield f"{answer.tokens} tokens were given, {answer.tokens - budget} more than the budget of {budget}"
 
     def _explain_missing(self, expectation: Expectation, answer: Given, budget: int, case: MemoryCase) -> str:
-        """Return why nothing that was given meets an expectation."""
         for place, item in enumerate(answer.left_out, len(answer.items) + 1):
             if expectation.is_met_by(item):
                 return f"ranked {place}, left out: it takes {item.tokens} tokens, {answer.tokens} of {budget} are taken"

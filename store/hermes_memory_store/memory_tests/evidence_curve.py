@@ -54,7 +54,6 @@ def measure_curve(name: str, questions: Sequence[ShareAt], budgets: Iterable[int
 
 
 def measure_point(questions: Iterable[ShareAt], budget: int) -> CurvePoint:
-    """Ask every question at one budget."""
     answers = []
     for share_at in questions:
         start = time.perf_counter()

@@ -44,7 +44,6 @@ class Expectation:
     """Of a notation; otherwise the words in lower case, or the digits of the uid."""
 
     def is_met_by(self, item: GivenItem) -> bool:
-        """Check whether this is what was given."""
         if self.by is ExpectedBy.UID and has_uid_part(item.uid, self.content):
             return True
         if self.by in (ExpectedBy.TARGET, ExpectedBy.NOTATION):
@@ -63,7 +62,6 @@ class Expectation:
         return is_type and fact.target == self.target and (self.by is ExpectedBy.TARGET or fact.content == self.content)
 
     def has_words(self, line: str) -> bool:
-        """Check whether a line contains its text."""
         return fold_line(self.text) in fold_line(line)
 
 
@@ -120,5 +118,4 @@ def parse_expectation(text: str, line: int = 0) -> Expectation:
 
 
 def fold_line(text: str) -> str:
-    """Return a text in lower case with single spaces."""
     return " ".join(text.split()).casefold()

@@ -20,8 +20,6 @@ ESCAPED = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b"}
 
 
 class Token(NamedTuple):
-    """A token and the line it begins on, from 1."""
-
     kind: str
     text: str
     line: int
@@ -101,7 +99,6 @@ def split_statements(text: str) -> Iterator[list[Token]]:
 
 
 def key_names(tokens: list[Token]) -> Iterator[str]:
-    """Yield the names of a dotted key."""
     for token in tokens:
         if token.kind == "bare":
             yield token.text
@@ -111,7 +108,6 @@ def key_names(tokens: list[Token]) -> Iterator[str]:
 
 
 def unescape(match: re.Match[str]) -> str:
-    """Return the character that an escape stands for."""
     letters = match[1]
     if letters[0] in "uU" and len(letters) > 1:
         return chr(int(letters[1:], 16))
