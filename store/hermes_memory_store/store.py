@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import hermes_memory_store as library
 from hermes_memory_store import errors
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import Clock, system_clock
@@ -37,23 +38,14 @@ from hermes_memory_store.model import Origin, ThemeSummary, Tier
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:
-    from hermes_memory_store.access.credentials import Credentials
-    from hermes_memory_store.access.idempotency_keys import IdempotencyKeys
-    from hermes_memory_store.context.context_block import ContextBlocks
-    from hermes_memory_store.context.context_records import ContextRecords
-    from hermes_memory_store.conversations.turns import Turns
     from hermes_memory_store.find.embedding_inputs import EmbeddingInputs
     from hermes_memory_store.find.recall import Recall
-    from hermes_memory_store.find.search import Search
     from hermes_memory_store.find.touched_facts import FactUses
     from hermes_memory_store.hosts.host_sessions import HostSessions
     from hermes_memory_store.hosts.rules_files import RulesFiles
     from hermes_memory_store.items.kinds import ItemKind
-    from hermes_memory_store.memory.pressure import Pressure
     from hermes_memory_store.memory.scored_writes import ScoredWrites
     from hermes_memory_store.memory.second_look import SecondLook
-    from hermes_memory_store.memory.sources import Sources
-    from hermes_memory_store.memory.undo import Undo
     from hermes_memory_store.projects.branch_labels import BranchLabels
     from hermes_memory_store.projects.branch_states import BranchStates
     from hermes_memory_store.projects.place_themes import PlaceThemes
@@ -62,7 +54,6 @@ if TYPE_CHECKING:
     from hermes_memory_store.sync.shared_turns import SharedTurns
     from hermes_memory_store.sync.team_sync import Sync
     from hermes_memory_store.upkeep.item_erasure import ItemEraser
-    from hermes_memory_store.upkeep.purge import Purge
 
 COUNTED_TIERS = tuple(sorted(set(Tier) - {Tier.WITHDRAWN}))
 
@@ -102,7 +93,7 @@ class Store:
         intake.load_session_words = lambda theme, session: self.scored_writes.load_words(theme, session)
         return intake
 
-    # The nouns below are imported when they are first asked for: most commands need few of them.
+    # The nouns below are imported when they are first asked for, public ones by `library` itself: most commands need few of them.
 
     @cached_property
     def branch_labels(self) -> BranchLabels:
@@ -112,7 +103,7 @@ class Store:
         return BranchLabels(self.db, self.names, self.policies)
 
     @property
-    def injection(self) -> ContextBlocks:
+    def injection(self) -> library.ContextBlocks:
         """The former name of `context`; it goes with the next release."""
         import warnings
 
@@ -120,18 +111,16 @@ class Store:
         return self.context
 
     @cached_property
-    def context(self) -> ContextBlocks:
+    def context(self) -> library.ContextBlocks:
         """The text that an agent receives at the start."""
-        from hermes_memory_store.context.context_block import ContextBlocks
-
-        return ContextBlocks(self.db, self.names, self.tiers, self.policies, self.reads, self.branch_labels, self.clock)
+        return library.ContextBlocks(
+            self.db, self.names, self.tiers, self.policies, self.reads, self.branch_labels, self.clock
+        )
 
     @cached_property
-    def search(self) -> Search:
+    def search(self) -> library.Search:
         """Search for facts."""
-        from hermes_memory_store.find.search import Search
-
-        return Search(self.db, self.names, self.reads, self.clock, self.policies)
+        return library.Search(self.db, self.names, self.reads, self.clock, self.policies)
 
     @cached_property
     def recall(self) -> Recall:
@@ -141,7 +130,7 @@ class Store:
         return Recall(self.search, self.turns, self.clock, lambda theme: self.place_themes.project_of(theme))
 
     @property
-    def session_start(self) -> ContextBlocks:
+    def session_start(self) -> library.ContextBlocks:
         """What a session is given at its start."""
         return self.context
 
@@ -153,11 +142,9 @@ class Store:
         return FactUses(self.db, self.names, self.reads)
 
     @cached_property
-    def idempotency_keys(self) -> IdempotencyKeys:
+    def idempotency_keys(self) -> library.IdempotencyKeys:
         """Answers of calls that may be repeated, by idempotency key."""
-        from hermes_memory_store.access.idempotency_keys import IdempotencyKeys
-
-        return IdempotencyKeys(self.db, self.clock)
+        return library.IdempotencyKeys(self.db, self.clock)
 
     @cached_property
     def scored_writes(self) -> ScoredWrites:
@@ -174,18 +161,14 @@ class Store:
         return SecondLook(self.db, self.names, self.policies)
 
     @cached_property
-    def credentials(self) -> Credentials:
+    def credentials(self) -> library.Credentials:
         """Access tokens for the bridge."""
-        from hermes_memory_store.access.credentials import Credentials
-
-        return Credentials(self.db, self.names, self.journal, self.clock)
+        return library.Credentials(self.db, self.names, self.journal, self.clock)
 
     @cached_property
-    def sources(self) -> Sources:
+    def sources(self) -> library.Sources:
         """Rules for the sources of facts."""
-        from hermes_memory_store.memory.sources import Sources
-
-        return Sources(self.db, self.names, self.journal)
+        return library.Sources(self.db, self.names, self.journal)
 
     @cached_property
     def sync(self) -> Sync:
@@ -195,12 +178,11 @@ class Store:
         return Sync(self.db, self.names, self.journal, self.policies, self.clock, self.tiers, self.purge, self.intake)
 
     @cached_property
-    def turns(self) -> Turns:
+    def turns(self) -> library.Turns:
         """Captured turns."""
-        from hermes_memory_store.conversations.turns import Turns
         from hermes_memory_store.places.project_sighting import read_project
 
-        return Turns(
+        return library.Turns(
             self.db,
             self.names,
             self.journal,
@@ -225,11 +207,9 @@ class Store:
         return EmbeddingInputs(self.db, self.names)
 
     @cached_property
-    def undo(self) -> Undo:
+    def undo(self) -> library.Undo:
         """Undo and redo of changes."""
-        from hermes_memory_store.memory.undo import Undo
-
-        return Undo(self.db, self.names, self.journal)
+        return library.Undo(self.db, self.names, self.journal)
 
     @cached_property
     def projects(self) -> Projects:
@@ -281,11 +261,9 @@ class Store:
         return RulesFiles(self.db, self.names, self.clock)
 
     @cached_property
-    def purge(self) -> Purge:
+    def purge(self) -> library.Purge:
         """Permanent erasure."""
-        from hermes_memory_store.upkeep.purge import Purge
-
-        return Purge(self.db, self.names, self.journal, self.eraser, self.reads, lambda: self.turns)
+        return library.Purge(self.db, self.names, self.journal, self.eraser, self.reads, lambda: self.turns)
 
     @cached_property
     def eraser(self) -> ItemEraser:
@@ -295,18 +273,14 @@ class Store:
         return ItemEraser(self.db, self._erase_from_copies, self._count_backups)
 
     @cached_property
-    def pressure(self) -> Pressure:
+    def pressure(self) -> library.Pressure:
         """Planned relief, and the history of the hot tiers."""
-        from hermes_memory_store.memory.pressure import Pressure
-
-        return Pressure(self.db, self.names, self.journal, self.tiers)
+        return library.Pressure(self.db, self.names, self.journal, self.tiers)
 
     @cached_property
-    def context_records(self) -> ContextRecords:
+    def context_records(self) -> library.ContextRecords:
         """Records of what each session was given."""
-        from hermes_memory_store.context.context_records import ContextRecords
-
-        return ContextRecords(self.db, self.names, self.journal)
+        return library.ContextRecords(self.db, self.names, self.journal)
 
     @classmethod
     def open(
