@@ -18,67 +18,43 @@ from hermes_memory_store.model import UNKNOWN_ORIGIN, FactFilter
 from hermes_memory_store.store import Store
 
 LATER = {
-    2: ("m002_bridge", ("turns_text", "turns", "calls", "credentials")),
-    3: ("m003_sources", ("source_rules",)),
-    4: ("m004_sync", ("sync_store", "sync_themes", "sync_changed", "sync_rows", "sync_conflicts")),
-    5: ("m005_shared_turns", ("sync_turns", "turns_to_scrub")),
-    6: ("m006_sync_whole", ("sync_listed", "sync_listings", "sync_masked")),
-    7: ("m007_origins", ("origins", "project_aliases", "projects", "sync_origins")),
+    2: ("m002_bridge", "turns_text turns calls credentials"),
+    3: ("m003_sources", "source_rules"),
+    4: ("m004_sync", "sync_store sync_themes sync_changed sync_rows sync_conflicts"),
+    5: ("m005_shared_turns", "sync_turns turns_to_scrub"),
+    6: ("m006_sync_whole", "sync_listed sync_listings sync_masked"),
+    7: ("m007_origins", "origins project_aliases projects sync_origins"),
     8: (
         "m008_hosts",
-        (
-            "rules_files",
-            "host_given",
-            "host_turns",
-            "host_sessions",
-            "place_themes",
-            "place_choice",
-            "branch_states",
-            "project_branches",
-        ),
+        "rules_files host_given host_turns host_sessions place_themes place_choice branch_states project_branches",
     ),
-    10: ("m010_team_names", ()),
+    10: ("m010_team_names", ""),
 }
-"""What each version after the first one added."""
+"""The tables that each version after the first one added."""
 
-ALTERED = {
+TRIGGERS = {
     4: (
-        "DROP TRIGGER facts_sync_new",
-        "DROP TRIGGER facts_sync_changed",
-        "DROP TRIGGER facts_sync_gone",
-        "DROP TRIGGER facts_sync_purged",
-        "DROP TRIGGER scopes_sync_new",
-        "DROP TRIGGER scopes_sync_changed",
-        "DROP TRIGGER scopes_sync_renamed",
+        "facts_sync_new facts_sync_changed facts_sync_gone facts_sync_purged"
+        " scopes_sync_new scopes_sync_changed scopes_sync_renamed"
     ),
-    5: (
-        "DROP TRIGGER turns_sync_new",
-        "ALTER TABLE sync_themes DROP COLUMN turns",
-        "ALTER TABLE sync_themes DROP COLUMN turn_seq",
-        "ALTER TABLE sync_themes DROP COLUMN turns_whole",
-    ),
-    6: (
-        "DROP TRIGGER sync_masked_purged",
-        "ALTER TABLE sync_themes DROP COLUMN fetched",
-    ),
-    7: (
-        "DROP TRIGGER sync_origins_purged",
-        "DROP INDEX facts_of_origin",
-        "DROP INDEX sessions_by_client",
-        "ALTER TABLE facts DROP COLUMN origin_id",
-        "ALTER TABLE facts DROP COLUMN origin_detail",
-        "ALTER TABLE facts DROP COLUMN verdict",
-        "ALTER TABLE turns DROP COLUMN origin_id",
-        "ALTER TABLE turns DROP COLUMN verdict",
-        "ALTER TABLE journal DROP COLUMN origin_id",
-        "ALTER TABLE sessions DROP COLUMN client_version",
-        "ALTER TABLE sessions DROP COLUMN project_id",
-        "ALTER TABLE sessions DROP COLUMN number",
-    ),
-    8: ("DROP TRIGGER rules_files_changed", "DROP TRIGGER rules_files_deleted", "DROP TRIGGER host_turns_erased"),
-    10: ("ALTER TABLE sync_themes DROP COLUMN team_name",),
+    5: "turns_sync_new",
+    6: "sync_masked_purged",
+    7: "sync_origins_purged",
+    8: "rules_files_changed rules_files_deleted host_turns_erased",
 }
-"""Takes back what a version added to tables of earlier ones."""
+"""The triggers that a version added to tables of earlier ones, and its own that outlive their tables."""
+
+INDEXES = {7: "facts_of_origin sessions_by_client"}
+
+COLUMNS = {
+    5: "sync_themes.turns sync_themes.turn_seq sync_themes.turns_whole",
+    6: "sync_themes.fetched",
+    7: (
+        "facts.origin_id facts.origin_detail facts.verdict turns.origin_id turns.verdict journal.origin_id"
+        " sessions.client_version sessions.project_id sessions.number"
+    ),
+    10: "sync_themes.team_name",
+}
 
 
 @pytest.fixture(params=[1, 2, 3, 4, 5, 6, 7, 9])
@@ -97,9 +73,12 @@ def old(tmp_path: Path, before: int) -> Path:
     conn = sqlite3.connect(path)
     for number, (migration, tables) in reversed(LATER.items()):
         if number > before:
-            for statement in ALTERED.get(number, ()):
-                conn.execute(statement)
-            for name in tables:
+            for kind, names in (("TRIGGER", TRIGGERS), ("INDEX", INDEXES)):
+                for name in names.get(number, "").split():
+                    conn.execute(f"DROP {kind} {name}")
+            for column in COLUMNS.get(number, "").split():
+                conn.execute("ALTER TABLE {} DROP COLUMN {}".format(*column.split(".")))
+            for name in tables.split():
                 conn.execute(f"DROP TABLE {name}")
             conn.execute("DELETE FROM _sqlite_migrations WHERE name = ?", (migration,))
     conn.execute(f"PRAGMA user_version = {before}")
@@ -109,10 +88,8 @@ def old(tmp_path: Path, before: int) -> Path:
 
 
 def version(path: Path) -> int:
-    conn = sqlite3.connect(path)
-    found: int = conn.execute("PRAGMA user_version").fetchone()[0]
-    conn.close()
-    return found
+    with contextlib.closing(sqlite3.connect(path)) as conn:
+        return int(conn.execute("PRAGMA user_version").fetchone()[0])
 
 
 def test_an_older_store_is_brought_up_to_date_with_what_it_holds(old: Path) -> None:
@@ -148,12 +125,9 @@ def test_a_store_that_lost_its_log_mode_gets_it_back(tmp_path: Path) -> None:
 
 
 def test_a_current_store_has_the_tables_of_every_version(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    Store.open(path).close()
-    conn = sqlite3.connect(path)
-    assert conn.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
-    names = {row[0] for row in conn.execute("SELECT name FROM sqlite_master")}
-    conn.close()
+    with Store.open(tmp_path / "memory.db") as store:
+        assert store.db.value("PRAGMA application_id") == APPLICATION_ID
+        names = {name for (name,) in store.db.rows("SELECT name FROM sqlite_master")}
     assert {"facts", "credentials", "calls", "turns", "turns_text", "source_rules", "sync_rows", "sync_masked"} <= names
 
 

@@ -53,18 +53,6 @@ NAMES = (
 )
 
 
-def write_fact(store: Store, theme: str, _: Path) -> None:
-    store.facts.write(theme, "V[port]: 5432", scope="setup")
-
-
-def write_many_facts(store: Store, theme: str, _: Path) -> None:
-    store.facts.write_many(theme, [("V[port]: 5432", None)], actor=Actor("import"))
-
-
-def quarantine_fact(store: Store, theme: str, _: Path) -> None:
-    store.facts.quarantine(theme, "V[port]: 5432", why="test")
-
-
 def capture_turn(store: Store, theme: str, _: Path) -> None:
     assert store.turns.add(theme, "user", "The port is 5432.").theme == normalise_theme(theme)
 
@@ -73,15 +61,6 @@ def open_session(store: Store, theme: str, _: Path) -> None:
     session = store.sessions.open(theme, "one")
     store.facts.write(session.theme, "V[port]: 5432", session=session)
     store.sessions.tick(session, 1, "go on")
-
-
-def set_source_rule(store: Store, theme: str, _: Path) -> None:
-    store.sources.set_rule(theme, "cursor", "never")
-
-
-def add_token(store: Store, theme: str, _: Path) -> None:
-    made, _secret = store.credentials.add("laptop", theme, Rights())
-    assert made.theme == normalise_theme(theme)
 
 
 def save_answer(store: Store, theme: str, _: Path) -> None:
@@ -121,14 +100,21 @@ def relieve_host_files(store: Store, theme: str, folder: Path) -> None:
     relieve_files(store, theme, home=folder)
 
 
-def track_for_team(store: Store, theme: str, _: Path) -> None:
-    store.sync.outbox.pending_rows(theme)
-
-
-WAYS = [
-    write_fact, write_many_facts, quarantine_fact, capture_turn, open_session, set_source_rule, add_token, save_answer,
-    import_spec_lines, import_jsonl_lines, import_foreign_file, relieve_host_files, track_for_team,
-]  # fmt: skip
+WAYS: dict[str, Callable[[Store, str, Path], object]] = {
+    "fact": lambda store, theme, _: store.facts.write(theme, "V[port]: 5432", scope="setup"),
+    "facts": lambda store, theme, _: store.facts.write_many(theme, [("V[port]: 5432", None)], actor=Actor("import")),
+    "quarantine": lambda store, theme, _: store.facts.quarantine(theme, "V[port]: 5432", why="test"),
+    "turn": capture_turn,
+    "session": open_session,
+    "rule": lambda store, theme, _: store.sources.set_rule(theme, "cursor", "never"),
+    "token": lambda store, theme, _: store.credentials.add("laptop", theme, Rights()),
+    "answer": save_answer,
+    "import": import_spec_lines,
+    "import of JSONL": import_jsonl_lines,
+    "import from others": import_foreign_file,
+    "relief of files": relieve_host_files,
+    "team": lambda store, theme, _: store.sync.outbox.pending_rows(theme),
+}
 
 
 def normal_form(name: str) -> str | None:
@@ -146,14 +132,12 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=example_count(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(name=NAMES)
 @example(name="Marketing")
 @example(name="日本")
-def test_whatever_stores_something_stores_it_under_the_normal_form_or_refuses(
-    empty: Path, way: Callable[[Store, str, Path], None], name: str
-) -> None:
+def test_whatever_stores_something_stores_it_under_the_normal_form_or_refuses(empty: Path, way: str, name: str) -> None:
     expected = normal_form(name)
     with TemporaryDirectory() as folder:
         place = Path(folder)
@@ -161,16 +145,17 @@ def test_whatever_stores_something_stores_it_under_the_normal_form_or_refuses(
         with Store.open(place / "memory.db", policies=Policies.load(place / "themes.toml"), clock=HandClock()) as store:
             if expected is None:
                 with pytest.raises(ThemeInvalid) as refused:
-                    way(store, name, place)
+                    WAYS[way](store, name, place)
                 assert refused.value.code == "theme.invalid"
                 assert isinstance(refused.value, ThemeError)
                 assert store.names.all_themes() == []
                 assert store.journal.last_seq() == 0
             else:
-                way(store, name, place)
+                WAYS[way](store, name, place)
                 assert store.names.all_themes() in ([expected], [])
                 assert {fact.theme for fact in store.facts.page(FactFilter()).facts} <= {expected}
-                assert bool(store.names.all_themes()) == (way is not save_answer)
+                assert {token.theme for token in store.credentials.list()} <= {expected}
+                assert bool(store.names.all_themes()) == (way != "answer")
 
 
 @pytest.mark.parametrize("name", ["Marketing", "日本"])
@@ -220,8 +205,8 @@ READERS: dict[str, Callable[[Store, str], object]] = {
 
 @pytest.fixture
 def marketing(store: Store, tmp_path: Path) -> Store:
-    for way in (write_fact, quarantine_fact, capture_turn, open_session, set_source_rule):
-        way(store, "marketing", tmp_path)
+    for way in ("fact", "quarantine", "turn", "session", "rule"):
+        WAYS[way](store, "marketing", tmp_path)
     return store
 
 

@@ -21,11 +21,11 @@ ODD = [
     "((((",
     "AND OR NOT NEAR(",
     "column:value -x *",
-    "服务器在哪个城市？ where сервер",
+    "服务器在哪个城市？ where сервер كلمة",
     "type:nonsense",
     "scope:gone",
     "\u202e\u0000 hidden",
-    "x" * 100_000,
+    "x" * 1_000_000,
     "word " * 20_000,
 ]
 

@@ -12,7 +12,7 @@ from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.memory_tests.break_search import BreakingChange, find_breaking_change
 from hermes_memory_store.memory_tests.case_file import parse_cases
 from hermes_memory_store.memory_tests.case_run import CaseRunner, CaseStatus
-from hermes_memory_store.model import Actor
+from hermes_memory_store.model import Actor, Change, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_store.uids import parse_uid
 from tests.store.conftest import HandClock
@@ -21,9 +21,15 @@ from tests.tools.case_comparison import open_past_memory
 THEME = "default"
 
 
-def search(store: Store, text: str) -> BreakingChange | None:
+def search(store: Store, text: str, *, good: Millis | None = None) -> BreakingChange | None:
     (case,) = parse_cases("[[test]]\n" + text)
-    return find_breaking_change(store, case)
+    return find_breaking_change(store, case, good=good)
+
+
+def find_rows(store: Store, text: str, *, good: Millis | None = None) -> list[Change]:
+    found = search(store, text, good=good)
+    assert found is not None
+    return list(found.rows)
 
 
 def fill(store: Store, clock: HandClock, first: int, last: int) -> None:
@@ -69,9 +75,7 @@ def test_a_break_long_ago_and_soon_after_the_writing_is_found(store: Store, cloc
     store.facts.write(THEME, "D[auth.method]: SAML", scope="login")
     broken = store.journal.last_seq()
     fill(store, clock, 30, 230)
-    found = search(store, "ask = 'which auth method'\ngiven = ['D[auth.method]: session cookies']")
-    assert found is not None
-    assert found.rows[-1].seq == broken
+    assert find_rows(store, "ask = 'which auth method'\ngiven = ['D[auth.method]: session cookies']")[-1].seq == broken
 
 
 def test_what_must_never_be_given_is_traced_to_its_writing(store: Store, clock: HandClock) -> None:
@@ -79,9 +83,8 @@ def test_what_must_never_be_given_is_traced_to_its_writing(store: Store, clock: 
     session = store.sessions.open(THEME, "agent")
     store.facts.write(THEME, "D[auth.method]: password in the clear", session=session)
     fill(store, clock, 20, 40)
-    found = search(store, "ask = 'which auth method'\nnever = ['password in the clear']")
-    assert found is not None
-    (written,) = [change for change in found.rows if change.entity == "fact"]
+    rows = find_rows(store, "ask = 'which auth method'\nnever = ['password in the clear']")
+    (written,) = [change for change in rows if change.entity == "fact"]
     assert (written.op, written.actor) == ("create", Actor("session", "agent"))
 
 
@@ -91,9 +94,8 @@ def test_a_start_that_lost_a_fact_names_the_change(store: Store, clock: HandCloc
     store.facts.cool(uid_of(store, "vat"))
     cooled = store.journal.last_seq()
     fill(store, clock, 5, 9)
-    found = search(store, "start = { scope = 'billing' }\ngiven = ['C[billing.vat]']\ntokens = 2000")
-    assert found is not None
-    assert [change.seq for change in found.rows] == [cooled]
+    rows = find_rows(store, "start = { scope = 'billing' }\ngiven = ['C[billing.vat]']\ntokens = 2000")
+    assert [change.seq for change in rows] == [cooled]
 
 
 def test_turns_that_crowd_out_what_was_given_are_a_change_too(store: Store, clock: HandClock) -> None:
@@ -103,9 +105,8 @@ def test_turns_that_crowd_out_what_was_given_are_a_change_too(store: Store, cloc
     captured = store.journal.last_seq()
     clock.forward(1000)
     fill(store, clock, 0, 9)
-    found = search(store, "ask = 'where is the pelican'\nnever = ['flown away']")
-    assert found is not None
-    assert captured in [change.seq for change in found.rows]
+    rows = find_rows(store, "ask = 'where is the pelican'\nnever = ['flown away']")
+    assert captured in [change.seq for change in rows]
 
 
 def test_a_test_that_passes_was_broken_by_nothing(store: Store) -> None:
@@ -144,12 +145,10 @@ def test_a_moment_that_is_named_must_be_good(store: Store, clock: HandClock) -> 
     fill(store, clock, 0, 9)
     store.facts.write(THEME, "D[auth.method]: SAML")
     broken = store.journal.last_seq()
-    (case,) = parse_cases("[[test]]\nask = 'auth method'\ngiven = ['session cookies']")
-    found = find_breaking_change(store, case, good=store.journal.get(1).at)
-    assert found is not None
-    assert found.rows[-1].seq == broken
+    text = "ask = 'auth method'\ngiven = ['session cookies']"
+    assert find_rows(store, text, good=store.journal.get(1).at)[-1].seq == broken
     with pytest.raises(ArgumentError, match="did not pass at"):
-        find_breaking_change(store, case, good=store.journal.get(1).at.__class__(good - 1))
+        search(store, text, good=Millis(good - 1))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -163,9 +162,8 @@ def test_a_break_at_a_random_place_is_found(store: Store, clock: HandClock, seed
     store.facts.write(THEME, f"D[gate{victim}.key]: iron", scope=f"s{victim % 3}")
     broken = store.journal.last_seq()
     fill(store, clock, 60, 60 + chance.randrange(60))
-    found = search(store, f"ask = 'which key opens gate{victim}?'\ngiven = ['{lines[victim]}']")
-    assert found is not None
-    assert found.rows[-1].seq == broken
+    rows = find_rows(store, f"ask = 'which key opens gate{victim}?'\ngiven = ['{lines[victim]}']")
+    assert rows[-1].seq == broken
 
 
 def test_the_past_has_the_turns_that_were_captured_by_then(store: Store, clock: HandClock) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,13 +107,6 @@ def test_what_is_gone_is_an_error_of_that_test(memory: Store, text: str, said: s
     outcome = run(memory, text + "\ngiven = ['x']")
     assert outcome.status is CaseStatus.ERROR
     assert said in outcome.failures[0]
-
-
-def test_a_question_passes_nothing_that_a_store_cannot_be_asked(memory: Store) -> None:
-    for question in ("?", "😀", "x" * 1_000_000, '"', "NEAR(a b) OR *", "数据库 engine كلمة"):
-        (case,) = parse_cases("[[test]]\nask = 'q'\nnever = ['nothing says this']")
-        outcome = CaseRunner(memory).run(replace(case, ask=question))
-        assert outcome.status in (CaseStatus.PASSED, CaseStatus.ERROR)
 
 
 def test_a_project_is_asked_by_its_own_theme(memory: Store, tmp_path: Path) -> None:
