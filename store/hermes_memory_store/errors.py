@@ -216,7 +216,9 @@ class StoreReplaced(StoreUnreadable):
     def __init__(self, path: Path, rescued: str | None) -> None:
         self.rescued = rescued
         saved = f"; {rescued}" if rescued else ""
-        fate = f" was deleted while in use, and nothing was changed{saved}: put that or a backup back, and open it again"
+        fate = (
+            f" was deleted while in use, and nothing was changed{saved}: put that or a backup back, and open it again"
+        )
         if path.exists():
             fate = f" was replaced while in use; nothing was changed{saved}. Open it again to use the file that is there now"
         super().__init__(f"the memory at {path}{fate}", path)
