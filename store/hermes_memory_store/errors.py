@@ -17,6 +17,10 @@ class StoreError(Exception):
 
     code = "store.error"
 
+    def __init_subclass__(cls, code: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.code = code or cls.code
+
     def __init__(self, message: str, value: Any = None) -> None:
         super().__init__(message)
         self.message = message
@@ -33,24 +37,19 @@ class InputError(StoreError):
     code = "input.invalid"
 
 
-class NotationError(InputError):
-    code = "notation.invalid"
+class NotationError(InputError, code="notation.invalid"): ...
 
 
-class ContentTooLong(InputError):
-    code = "content.too_long"
+class ContentTooLong(InputError, code="content.too_long"): ...
 
 
-class UnsafeText(InputError):
-    code = "text.unsafe"
+class UnsafeText(InputError, code="text.unsafe"): ...
 
 
-class QueryError(InputError):
-    code = "query.invalid"
+class QueryError(InputError, code="query.invalid"): ...
 
 
-class ArgumentError(InputError):
-    code = "argument.invalid"
+class ArgumentError(InputError, code="argument.invalid"): ...
 
 
 class ThemeInvalid(InputError, ThemeError):
@@ -59,8 +58,7 @@ class ThemeInvalid(InputError, ThemeError):
     code = "theme.invalid"
 
 
-class ImportFileError(InputError):
-    code = "import.invalid"
+class ImportFileError(InputError, code="import.invalid"): ...
 
 
 class CaseFileError(InputError):
@@ -74,8 +72,7 @@ class CaseFileError(InputError):
         super().__init__("\n".join(f"{path}:{line}: {mistake}" for line, mistake in mistakes), path)
 
 
-class PolicyInvalid(InputError):
-    code = "policy.invalid"
+class PolicyInvalid(InputError, code="policy.invalid"): ...
 
 
 class SecretRefused(InputError):
@@ -108,6 +105,10 @@ class NotFound(StoreError):
     code = "not_found"
     noun = "name"
 
+    def __init_subclass__(cls, noun: str = "", **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.noun = noun or cls.noun
+
     def __init__(self, value: str, known: Iterable[str] = (), hint: str = "") -> None:
         names = list(known)
         self.near = closest_names(value, names)
@@ -121,39 +122,25 @@ class NotFound(StoreError):
         super().__init__(message, value)
 
 
-class UnknownTheme(NotFound):
-    code = "theme.unknown"
-    noun = "theme"
+class UnknownTheme(NotFound, code="theme.unknown", noun="theme"): ...
 
 
-class UnknownScope(NotFound):
-    code = "scope.unknown"
-    noun = "scope"
+class UnknownScope(NotFound, code="scope.unknown", noun="scope"): ...
 
 
-class UnknownFact(NotFound):
-    code = "fact.unknown"
-    noun = "fact"
+class UnknownFact(NotFound, code="fact.unknown", noun="fact"): ...
 
 
-class UnknownSession(NotFound):
-    code = "session.unknown"
-    noun = "session"
+class UnknownSession(NotFound, code="session.unknown", noun="session"): ...
 
 
-class UnknownTurn(NotFound):
-    code = "turn.unknown"
-    noun = "captured message"
+class UnknownTurn(NotFound, code="turn.unknown", noun="captured message"): ...
 
 
-class UnknownToken(NotFound):
-    code = "token.unknown"
-    noun = "token"
+class UnknownToken(NotFound, code="token.unknown", noun="token"): ...
 
 
-class UnknownChange(NotFound):
-    code = "change.unknown"
-    noun = "change"
+class UnknownChange(NotFound, code="change.unknown", noun="change"): ...
 
 
 class Conflict(StoreError):
@@ -162,8 +149,7 @@ class Conflict(StoreError):
     code = "conflict"
 
 
-class AmbiguousUid(Conflict):
-    code = "fact.ambiguous"
+class AmbiguousUid(Conflict, code="fact.ambiguous"): ...
 
 
 class AmbiguousSession(Conflict):
@@ -172,24 +158,19 @@ class AmbiguousSession(Conflict):
     code = "session.ambiguous"
 
 
-class NothingToUndo(Conflict):
-    code = "undo.nothing"
+class NothingToUndo(Conflict, code="undo.nothing"): ...
 
 
-class UndoConflict(Conflict):
-    code = "undo.conflict"
+class UndoConflict(Conflict, code="undo.conflict"): ...
 
 
-class ScopeExists(Conflict):
-    code = "scope.exists"
+class ScopeExists(Conflict, code="scope.exists"): ...
 
 
-class FactConflict(Conflict):
-    code = "fact.conflict"
+class FactConflict(Conflict, code="fact.conflict"): ...
 
 
-class MemoryFull(StoreError):
-    code = "memory.full"
+class MemoryFull(StoreError, code="memory.full"): ...
 
 
 class FileError(StoreError):
@@ -198,8 +179,7 @@ class FileError(StoreError):
     code = "store.file"
 
 
-class StoreUnreadable(FileError):
-    code = "store.unreadable"
+class StoreUnreadable(FileError, code="store.unreadable"): ...
 
 
 class StoreMissing(StoreUnreadable):
@@ -224,12 +204,10 @@ class StoreReplaced(StoreUnreadable):
         super().__init__(f"the memory at {path}{fate}", path)
 
 
-class StoreTooNew(FileError):
-    code = "store.too_new"
+class StoreTooNew(FileError, code="store.too_new"): ...
 
 
-class StoreNeedsUpgrade(FileError):
-    code = "store.needs_upgrade"
+class StoreNeedsUpgrade(FileError, code="store.needs_upgrade"): ...
 
 
 class StoreOlder(StoreNeedsUpgrade):
@@ -242,24 +220,19 @@ class IndexDamaged(FileError):
     code = "store.index_damaged"
 
 
-class StoreLocked(FileError):
-    code = "store.locked"
+class StoreLocked(FileError, code="store.locked"): ...
 
 
-class StoreReadOnly(FileError):
-    code = "store.read_only"
+class StoreReadOnly(FileError, code="store.read_only"): ...
 
 
-class DiskFull(FileError):
-    code = "store.disk_full"
+class DiskFull(FileError, code="store.disk_full"): ...
 
 
-class NetworkFileSystem(FileError):
-    code = "store.network_fs"
+class NetworkFileSystem(FileError, code="store.network_fs"): ...
 
 
-class JournalBroken(FileError):
-    code = "journal.broken"
+class JournalBroken(FileError, code="journal.broken"): ...
 
 
 def closest_names(value: str, candidates: Iterable[str]) -> list[str]:
