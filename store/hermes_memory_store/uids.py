@@ -12,6 +12,8 @@ from hermes_memory_store.model import Uid
 DIGITS = 32
 """Hexadecimal digits of a whole uid."""
 
+HEX_DIGITS = "0123456789abcdef"
+
 Uids = str | Iterable[str]
 """What a method that takes uids is given: one, or many."""
 
@@ -75,17 +77,7 @@ def list_uids(wanted: Uids) -> list[str]:
 def parse_uid_digits(name: str) -> str | None:
     """Return the hexadecimal digits of a uid or part of one, in lower case, hyphens ignored; None for other text."""
     digits = name.strip().replace("-", "").lower()
-    return digits if digits and len(digits) <= DIGITS and set(digits) <= set("0123456789abcdef") else None
-
-
-def uid_prefix_range(digits: str) -> tuple[bytes, bytes]:
-    """Return the lowest and highest uid that begin with these digits, as `parse_uid_digits` gives them."""
-    return bytes.fromhex(digits.ljust(DIGITS, "0")), bytes.fromhex(digits.ljust(DIGITS, "f"))
-
-
-def uid_suffixes(digits: str) -> list[bytes]:
-    """Return the last bytes of every uid with these final digits: one suffix, or 16 for an odd number of digits."""
-    return [bytes.fromhex(half + digits) for half in ("0123456789abcdef" if len(digits) % 2 else ("",))]
+    return digits if digits and len(digits) <= DIGITS and set(digits) <= set(HEX_DIGITS) else None
 
 
 def has_uid_part(uid: str, digits: str) -> bool:

@@ -91,7 +91,7 @@ def facts_by_start(db: Db, digits: str, theme_id: int | None, *, is_small: bool)
     if len(digits) == uids.DIGITS:
         rows = [FactRow(*row) for row in db.rows(BY_UID, (bytes.fromhex(digits),))]
         return [row for row in rows if theme_id in (None, row.theme_id)]
-    within = uids.uid_prefix_range(digits)
+    within = [bytes.fromhex(digits.ljust(uids.DIGITS, last)) for last in "0f"]
     sql, args = (IN_THEME, (theme_id, *within)) if is_small else (BY_BEGINNING, (*within, theme_id))
     return [FactRow(*row) for row in db.rows(sql, args)]
 
@@ -100,7 +100,8 @@ def facts_by_end(db: Db, endings: Sequence[str], theme_id: int | None, *, is_sma
     """Find the facts whose uids end so, in one walk for all ends of one length. :param is_small: walk the theme alone"""
     facts: dict[str, list[FactRow]] = {digits: [] for digits in endings}
     for length in sorted({len(digits) for digits in facts}):
-        ends = [end for digits in facts if len(digits) == length for end in uids.uid_suffixes(digits)]
+        halves = uids.HEX_DIGITS if length % 2 else ("",)  # bytes end in two digits
+        ends = [bytes.fromhex(half + digits) for digits in facts if len(digits) == length for half in halves]
         for some in in_chunks(ends, MAX_SUFFIXES):
             sql = IN_THEME_BY_END if is_small else BY_END
             args = (theme_id, *some) if is_small else (*some, theme_id, theme_id)

@@ -50,7 +50,6 @@ class LaterTraces(NamedTuple):
 @dataclass(slots=True)
 class QuestionLesson:
     question: str
-    theme: str
     given: dict[str, None] = field(default_factory=dict)
     never: dict[str, None] = field(default_factory=dict)
     reasons: dict[str, None] = field(default_factory=dict)
@@ -66,7 +65,11 @@ def propose_cases(store: Store, theme: str, present: Iterable[MemoryCase] = ()) 
     expected = {item.text for case in there if case.start is not None for item in case.given}
     lessons = [item for item in learn_from_records(store, theme) if fold_line(item.question) not in questions]
     lessons.sort(key=lambda item: -len(item.never))  # corrections before what was used
-    proposals = [*propose_from_pins(store, theme, expected), *map(propose_from_lesson, lessons)]
+    proposals = list(propose_from_pins(store, theme, expected))
+    for lesson in lessons:
+        required, forbidden = (tuple(map(parse_expectation, lines)) for lines in (lesson.given, lesson.never))
+        case = MemoryCase(lesson.question, ask=lesson.question, theme=theme, given=required, never=forbidden)
+        proposals.append((case, ", ".join(lesson.reasons)))
     return proposals[:MOST_PROPOSED]
 
 
@@ -93,7 +96,7 @@ def learn_from_records(store: Store, theme: str) -> list[QuestionLesson]:
             continue
         key = fold_line(question)
         is_new = key not in lessons
-        lesson = lessons.get(key) or QuestionLesson(question, theme)
+        lesson = lessons.get(key) or QuestionLesson(question)
         facts = store.facts.by_uids(record.facts)
         for fact in (facts[uid] for uid in record.facts if uid in facts):
             if fact.tier in LIVE_TIERS:
@@ -138,9 +141,3 @@ def note_wanted(lesson: QuestionLesson, fact: Fact) -> None:
     """Note a fact that must be given, if there is room for one."""
     if len(lesson.given) < MOST_EXPECTED and fact.notation not in lesson.never:
         lesson.given[fact.notation] = None
-
-
-def propose_from_lesson(lesson: QuestionLesson) -> tuple[MemoryCase, str]:
-    required, forbidden = (tuple(map(parse_expectation, lines)) for lines in (lesson.given, lesson.never))
-    case = MemoryCase(lesson.question, ask=lesson.question, theme=lesson.theme, given=required, never=forbidden)
-    return case, ", ".join(lesson.reasons)
