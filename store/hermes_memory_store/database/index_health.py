@@ -27,7 +27,7 @@ FACTS, TURNS = "facts_text", "turns_text"
 SET_ASIDE = "set_aside_indexes"
 
 SET_ASIDE_TABLE = f"""
-    CREATE TABLE IF NOT EXISTS {SET_ASIDE} (
+    CREATE TABLE {SET_ASIDE} (
       name TEXT PRIMARY KEY,
       at INTEGER NOT NULL,
       why TEXT NOT NULL
@@ -192,13 +192,16 @@ def disable_indexes(conn: driver.Connection, names: Iterable[str], reason: str) 
 def write_disabled_indexes(conn: driver.Connection, reasons: Mapping[str, str]) -> None:
     """Record why indexes are disabled, and drop the triggers that feed them; skip those already disabled."""
     there = {name for (name,) in conn.execute("SELECT name FROM sqlite_master")}
+    for trigger in there.intersection(trigger for name in reasons for trigger in INDEXES[name].triggers):
+        conn.execute(f"DROP TRIGGER {trigger}")
     if SET_ASIDE not in there:
         conn.execute(SET_ASIDE_TABLE)
-    for name, reason in reasons.items():
-        for trigger in there.intersection(INDEXES[name].triggers):
-            conn.execute(f"DROP TRIGGER {trigger}")
-        now = time.time_ns() // 1_000_000
-        conn.execute(f"INSERT OR IGNORE INTO {SET_ASIDE} VALUES (?, ?, ?)", (name, now, reason[:200]))
+    now = time.time_ns() // 1_000_000
+    rows = [(name, now, reason[:200]) for name, reason in reasons.items()]
+    if conn.executemany(f"INSERT OR IGNORE INTO {SET_ASIDE} VALUES (?, ?, ?)", rows).rowcount and SET_ASIDE in there:
+        # Connections look when the schema has changed, which another row alone does not do.
+        conn.execute("CREATE VIEW another_set_aside AS SELECT 1")
+        conn.execute("DROP VIEW another_set_aside")
 
 
 def retry_without_index(method: Callable[P, R]) -> Callable[P, R]:

@@ -50,7 +50,7 @@ FOREVER = (1 << 63) - 1
 APPEND = f"INSERT INTO journal ({COLUMNS}) VALUES ({', '.join('?' * 15)})"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class JournalEntry:
     """A mutation about to be journaled. `before` and `after` hold the columns that change, in portable form."""
 

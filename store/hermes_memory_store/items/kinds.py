@@ -90,7 +90,7 @@ class FactRow(NamedTuple):
     verdict: str | None = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ItemKind:
     """One kind of items."""
 

@@ -54,7 +54,7 @@ READING_PATIENCE_S = 2.0
 """How long a search waits for the write lock before it gives up recording what was read."""
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False)
 class CommandSettings:
     """The common options of one call, and the store they open."""
 
