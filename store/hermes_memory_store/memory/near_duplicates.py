@@ -114,7 +114,9 @@ def find_near_duplicates(
     first = fact.theme_id << THEME_SHIFT
     named = {"theme": fact.theme_id, "scope": fact.scope_id, "type": fact.type, "target": fact.target}
     named |= {"first": first, "last": first + (1 << THEME_SHIFT) - 1}
-    starts = sorted({form[:BEGINNING] for word in split_runs(_CAMEL.sub(" ", fact.target)) for form in forms_of(word)})
+    words = split_runs(_CAMEL.sub(" ", fact.target))
+    forms = frozenset().union(*map(abbreviation_variants, words), *(NUMERONYM_FORMS.get(word, ()) for word in words))
+    starts = sorted({form[:BEGINNING] for form in forms})
     for n, start in enumerate(starts):
         named |= {f"from_{n}": start, f"to_{n}": start[:-1] + chr(ord(start[-1]) + 1)}
     matches = match_words(fact) if is_indexed else []
@@ -254,8 +256,3 @@ def negates(content: str) -> bool:
 
 def find_numbers(words: Iterable[str]) -> set[str]:
     return {word for word in words if _NUMBER.search(word)}
-
-
-def forms_of(word: str) -> frozenset[str]:
-    """Return how a word of a target may be written: itself, its abbreviation, its long form."""
-    return abbreviation_variants(word) | NUMERONYM_FORMS.get(word, frozenset())

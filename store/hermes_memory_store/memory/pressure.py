@@ -57,23 +57,6 @@ class ReliefRehearsal:
         return row
 
 
-class GaugeHistory:
-    """One gauge, reconstructed backwards from the present."""
-
-    def __init__(self, used: int, points: int) -> None:
-        self.found = [used] * points
-        """Characters at each moment, as far as they are known; before that, as they were at the earliest known change."""
-        self._used = used
-        self._sizes: dict[bytes, int] = {}
-
-    def step_before(self, point: float, before: str | None, after: str | None, uid: bytes, chars: int | None) -> None:
-        """Step back before a row of the journal. :param point: its position among the points, counted from 0"""
-        gained, self._sizes[uid] = gauge_effect(before, after, self._sizes.get(uid, chars or 0))
-        self._used = max(0, self._used - gained)
-        earlier = min(len(self.found), math.ceil(point))
-        self.found[:earlier] = [self._used] * earlier
-
-
 class Pressure:
     """Plan and run relief, and reconstruct its history."""
 
@@ -116,13 +99,19 @@ class Pressure:
         older than those counts as unchanged.
         """
         now, names = self._journal.current_time(), self._names.all_themes()
-        pasts = {self._names.theme(name): GaugeHistory(self._tiers.gauge(name).used, points) for name in names}
+        pasts = {self._names.theme(name): [self._tiers.gauge(name).used] * points for name in names}
         if points > 1 and now > since:
+            used, sizes = {theme_id: past[0] for theme_id, past in pasts.items()}, dict[tuple[int, bytes], int]()
             step = (now - since) / (points - 1)
-            for theme_id, at, *row in self._db.rows(HISTORY, (self._journal.last_seq() - MAX_ROWS_SEARCHED, since)):
+            newest = (self._journal.last_seq() - MAX_ROWS_SEARCHED, since)
+            for theme_id, at, before, after, uid, chars in self._db.rows(HISTORY, newest):
                 if theme_id in pasts:
-                    pasts[theme_id].step_before((at - since) / step, *row)
-        return {name: past.found for name, past in zip(names, pasts.values(), strict=True)}
+                    chars = sizes.get((theme_id, uid), chars or 0)
+                    gained, sizes[theme_id, uid] = gauge_effect(before, after, chars)
+                    used[theme_id] = max(0, used[theme_id] - gained)
+                    earlier = min(points, math.ceil((at - since) / step))
+                    pasts[theme_id][:earlier] = [used[theme_id]] * earlier
+        return dict(zip(names, pasts.values(), strict=True))
 
     def _rehearse(self, conn: sqlite3.Connection, theme_id: int) -> dict[PressureLevel, ReliefRehearsal]:
         now = self._journal.now(conn)

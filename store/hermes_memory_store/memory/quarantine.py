@@ -12,8 +12,8 @@ from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS, Mutation
 from hermes_memory_store.items.name_keys import Names, ScopeKey
 from hermes_memory_store.items.tier_columns import find_waiting_rule, quarantined_columns
-from hermes_memory_store.memory import sources
-from hermes_memory_store.model import Fact, Millis, QuarantinedFact, Tier
+from hermes_memory_store.memory.sources import client_source
+from hermes_memory_store.model import Millis, QuarantinedFact, Tier
 
 MAX_QUARANTINED_LISTED = 1_000
 """Facts listed at once: more than anybody decides on, and few enough to be read whole."""
@@ -69,15 +69,12 @@ def hold_fact(
 def load_quarantine(db: Db, names: Names, theme: str | None) -> list[QuarantinedFact]:
     theme_id = None if theme is None else names.theme(theme)
     rows = db.rows(NEWEST_QUARANTINED, (theme_id, Tier.QUARANTINED.value, MAX_QUARANTINED_LISTED))
-    return [to_quarantined_fact(row, fact) for row, fact in zip(rows, RowReader(names).facts(rows), strict=True)]
-
-
-def to_quarantined_fact(row: tuple[Any, ...], fact: Fact) -> QuarantinedFact:
-    *columns, at, after, client = row
-    words = json.loads(after) if after else {}
-    source = words.get("source")
-    if source is None and fact.actor.kind == "session":
-        # Kept before sources were noted, or brought in from another store.
-        source = sources.client_source(client, fact.actor.name)
-    rule = find_waiting_rule(FactRow(*columns[: len(FactRow._fields)])) or ""
-    return QuarantinedFact(fact, rule, source, Millis(fact.created_at if at is None else at))
+    queue = []
+    for (*columns, at, after, client), fact in zip(rows, RowReader(names).facts(rows), strict=True):
+        source = json.loads(after or "{}").get("source")
+        if source is None and fact.actor.kind == "session":
+            # Kept before sources were noted, or brought in from another store.
+            source = client_source(client, fact.actor.name)
+        rule = find_waiting_rule(FactRow(*columns[: len(FactRow._fields)])) or ""
+        queue.append(QuarantinedFact(fact, rule, source, Millis(fact.created_at if at is None else at)))
+    return queue
