@@ -233,11 +233,7 @@ def write_missing_facts(
     report: ImportReport,
     origin: Origin,
 ) -> None:
-    """Write the facts that are not there yet.
-
-    Facts that already stand are left as they are: one may have been cooled on purpose, and a repeated `~` would hide
-    what was decided after it.
-    """
+    # What stands is left as it is: it may have been cooled on purpose, and a repeated `~` would hide what came after it.
     theme_id = store.names.theme_or_none(theme)
     numbers, facts = [], []
     for number, (notation, label) in batch:
@@ -255,7 +251,6 @@ def write_missing_facts(
 
 
 def import_jsonl(store: Store, file: Path, theme: str, scope: str | None, progress: Progress | None) -> ImportReport:
-    """Import JSONL lines, each fact in the state of its source."""
     report = ImportReport()
     restorer = fact_restore.Restorer(store, theme, scope, origin=fact_restore.to_import_origin(store, file))
 

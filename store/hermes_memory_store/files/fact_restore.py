@@ -301,10 +301,7 @@ class Restorer:
         return attributes
 
     def _has_room(self, fact: PortableFact, pinned: bool) -> bool:
-        """Check whether the hot tier has room for one more fact, and count it then.
-
-        Facts that an import moves out of the tier are not counted.
-        """
+        """Check whether the hot tier has room for one more fact, and count it then, though not what leaves the tier."""
         chars, gauge = count_notation_chars(fact.notation.target, fact.notation.content), self._gauge
         used, pinned_chars = gauge.used + chars, gauge.pinned + chars * pinned
         if pinned_chars > gauge.budget or (not pinned and 100 * used >= FULL_PCT * gauge.budget):
@@ -314,10 +311,7 @@ class Restorer:
 
 
 def to_import_origin(store: Store, file: Path) -> Origin:
-    """Return the origin of what is imported from a file by whoever this import is attributed to.
-
-    A file that is named there stays: the one that is read may be a copy of it.
-    """
+    """Return the current origin as that of an import. A file it names stays: the one that is read may be a copy of it."""
     origin = store.names.origins.current()
     return replace(origin, way=Way.IMPORT, file=origin.file or str(file.absolute()))
 

@@ -249,10 +249,7 @@ def to_file_words(kind: ItemKind, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rows_by_key(reader: Store, sql: str, args: tuple[Any, ...], last: int) -> Iterator[tuple[Any, ...]]:
-    """Yield all rows of a statement that selects some from a key on, which is its first column and its last argument.
-
-    :param last: before the first key
-    """
+    """Yield all rows of a statement that selects some after a key, which is its first column and its last argument."""
     while rows := reader.db.rows(sql, (*args, last)):
         yield from rows
         last = rows[-1][0]

@@ -64,10 +64,7 @@ def find_archive_file(home: Path) -> Path | None:
 
 
 def load_evicted_entries(home: Path) -> list[EvictedEntry]:
-    """Load the entries that a profile's host evicted, newest first, each text once. Writes nothing.
-
-    :raises ImportFileError: when the file is not UTF-8
-    """
+    """Load what a profile's host evicted, newest first, each text once. :raises ImportFileError: the file is not UTF-8"""
     path = find_archive_file(home)
     if path is None:
         return []

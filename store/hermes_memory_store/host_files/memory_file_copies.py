@@ -87,10 +87,7 @@ def undo_relief(home: Path) -> ReliefUndoResult:
 
 
 def restore_memory_file_copy(copy: MemoryFileCopy) -> str:
-    """Put a copy back into its file and delete it.
-
-    Returns `restored`, `changed` (left alone), or `same` when nothing had replaced it.
-    """
+    """Put a copy back and delete it; return `restored`, `changed` (left alone), or `same` when nothing had replaced it."""
     with memory_files.host_file_lock(copy.original):
         present = memory_files.read_memory_bytes(copy.original)
         before = copy.find_former_text(present)
@@ -105,9 +102,7 @@ def restore_memory_file_copy(copy: MemoryFileCopy) -> str:
 def save_memory_file_copy(
     file: MemoryFile, before: bytes, after: str, now: int, *, db: Path, facts: Sequence[bytes]
 ) -> Path:
-    """Save the content of a file before it is replaced; on the disk when this returns.
-
-    Copies beyond `KEPT` are deleted.
+    """Save the content of a file before it is replaced, on the disk when this returns; delete copies beyond `KEPT`.
 
     :param facts: uids of the facts of `db` that leave the file
     """

@@ -97,10 +97,7 @@ def find_memory_files(home: Path) -> tuple[MemoryFile, MemoryFile]:
 
 
 def file_pressures(home: Path) -> list[FilePressure]:
-    """Measure how full both files are; a missing file is empty. Writes nothing.
-
-    :raises ImportFileError: when one of them is not UTF-8
-    """
+    """Measure how full both files are; a missing file is empty. :raises ImportFileError: one of them is not UTF-8"""
     pressures = []
     for file in find_memory_files(home):
         entries = parse_entries(read_memory_text(file.path))
@@ -120,10 +117,7 @@ def join_entries(entries: Iterable[str]) -> str:
 
 
 def is_round_trip_stable(entries: list[str]) -> bool:
-    """Check whether entries survive being written and read.
-
-    An entry that begins or ends with a line of nothing but § does not: the host itself would split it elsewhere.
-    """
+    """Check whether entries survive being written and read: one that begins or ends with a line of § alone does not."""
     return parse_entries(join_entries(entries)) == entries
 
 
@@ -133,10 +127,7 @@ def count_entry_chars(entries: Iterable[str]) -> int:
 
 
 def read_memory_text(path: Path) -> str:
-    """Return the text of a file, with line ends as the host sees them; empty when there is no file.
-
-    :raises ImportFileError: when it is not UTF-8; a host silently reads it as empty then
-    """
+    """Return the text of a file with the host's line ends; empty when there is none. :raises ImportFileError: not UTF-8"""
     return decode_memory_text(read_memory_bytes(path), path)
 
 

@@ -121,10 +121,7 @@ class ReliefSteps:
         self._migrate_prose()
 
     def verify_moved(self) -> None:
-        """Verify, before the file is replaced, that the store has everything that leaves it.
-
-        :raises Conflict: when another writer removed a fact meanwhile
-        """
+        """Verify that the store has all that leaves the file. :raises Conflict: another writer removed a fact meanwhile"""
         for notation in self._gone:
             uid = self._find_same_fact(notation)
             if uid is None:
@@ -260,9 +257,7 @@ class ReliefSteps:
         return None
 
     def _refusal(self, notation: Notation, before: Sequence[Notation] = ()) -> str | None:
-        """Return why this fact may not be written: it would change what the store says, or does not fit.
-
-        Returns None when it may be written.
+        """Return why a fact may not be written: it would change what the store says, or not fit. None when it may.
 
         :param before: facts that a plan counts as written, besides those it has moved
         """

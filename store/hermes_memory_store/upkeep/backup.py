@@ -409,10 +409,7 @@ def temporary_copy(target: Path) -> Iterator[Path]:
 
 
 def register_backup(db: Path, file: Path, reason: str, now: int) -> bool:
-    """Register a backup before it is made; return whether that was possible.
-
-    A full disk must not prevent a backup elsewhere.
-    """
+    """Register a backup before it is made; return whether that was possible: a full disk prevents no backup elsewhere."""
     record = {"file": str(file), "made_at": format_iso_time(now), "why": reason}
     try:
         filesystem.append_json_line(backup_registry_path(db), record)

@@ -56,11 +56,7 @@ def take_session(taken: ImportBatch, place: SourcePlace, record: dict[str, Any])
 
 
 def take_observation(taken: ImportBatch, place: SourcePlace, record: dict[str, Any]) -> None:
-    """Add an observation as a fact.
-
-    With a topic key it is a fact of that topic (a later one of the same topic replaces it, as in engram), else one by
-    its title and engram's own id.
-    """
+    """Add an observation as a fact of its topic, where a later one replaces it as in engram, else by its title and id."""
     title, content = first_text_field(record, "title"), first_text_field(record, "content")
     if record.get("deleted_at"):
         taken.add_skip(place, "it was deleted there")

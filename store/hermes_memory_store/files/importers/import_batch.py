@@ -200,10 +200,7 @@ class ImportBatch:
                 self.items.append(ImportItem(place, what, identity, PortableFact(uid, label, piece, **state)))
 
     def add_relation(self, place: SourcePlace, subject: str, kind: str, other: str, *, required: str) -> None:
-        """Add a relation as a value that states it in words.
-
-        :param required: names of the three fields of the source, one of which may be empty
-        """
+        """Add a relation as a value that states it in words. :param required: what its three parts are called"""
         if not (subject and kind and other):
             self.add_rejection(place, f"a relation needs {required}", subject or other)
             return
@@ -273,10 +270,7 @@ def text_mark(*names: str) -> str:
 
 
 def to_target(name: str) -> str:
-    """Convert a name to a target: without brackets, on one line, and short enough for the numbers of parts.
-
-    Its mark replaces what does not fit.
-    """
+    """Convert a name to a target without brackets, on one line; its mark replaces what leaves no room for numbers of parts."""
     aim = " ".join(name.replace("[", "(").replace("]", ")").split())
     if len(aim) > memory_spec.MAX_TARGET - 8:
         return f"{aim[:MAX_TARGET_NAME].rstrip()}.{text_mark(aim)}"
@@ -303,10 +297,7 @@ def guess_fact_type(*names: Any) -> FactType:
 
 
 def parse_source_time(value: Any) -> int | None:
-    """Parse a time in any usual form into UTC milliseconds; None for none.
-
-    The forms are ISO 8601, SQLite's, Postgres's, seconds or milliseconds; without a zone it is UTC.
-    """
+    """Parse a time into UTC milliseconds: ISO 8601, SQLite's, Postgres's, seconds or milliseconds; without a zone it is UTC."""
     try:
         if isinstance(value, bool) or value is None:
             return None
