@@ -5,15 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from hermes_memory_bridge.team.database.team_states import IDLE, TeamState
-from hermes_memory_store.sync.shared_turns import SharedTurnRow
 from hermes_memory_store.sync.wire_format import SyncRow
 
 ProgressCallback = Callable[[], None]
-
-RowT = TypeVar("RowT", SyncRow, SharedTurnRow)
 
 
 @dataclass(slots=True)
@@ -60,13 +56,13 @@ def to_theme_state(theme: str, state: TeamState) -> TeamState:
     return TeamState(state.name, f"theme {theme}: {state.words}")
 
 
-def take_bytes(rows: Sequence[RowT], most: int) -> list[RowT]:
+def take_bytes(rows: Sequence[SyncRow], most: int) -> list[SyncRow]:
     """Return the first of some rows, with that many bytes of content at most, and one at least."""
     sizes = itertools.accumulate(len((row.content or "").encode("utf-8", "replace")) for row in rows)
     return list(rows[: max(1, sum(size <= most for size in sizes))])
 
 
-def in_pages(rows: Sequence[RowT], most: int, most_bytes: int) -> Iterator[list[RowT]]:
+def in_pages(rows: Sequence[SyncRow], most: int, most_bytes: int) -> Iterator[list[SyncRow]]:
     """Yield rows in pages of so many at most, of `take_bytes` each."""
     while rows:
         page = take_bytes(rows[:most], most_bytes)

@@ -58,7 +58,7 @@ from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.shared_turns import SharedTurnRow, ThemeSharing
+from hermes_memory_store.sync.shared_turns import ThemeSharing
 from hermes_memory_store.sync.wire_format import COUNTER_BITS, PullCursor, PullListing, SyncRow
 from hermes_memory_themes import SyncCarrier
 
@@ -513,8 +513,7 @@ class SyncRun:
         shared = self.store.shared_turns
         named = [one.uid for one in shared.skipped_turns(theme)][:RECHECKED_TURNS]
         for some in in_chunks(named, BATCH):
-            rows = map(SharedTurnRow.from_item, server.fetch_rows(theme, some))
-            shared.apply(theme, list(rows), upto=shared.cursor(theme), again=True)
+            shared.apply(theme, server.fetch_rows(theme, some), upto=shared.cursor(theme), again=True)
             self.on_progress()
 
     def _pull_turns(self, server: TeamServer, theme: str, until: float) -> bool:
@@ -522,7 +521,7 @@ class SyncRun:
         shared, upto = self.store.shared_turns, self.store.sync.inbox.cursor(theme).seq
         while (after := shared.cursor(theme)) < upto:
             page = server.pull_turns(theme, after, upto, live=shared.is_sharing(theme))
-            rows = [SharedTurnRow.from_item(row) for _, row in page.rows]
+            rows = [row for _, row in page.rows]
             shared.apply(theme, rows, upto=page.cursor.seq, whole=not page.more)
             self.outcome.themes[theme].turns_pulled += len(rows)
             self.on_progress()
@@ -534,10 +533,10 @@ class SyncRun:
         """Push pending turns and erasures; return whether some of them are left for the next sync."""
         shared = self.store.shared_turns
         while rows := shared.pending_turns(theme, limit=BATCH):
-            for pushed in self._offer(server, theme, [one.to_item(theme) for one in rows]):
+            for pushed in self._offer(server, theme, rows):
                 if self._skip_rows(theme, pushed):
                     self._pull(server, theme)
-                sent = [SharedTurnRow.from_item(row) for row, _ in pushed.accepted]
+                sent = [row for row, _ in pushed.accepted]
                 shared.acknowledge(theme, sent, base=pushed.base, end=pushed.end)
                 self.outcome.themes[theme].turns_pushed += len(sent)
                 self.on_progress()

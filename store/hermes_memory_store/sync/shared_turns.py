@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.chunking import in_chunks
@@ -41,6 +41,8 @@ MOST_CHARS = 400_000
 ENROLLED_AT_ONCE = 20_000
 
 IN_OTHER_THEME = "it stands in another theme of this memory"
+
+WORDS = ("role", "content", "session", "at")
 
 ON, ONCE = 1, 2
 """`sync_themes.turns`: turns are shared, or were shared once; 0 where they never were."""
@@ -91,43 +93,6 @@ NOTE = """
 
 
 @dataclass(frozen=True, slots=True)
-class SharedTurnRow:
-    """A turn in the form in which it is sent; once it was erased, only its uid."""
-
-    uid: Uid
-    node: Uid
-    """Which store captured it."""
-    erased: bool = False
-    role: str = ""
-    content: str = ""
-    session: str | None = None
-    """The name of the session it was said in."""
-    at: int = 0
-    """When it was said, UTC milliseconds."""
-    origin: dict[str, Any] | None = field(default=None, compare=False)
-    """Where it came from, as the machine says that captured it."""
-    teammate: str | None = field(default=None, compare=False)
-    """Who brought it, as the server says."""
-
-    def to_item(self, theme: str) -> SyncRow:
-        """Return the turn as the team database keeps it: a version that is the only one, so it has no clock."""
-        if self.erased:
-            return SyncRow(theme, self.uid, "turn", None, {}, PURGED, 0, self.node)
-        attrs = {"session": self.session, "role": self.role, "said_at": self.at}
-        return SyncRow(theme, self.uid, "turn", self.content, attrs, LIVE, 0, self.node, origin=self.origin)
-
-    @classmethod
-    def from_item(cls, item: SyncRow) -> Self:
-        """Return a turn of the team database; it is validated where it is taken in."""
-        if item.state == PURGED:
-            return cls(item.uid, item.node, True)
-        turn = to_portable_turn(item.uid, item.content, item.attrs)
-        return cls(
-            item.uid, item.node, False, turn.role, turn.content, turn.session, turn.at, item.origin, item.teammate
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class ThemeSharing:
     """A theme that shares its turns, or once did: their erasures are still announced."""
 
@@ -135,14 +100,16 @@ class ThemeSharing:
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTurn:
+class CheckedTurn(NamedTuple):
     """The result of checking a turn from another machine: the text to keep, or why it is not kept."""
 
     said: PortableTurn | None = None
     admitted: AdmittedTurn | None = None
-    altered: bool = False
     why: str | None = None
+
+    @property
+    def is_altered(self) -> bool:
+        return self.said is not None and self.admitted is not None and self.said.content != self.admitted.content
 
 
 class SharedTurns:
@@ -201,7 +168,7 @@ class SharedTurns:
         sql = "SELECT turns_whole FROM sync_themes WHERE theme_id = ? AND turns = 1"
         return self.is_sharing(theme) and bool(self._db.value(sql, (self._names.theme_or_none(theme),)))
 
-    def pending_turns(self, theme: str, *, limit: int = 500) -> list[SharedTurnRow]:
+    def pending_turns(self, theme: str, *, limit: int = 500) -> list[SyncRow]:
         """Return unacknowledged turns and erasures, oldest first: of `MOST_CHARS` characters in all, or one."""
         theme_id = self._names.theme(theme)
         names: list[bytes] = []
@@ -216,8 +183,15 @@ class SharedTurns:
         sql, mine = PENDING.format(marks=", ".join("?" * len(names))), self._sync().node
         to_words = origin_formatter(self._names)
         return [
-            to_shared_turn_row(row, mine, to_words(key, None, verdict))
-            for *row, key, verdict in self._db.rows(sql, (theme_id, *names))
+            to_turn_row(
+                theme,
+                uids.format_uid(uid),
+                mine if node is None else uids.format_uid(node),
+                is_erased=erased,
+                origin=to_words(key, None, verdict),
+                **dict(zip(WORDS, words, strict=True)),
+            )
+            for uid, node, erased, *words, key, verdict in self._db.rows(sql, (theme_id, *names))
         ]
 
     def pending_turn_count(self, theme: str) -> int:
@@ -232,7 +206,7 @@ class SharedTurns:
         counts = {name: self.pending_turn_count(name) for (name,) in tracked if self._policies.for_theme(name).carrier}
         return {name: count for name, count in counts.items() if count}
 
-    def acknowledge(self, theme: str, sent: Sequence[SharedTurnRow], *, base: int, end: int) -> None:
+    def acknowledge(self, theme: str, sent: Sequence[SyncRow], *, base: int, end: int) -> None:
         """Mark turns as received by the server. What was erased meanwhile stays pending.
 
         :param base: its sequence before it had them; where turns were pulled up to there, these need no pull
@@ -240,7 +214,7 @@ class SharedTurns:
         """
         theme_id = self._names.theme(theme)
         with self._db.write_transaction() as conn:
-            conn.executemany(ACKNOWLEDGE, [(theme_id, uids.parse_uid(row.uid), row.erased) for row in sent])
+            conn.executemany(ACKNOWLEDGE, [(theme_id, uids.parse_uid(row.uid), row.state == PURGED) for row in sent])
             conn.execute(ADVANCE_TURN_CURSOR, (end, theme_id, base))
 
     def mark_rejected(self, theme: str, uid: Uid, why: str) -> None:
@@ -267,9 +241,7 @@ class SharedTurns:
         return int(self._db.value(sql, (self._names.theme_or_none(theme),)) or 0)
 
     @retry_without_index
-    def apply(
-        self, theme: str, rows: Sequence[SharedTurnRow], *, upto: int, whole: bool = False, again: bool = False
-    ) -> int:
+    def apply(self, theme: str, rows: Sequence[SyncRow], *, upto: int, whole: bool = False, again: bool = False) -> int:
         """Apply turns in the server's order, and move the cursor, in one journaled transaction.
 
         Returns how many are new here. Of a theme that no longer shares its turns, only erasures are applied.
@@ -281,12 +253,12 @@ class SharedTurns:
         """
         theme_id = self._names.theme(theme)
         mine = self._sync().node
-        rows = rows if self.is_sharing(theme) else [row for row in rows if row.erased]
-        live = [uids.parse_uid(row.uid) for row in rows if not row.erased]
+        rows = rows if self.is_sharing(theme) else [row for row in rows if row.state == PURGED]
+        live = [uids.parse_uid(row.uid) for row in rows if row.state != PURGED]
         with self._db.snapshot() as conn:
             known_turns = find_known_turns(conn, theme_id, live, again=again)
-        checked_turns = {row.uid: self._check_turn(theme, row, known_turns) for row in rows if not row.erased}
-        erased = [uids.parse_uid(row.uid) for row in rows if row.erased]
+        checked_turns = {row.uid: self._check_turn(theme, row, known_turns) for row in rows if row.state != PURGED}
+        erased = [uids.parse_uid(row.uid) for row in rows if row.state == PURGED]
         with self._db.write_transaction() as conn:
             now = self._journal.now(conn)
             known_turns = find_known_turns(conn, theme_id, live, again=again)
@@ -297,9 +269,11 @@ class SharedTurns:
             ]
             if again:
                 conn.executemany(CLEAR_REJECTION, [(theme_id, uid) for uid in live])
-            conn.executemany(
-                NOTE, [to_note_columns(theme_id, row, mine, checked_turns.get(row.uid, CheckedTurn())) for row in rows]
-            )
+            for row in rows:
+                checked = checked_turns.get(row.uid, CheckedTurn())
+                node = None if row.node == mine else uids.parse_uid(row.node)
+                name = (theme_id, uids.parse_uid(row.uid), node, row.state == PURGED)
+                conn.execute(NOTE, (*name, checked.is_altered, checked.why))
             with attribute_changes(TEAM_ORIGIN):
                 entries = insert_turns(conn, self._names.origins, theme_id, new, now, TEAM_ORIGIN)
                 if entries:
@@ -366,7 +340,7 @@ class SharedTurns:
             sql = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
             conn.execute(sql, (ONCE, self._names.theme(theme)))
 
-    def _check_turn(self, theme: str, row: SharedTurnRow, known_turns: Collection[bytes]) -> CheckedTurn:
+    def _check_turn(self, theme: str, row: SyncRow, known_turns: Collection[bytes]) -> CheckedTurn:
         """Check a turn: return the text to keep, or why not; neither for a known one or one beyond the retention.
 
         Not inside a transaction: a keyring may take its time.
@@ -377,33 +351,38 @@ class SharedTurns:
             if uid in known_turns:
                 return CheckedTurn()
             origin = parse_team_origin(row.origin, row.teammate)
-            turn = PortableTurn(uid, row.session, row.role, row.content, validate_row_time(row.at), origin)
-            turn = validate_turn(turn)
+            turn = to_portable_turn(row.uid, row.content, row.attrs)
+            turn = validate_turn(replace(turn, at=validate_row_time(turn.at), origin=origin))
             if days and turn.at < self._clock() - days * DAY_MS:
                 return CheckedTurn()
             if self._db.value("SELECT 1 FROM turns WHERE uid = ?", (uid,)) is not None:
                 return CheckedTurn(why=IN_OTHER_THEME)
             admitted = self._sync().content_check.turn(theme, turn)
-            return CheckedTurn(turn, admitted, admitted.content != turn.content)
+            return CheckedTurn(turn, admitted)
         except errors.StoreError as error:
             return CheckedTurn(why=error.message)
         except (ValueError, TypeError, AttributeError):
             return CheckedTurn(why="it is malformed")
 
 
-def to_shared_turn_row(row: Sequence[object], mine: Uid, origin: dict[str, Any] | None) -> SharedTurnRow:
-    """Convert a row of `PENDING`. :param origin: as it is sent"""
-    uid, node, erased, role, content, session, at = row
-    named, by = uids.format_uid(uid), mine if node is None else uids.format_uid(node)  # type: ignore[arg-type]
-    if erased:
-        return SharedTurnRow(named, by, True)
-    return SharedTurnRow(named, by, False, role, content, session, at, origin)  # type: ignore[arg-type]
-
-
-def to_note_columns(theme_id: int, row: SharedTurnRow, mine: Uid, checked_turns: CheckedTurn) -> tuple[object, ...]:
-    """Return the columns of `NOTE`."""
-    node = None if row.node == mine else uids.parse_uid(row.node)
-    return theme_id, uids.parse_uid(row.uid), node, row.erased, checked_turns.altered, checked_turns.why
+def to_turn_row(
+    theme: str,
+    uid: Uid,
+    node: Uid,
+    *,
+    is_erased: bool,
+    role: str,
+    content: str,
+    session: str | None,
+    at: int,
+    origin: dict[str, Any] | None = None,
+    teammate: str | None = None,
+) -> SyncRow:
+    """Return a turn as the team keeps it: its only version, so it has no clock; once it was erased, only its name."""
+    if is_erased:
+        return SyncRow(theme, uid, "turn", None, {}, PURGED, 0, node)
+    attrs = {"session": session, "role": role, "said_at": at}
+    return SyncRow(theme, uid, "turn", content, attrs, LIVE, 0, node, origin=origin, teammate=teammate)
 
 
 def to_portable_turn(uid: Uid, content: str | None, attrs: Mapping[str, Any]) -> PortableTurn:
@@ -414,7 +393,6 @@ def to_portable_turn(uid: Uid, content: str | None, attrs: Mapping[str, Any]) ->
 
 
 def find_stored_turns(conn: sqlite3.Connection, theme_id: int, turns: Sequence[bytes]) -> list[tuple[int, bytes, str]]:
-    """Find keys, uids and contents of those of these turns that are here."""
     there: list[tuple[int, bytes, str]] = []
     for some in in_chunks(list(turns)):
         marks = ", ".join("?" * len(some))

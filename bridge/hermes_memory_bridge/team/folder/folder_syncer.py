@@ -18,7 +18,7 @@ from hermes_memory_bridge.team.sync_loop import REPORT_ROWS, SyncLoop
 from hermes_memory_bridge.team.sync_outcome import ProgressCallback
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
-from hermes_memory_store.sync.wire_format import SyncRow
+from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 from hermes_memory_themes import SyncCarrier
 
 POLL_S = 1.0
@@ -86,4 +86,4 @@ class FolderSyncer(SyncLoop[SharedFolder]):
         """Return whether each turn in the folder was erased."""
         assert self._run is not None
         turns = newest_turns(turn for one in self._run.exchange_of(theme).read_all() for turn in one.turns)
-        return {one.uid: one.erased for one in turns}
+        return {one.uid: one.state == PURGED for one in turns}

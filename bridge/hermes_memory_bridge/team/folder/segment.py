@@ -22,7 +22,7 @@ from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_states import NO_CRYPTOGRAPHY
 from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.model import Uid
-from hermes_memory_store.sync.shared_turns import SharedTurnRow
+from hermes_memory_store.sync.shared_turns import to_turn_row
 from hermes_memory_store.sync.team_origins import UNKNOWN
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow, scope_sync_uid
 
@@ -79,7 +79,7 @@ class Segment:
     """What a segment holds."""
 
     rows: list[SyncRow]
-    turns: list[SharedTurnRow]
+    turns: list[SyncRow]
     replaces: tuple[str, ...] = ()
     """Names of segments whose rows stand here, except those that were purged."""
     node: str = ""
@@ -217,8 +217,11 @@ def format_payload(segment: Segment) -> str:
             for row in segment.rows
         ],
         "turns": [
-            [one.uid, one.node, one.erased, one.role, one.content, one.session, one.at, one.origin, one.teammate]
-            for one in segment.turns
+            [
+                *(turn.uid, turn.node, turn.state == PURGED, turn.attrs.get("role", ""), turn.content or ""),
+                *(turn.attrs.get("session"), turn.attrs.get("said_at", 0), turn.origin, turn.teammate),
+            ]
+            for turn in segment.turns
         ],
     }
     return json.dumps(document, separators=(",", ":"))
@@ -234,7 +237,7 @@ def parse_payload(theme: str, payload: bytes) -> Segment:
         raise ValueError("of another version")
     node, author = str(document["node"]), str(document["author"])[:100]
     rows = [parse_segment_row(theme, node, author, *columns) for columns in document["rows"]]
-    turns = [parse_segment_turn(node, author, *columns) for columns in document["turns"]]
+    turns = [parse_segment_turn(theme, node, author, *columns) for columns in document["turns"]]
     replaces = tuple(str(name) for name in document["replaces"])
     return Segment(rows, turns, replaces, node, author, str(document["theme"]))
 
@@ -284,6 +287,7 @@ def to_machine_name(text: str) -> str:
 
 
 def parse_segment_turn(
+    theme: str,
     writer: str,
     author: str,
     uid: str,
@@ -295,16 +299,19 @@ def parse_segment_turn(
     at: int,
     origin: Any,
     teammate: str | None,
-) -> SharedTurnRow:
+) -> SyncRow:
     """Convert the columns of a turn."""
     if {type(uid), type(node), type(role), type(content)} != TEXT or type(erased) is not bool or type(at) is not int:
         raise ValueError("a value of another type")
     by = teammate if isinstance(teammate, str) else f"{find_author(author, writer, node)}/{node[:8]}"
-    return SharedTurnRow(Uid(uid), Uid(node), erased, role, content, session, at, origin, to_machine_name(by))
+    words: dict[str, Any] = {"role": role, "content": content, "session": session, "at": at}
+    return to_turn_row(
+        theme, Uid(uid), Uid(node), is_erased=erased, origin=origin, teammate=to_machine_name(by), **words
+    )
 
 
 def without_purged(segment: Segment, uids: Set[str]) -> Segment:
     """Return a segment without what these facts and turns say; that they were purged stays."""
     rows = [row for row in segment.rows if row.state == PURGED or row.uid not in uids]
-    turns = [turn for turn in segment.turns if turn.erased or turn.uid not in uids]
+    turns = [turn for turn in segment.turns if turn.state == PURGED or turn.uid not in uids]
     return replace(segment, rows=rows, turns=turns)

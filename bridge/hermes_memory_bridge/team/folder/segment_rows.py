@@ -9,7 +9,6 @@ from dataclasses import replace
 from hermes_memory_bridge.team.folder.segment import Segment
 from hermes_memory_bridge.team.sync_outcome import in_pages
 from hermes_memory_store.sync.merge import is_before_ancestors
-from hermes_memory_store.sync.shared_turns import SharedTurnRow
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow
 
 
@@ -36,11 +35,11 @@ def is_known_to(newest: SyncRow, row: SyncRow) -> bool:
     return is_before_ancestors(row.hlc, newest.ancestors)
 
 
-def newest_turns(turns: Iterable[SharedTurnRow]) -> list[SharedTurnRow]:
+def newest_turns(turns: Iterable[SyncRow]) -> list[SyncRow]:
     """Return each turn once; one that was erased is erased."""
-    found: dict[str, SharedTurnRow] = {}
+    found: dict[str, SyncRow] = {}
     for turn in turns:
-        if turn.uid not in found or turn.erased:
+        if turn.uid not in found or turn.state == PURGED:
             found[turn.uid] = turn
     return list(found.values())
 

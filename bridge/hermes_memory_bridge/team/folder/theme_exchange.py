@@ -319,7 +319,9 @@ class ThemeExchange:
         replaced = {name for one in batch.values() for name in one.replaces}
         rows = newest_rows(row for one in new for row in one.rows)
         turns = newest_turns(turn for one in new for turn in one.turns)
-        purged = {str(row.uid) for row in rows if row.state == PURGED} | {str(one.uid) for one in turns if one.erased}
+        purged = {str(row.uid) for row in rows if row.state == PURGED} | {
+            str(one.uid) for one in turns if one.state == PURGED
+        }
         if purged:
             state.purged_new |= purged
             state.purged_elsewhere |= dict.fromkeys(purged - state.purged_elsewhere.keys(), self.store.clock())
@@ -406,7 +408,7 @@ class ThemeExchange:
             if not rows and not turns:
                 break
             purged = {str(row.uid) for row in rows if row.state == PURGED} | {
-                str(one.uid) for one in turns if one.erased
+                str(one.uid) for one in turns if one.state == PURGED
             }
             self.state.purged_here |= purged
             self._put(Segment(rows, turns))

@@ -24,7 +24,7 @@ from hermes_memory_bridge.team.folder.segment import (
 from hermes_memory_bridge.team.folder.segment_rows import newest_rows, split_segment
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Uid
-from hermes_memory_store.sync.shared_turns import SharedTurnRow
+from hermes_memory_store.sync.shared_turns import to_turn_row
 from hermes_memory_store.sync.wire_format import SyncRow
 
 KEY = ThemeKey(b"k" * 32)
@@ -46,7 +46,15 @@ rows = st.builds(
     ancestors=st.lists(clock, max_size=16).map(tuple),
 )
 turns = st.builds(
-    SharedTurnRow, uid, uid, st.booleans(), st.just("user"), st.text(), st.none() | st.text(), st.integers(0, 1 << 48)
+    to_turn_row,
+    theme=st.just("ours"),
+    uid=uid,
+    node=uid,
+    is_erased=st.booleans(),
+    role=st.just("user"),
+    content=st.text(),
+    session=st.none() | st.text(),
+    at=st.integers(0, 1 << 48),
 )
 segments = st.builds(Segment, st.lists(rows, max_size=5), st.lists(turns, max_size=3), st.just(("a", "b")))
 
