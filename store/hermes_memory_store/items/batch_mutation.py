@@ -13,7 +13,13 @@ from typing import Any
 
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.kinds import FACT, FactRow
-from hermes_memory_store.items.mutation import FACT_NUMBER, Mutation, fact_index_columns, insert_fact_rows
+from hermes_memory_store.items.mutation import (
+    FACT_NUMBER,
+    Mutation,
+    fact_index_columns,
+    find_standing_fact,
+    insert_fact_rows,
+)
 from hermes_memory_store.model import Actor
 
 FACET_TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%INSERT INTO facts_text%'"
@@ -40,6 +46,12 @@ class BatchMutation(Mutation):
     def has_pending(self, *names: object) -> bool:
         """Check whether a fact of one of these uids, or in one of these places, is pending."""
         return not self._known.isdisjoint(names)
+
+    def find_standing(self, scope_id: int, kind: str, target: str, ignored: bytes) -> FactRow | None:
+        """Find the standing fact in a place, pending or not. :param ignored: a uid to ignore"""
+        if nocase_place(scope_id, kind, target) in self._known:
+            self.flush()
+        return find_standing_fact(self.conn, scope_id, kind, target, ignored=ignored)
 
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any

@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.chunking import in_chunks
 from hermes_memory_store.intake.intake import repeat_fact, repeat_text
-from hermes_memory_store.items.batch_mutation import BatchMutation, nocase_place
+from hermes_memory_store.items.batch_mutation import BatchMutation
 from hermes_memory_store.items.journal import Journal
-from hermes_memory_store.items.kinds import FACT, FactRow, to_portable
-from hermes_memory_store.items.mutation import find_standing_fact
-from hermes_memory_store.items.name_keys import UNSCOPED, Names, ScopeKey
+from hermes_memory_store.items.kinds import FACT, FactRow
+from hermes_memory_store.items.name_keys import Names, ScopeKey
 from hermes_memory_store.items.tier_columns import displaced_columns, link_columns, quarantined_columns, settled_columns
 from hermes_memory_store.model import STANDING_TIERS, SYNC, Actor, FactType, Notation, ScopeStatus, Tier
 from hermes_memory_store.sync.content_checks import SOURCE
@@ -80,11 +79,10 @@ from hermes_memory_store.sync.wire_format import (
     hide_secrets,
     mask_row,
     parse_author,
+    parse_fact,
     scope_sync_uid,
     to_link,
     to_state,
-    validate_row_content,
-    validate_row_text,
     validate_row_time,
 )
 from hermes_memory_store.upkeep.erased_words import fold_phrase
@@ -247,9 +245,10 @@ class VersionApplier:
         self.changed += 1
         self.arrived.pop(uid, None)
         payload = VersionPayload(row.kind, shown.content, row.attrs, row.state, checked)
-        if payload.is_live_fact:
+        is_shown = payload.is_live_fact
+        if is_shown:
             self.arrived[uid] = payload
-        return to_stored_version(received, keep_shadow=not payload.is_live_fact or checked != UNCHANGED)
+        return to_stored_version(received, keep_shadow=not is_shown or checked != UNCHANGED)
 
     @cached_property
     def _has_sent(self) -> bool:
@@ -423,7 +422,7 @@ class ShadowSettler:
         shadows = find_shadows(self._conn, self._theme_id, touched - self._absent)
         shadows.update((uid, Shadow(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while shadows:
-            self._coming |= {uid for uid, shadow in shadows.items() if shadow.payload.is_live_fact}
+            self._coming |= {uid for uid, one in shadows.items() if uid in self._arrived or one.payload.is_live_fact}
             if unlike := shadows.keys() - self._arrived.keys():
                 self._absent |= unlike - find_fact_uids(self._conn, unlike)
             self._show(shadow for shadow in shadows.values() if not shadow.is_former_scope)
@@ -532,9 +531,9 @@ class ShadowSettler:
             )
             self._hide(Shadow(uid, None, 0, payload))
             return
-        columns = self._find_columns(uid, payload, row)
+        kind, columns = self._find_columns(uid, payload, row)
         if row is None:
-            self._insert(uid, payload, columns)
+            self._insert(uid, payload, kind, columns)
             return
         new = {
             name: value
@@ -542,17 +541,15 @@ class ShadowSettler:
             if (row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
         }
         if "content" in new:
-            new["content"] = repeat_fact(Notation(FactType(row.type), row.target, new["content"]))
+            new["content"] = repeat_fact(Notation(kind, row.target, new["content"]))
         self._update(uid, row, new)
 
-    def _insert(self, uid: bytes, payload: VersionPayload, columns: dict[str, Any]) -> None:
+    def _insert(self, uid: bytes, payload: VersionPayload, kind: FactType, columns: dict[str, Any]) -> None:
         self._absent.discard(uid)
-        attrs = payload.attrs
-        by = parse_author(str(attrs["by"]))
-        scope = columns.pop("scope")
-        words = {name: to_portable(value) for name, value in columns.items()}
-        words |= {"type": attrs["type"], "scope": scope.label or None, "by": str(by)}
-        notation = Notation(FactType(attrs["type"]), columns.pop("target"), columns.pop("content"))
+        by, scope = parse_author(str(payload.attrs["by"])), columns.pop("scope")
+        words = {**columns, "type": kind, "scope": scope.label or None, "by": str(by)}
+        words |= {name: uids.format_uid(words[name]) for name in FACT.links if words[name] is not None}
+        notation = Notation(kind, columns.pop("target"), columns.pop("content"))
         source = SOURCE if columns["tier"] == Tier.QUARANTINED else None
         origin = self._origins.find(uid)
         self._change.insert_fact(
@@ -576,49 +573,41 @@ class ShadowSettler:
         if columns:
             self._change.update_fact(row, "sync", by=moved, keep_time=True, **columns)
 
-    def _find_columns(self, uid: bytes, payload: VersionPayload, row: FactRow | None) -> dict[str, Any]:
-        """Return the columns to show a fact, once whatever is in its place has made room."""
-        attrs, checked = payload.attrs, payload.checked
-        kind = FactType(attrs["type"]).value
-        target, content = validate_row_text(attrs["target"]), validate_row_content(payload.content)
-        label = validate_row_text(attrs["scope"] or UNSCOPED)
-        created_at, updated_at = validate_row_time(attrs["created_at"]), validate_row_time(attrs["updated_at"])
+    def _find_columns(
+        self, uid: bytes, payload: VersionPayload, row: FactRow | None
+    ) -> tuple[FactType, dict[str, Any]]:
+        """Return the type and the columns to show a fact, once whatever is in its place has made room."""
+        checked = payload.checked
+        kind, columns = parse_fact(payload.attrs, payload.content)
+        target, content, label = columns["target"], columns["content"], columns["scope"]
         if row is not None and (row.type, row.target) != (kind, target):
             raise ValueError("a fact keeps its type and target")
-        state = to_state(attrs)
         if checked.quarantine_rule is not None:
             is_approved = row is not None and row.tier not in HIDDEN_TIERS and row.content == content
             if not is_approved:
-                state |= quarantined_columns(checked.quarantine_rule) | {"pinned": 0}
-        if checked.uncurated and state["tier"] != Tier.QUARANTINED:
+                columns |= quarantined_columns(checked.quarantine_rule) | {"pinned": 0}
+        if checked.uncurated and columns["tier"] != Tier.QUARANTINED:
             is_agreed = row is not None and row.tier == Tier.HOT and row.content == content
             if not is_agreed:
-                state = to_state(to_kept_cold(attrs))
+                columns |= to_state(to_kept_cold(payload.attrs))
             elif row is not None:
-                state["pinned"] &= row.pinned
-        link = to_link(attrs)
-        if state["tier"] in STANDING_TIERS or link == uid:
-            link = None
-        if link is None or (link not in self._coming and self._change.fact_row(link) is None):
-            state |= link_columns(None)
-        scope = self._scopes.get(label) or self._open_scope(label)
-        there = None
-        if state["tier"] in STANDING_TIERS:
-            if self._change.has_pending(nocase_place(scope.id, kind, target)):
-                self._change.flush()
-            there = find_standing_fact(self._conn, scope.id, kind, target, ignored=uid)
-        if there is not None:
-            if uid > there.uid:
-                self._demote(there, uid, content)
-            else:
-                self._keep_shadow(uid)
-                self._note(uid, there.uid, there.content, content)
-                state = settled_columns(Tier.SUPERSEDED.value, False, there.uid)
-        state |= {"target": target, "content": content, "scope": scope}
-        state |= {"created_at": created_at, "updated_at": updated_at}
-        state |= {name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown}
-        # In the order in which the journal tells of them.
-        return {name: state[name] for name in ("target", "content", *FACT.names) if name in state}
+                columns["pinned"] &= row.pinned
+        is_standing = columns["tier"] in STANDING_TIERS
+        link = to_link(payload.attrs)
+        if link is not None and (is_standing or link == uid or not self._is_here(link)):
+            columns |= link_columns(None)
+        columns["scope"] = scope = self._scopes.get(label) or self._open_scope(label)
+        there = self._change.find_standing(scope.id, kind, target, uid) if is_standing else None
+        if there is not None and uid > there.uid:
+            self._demote(there, uid, content)
+        elif there is not None:
+            self._keep_shadow(uid)
+            self._note(uid, there.uid, there.content, content)
+            columns |= settled_columns(Tier.SUPERSEDED.value, False, there.uid)
+        return kind, columns
+
+    def _is_here(self, link: bytes) -> bool:
+        return link in self._coming or self._change.fact_row(link) is not None
 
     def _open_scope(self, label: str) -> ScopeKey:
         """Return the scope of a fact. One deleted by its version is restored for the fact, and goes with it."""

@@ -16,6 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 from hermes_memory_store import errors, safe_text, uids
 from hermes_memory_store.intake.spans import NOT_KEPT, replace_text_spans, to_secret_placeholder
+from hermes_memory_store.items.kinds import FACT
+from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.items.tier_columns import settled_columns
 from hermes_memory_store.model import Actor, FactType, Millis, ScopeStatus, Tier, Uid
 from hermes_memory_store.notation.memory_spec import MAX_TARGET
@@ -400,7 +402,23 @@ def to_link(attrs: dict[str, Any]) -> bytes | None:
 
 def to_state(attrs: dict[str, Any]) -> dict[str, Any]:
     """Return where the fact of a valid version stands, as columns."""
-    return settled_columns(Tier(attrs["tier"]).value, attrs["pinned"], to_link(attrs), attrs.get("cooled_by"))
+    return settled_columns(Tier(attrs["tier"]).value, bool(attrs["pinned"]), to_link(attrs), attrs.get("cooled_by"))
+
+
+def parse_fact(attrs: dict[str, Any], content: str | None) -> tuple[FactType, dict[str, Any]]:
+    """Return the type and the columns of a fact, the scope as its label. :raises StoreError: KeyError, ValueError: malformed"""
+    kind = FactType(attrs["type"])
+    columns = {
+        "target": validate_row_text(attrs["target"]),
+        "content": validate_row_content(content),
+        "scope": validate_row_text(attrs["scope"] or UNSCOPED),
+        "created_at": validate_row_time(attrs["created_at"]),
+        "updated_at": validate_row_time(attrs["updated_at"]),
+        **to_state(attrs),
+        **{name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown},
+    }
+    # In the order in which the journal tells of them.
+    return kind, {name: columns[name] for name in ("target", "content", *FACT.names) if name in columns}
 
 
 def find_row_fault(row: SyncRow) -> str | None:
