@@ -536,9 +536,10 @@ class ShadowSettler:
             self._insert(uid, payload, kind, columns)
             return
         new = {
-            name: value
-            for name, value in columns.items()
-            if (row.scope_id != value.id if name == "scope" else getattr(row, name) != value)
+            name: columns[name]
+            for name in ("content", *FACT.names)  # in the order in which the journal tells of them
+            if name in columns
+            and (row.scope_id != columns["scope"].id if name == "scope" else getattr(row, name) != columns[name])
         }
         if "content" in new:
             new["content"] = repeat_fact(Notation(kind, row.target, new["content"]))

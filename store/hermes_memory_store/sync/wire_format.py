@@ -407,8 +407,7 @@ def to_state(attrs: dict[str, Any]) -> dict[str, Any]:
 
 def parse_fact(attrs: dict[str, Any], content: str | None) -> tuple[FactType, dict[str, Any]]:
     """Return the type and the columns of a fact, the scope as its label. :raises StoreError: KeyError, ValueError: malformed"""
-    kind = FactType(attrs["type"])
-    columns = {
+    return FactType(attrs["type"]), {
         "target": validate_row_text(attrs["target"]),
         "content": validate_row_content(content),
         "scope": validate_row_text(attrs["scope"] or UNSCOPED),
@@ -417,8 +416,6 @@ def parse_fact(attrs: dict[str, Any], content: str | None) -> tuple[FactType, di
         **to_state(attrs),
         **{name: attrs.get(name, FACT.defaults[name]) for name in FACT.shown},
     }
-    # In the order in which the journal tells of them.
-    return kind, {name: columns[name] for name in ("target", "content", *FACT.names) if name in columns}
 
 
 def find_row_fault(row: SyncRow) -> str | None:
