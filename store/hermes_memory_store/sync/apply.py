@@ -81,7 +81,6 @@ from hermes_memory_store.sync.wire_format import (
     parse_author,
     parse_fact,
     scope_sync_uid,
-    to_link,
     to_state,
     validate_row_time,
 )
@@ -115,6 +114,8 @@ REPLACED_IN_SHADOW = """
 """
 
 IS_USED = "SELECT 1 FROM facts WHERE scope_id = ? AND tier <> 'withdrawn' LIMIT 1"
+
+(LINK,) = FACT.links
 
 HeldRows = Mapping[bytes, Sequence[tuple[SyncRow, CheckedVersion]]]
 """Versions that are held back, masked, by uid, with the results of this machine's content checks."""
@@ -245,7 +246,7 @@ class VersionApplier:
         self.changed += 1
         self.arrived.pop(uid, None)
         payload = VersionPayload(row.kind, shown.content, row.attrs, row.state, checked)
-        is_shown = payload.is_live_fact
+        is_shown = is_live_fact(payload)
         if is_shown:
             self.arrived[uid] = payload
         return to_stored_version(received, keep_shadow=not is_shown or checked != UNCHANGED)
@@ -422,7 +423,7 @@ class ShadowSettler:
         shadows = find_shadows(self._conn, self._theme_id, touched - self._absent)
         shadows.update((uid, Shadow(uid, None, 0, payload)) for uid, payload in self._arrived.items())
         while shadows:
-            self._coming |= {uid for uid, one in shadows.items() if uid in self._arrived or one.payload.is_live_fact}
+            self._coming |= {uid for uid, one in shadows.items() if is_live_fact(one.payload)}
             if unlike := shadows.keys() - self._arrived.keys():
                 self._absent |= unlike - find_fact_uids(self._conn, unlike)
             self._show(shadow for shadow in shadows.values() if not shadow.is_former_scope)
@@ -594,7 +595,7 @@ class ShadowSettler:
             elif row is not None:
                 columns["pinned"] &= row.pinned
         is_standing = columns["tier"] in STANDING_TIERS
-        link = to_link(payload.attrs)
+        link = columns[LINK]
         if link is not None and (is_standing or link == uid or not self._is_here(link)):
             columns |= link_columns(None)
         columns["scope"] = scope = self._scopes.get(label) or self._open_scope(label)
@@ -673,7 +674,7 @@ class ShadowSettler:
         """
         noted = find_noted_things(self._conn, self._theme_id)
         doubtful = [to_sync_uid(self._theme, thing) for thing in noted if thing not in certain]
-        versions = load_versions(self._conn, self._theme_id, doubtful)
+        versions = load_versions(self._conn, self._theme_id, doubtful) if doubtful else {}
         shown = [version for version in versions.values() if version.shadow is None]
         differing = {version.local_name for version in find_differing(self._conn, self._theme_id, shown)}
         self._conn.execute("DELETE FROM sync_changed WHERE theme_id = ?", (self._theme_id,))
@@ -684,6 +685,11 @@ class ShadowSettler:
 def to_teammate(role: str | None) -> Actor | None:
     """Return the actor of the journal for a role of the team; None where the server does not say who it was."""
     return None if role is None else Actor(SYNC.kind, role)
+
+
+def is_live_fact(payload: VersionPayload) -> bool:
+    """Check whether a version is a fact that is to be shown."""
+    return payload.kind == "fact" and payload.state == LIVE and payload.checked.hidden_because is None
 
 
 def is_shown_as_it_says(payload: VersionPayload, words: dict[str, Any]) -> bool:

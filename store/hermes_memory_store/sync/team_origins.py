@@ -123,8 +123,7 @@ class ReceivedOrigins:
     def keep(self) -> None:
         """Keep the origins of facts that are not shown yet, and forget those of facts that are."""
         hidden = self.arrived.keys() - self._shown
-        hidden -= find_fact_uids(self._conn, hidden)
-        for uid in hidden:
+        for uid in hidden - find_fact_uids(self._conn, hidden) if hidden else ():
             row = self.arrived[uid]
             claim = parse_team_origin(row.origin, row.teammate)
             admitted = admit_origin(claim.origin)

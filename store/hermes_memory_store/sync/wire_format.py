@@ -194,11 +194,6 @@ class VersionPayload:
     def content_digest(self) -> str:
         return version_content_digest(self.kind, self.content, self.attrs, self.state)
 
-    @property
-    def is_live_fact(self) -> bool:
-        """Whether it is a fact that is to be shown."""
-        return self.kind == "fact" and self.state == LIVE and self.checked.hidden_because is None
-
     def to_json(self) -> str:
         """Return what is stored of it: nothing that a content check masked, or refused."""
         content, attrs, checked = self.content, self.attrs, self.checked
