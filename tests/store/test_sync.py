@@ -165,18 +165,6 @@ def test_a_store_that_joins_offers_what_it_has(tmp_path: Path, policies: Policie
     member.store.close()
 
 
-def test_two_stores_come_to_say_the_same(ann: Member, bob: Member, server: Server) -> None:
-    write(ann, "D[cache]: redis", scope="speed")
-    write(bob, "C[db]: sqlite", scope="speed")
-    ann.store.scopes.close(THEME, "speed")
-    converge([ann, bob], server)
-    assert contents(ann) == contents(bob) == ["C[db]: sqlite", "D[cache]: redis"]
-    assert ann.store.sync.standing.digest(THEME) == bob.store.sync.standing.digest(THEME)
-    assert ann.store.sync.outbox.pending_rows(THEME) == bob.store.sync.outbox.pending_rows(THEME) == []
-    assert sound(ann)
-    assert sound(bob)
-
-
 def test_what_is_received_is_journaled_and_keeps_its_author(ann: Member, bob: Member, server: Server) -> None:
     uid = write(ann, "D[cache]: redis")
     converge([ann, bob], server)
@@ -473,17 +461,6 @@ def test_a_purge_of_what_was_never_here_is_remembered(ann: Member, bob: Member, 
         assert replayed.journal.verify().ok
 
 
-def test_a_renamed_scope_takes_its_facts_along(ann: Member, bob: Member, server: Server) -> None:
-    write(ann, "D[cache]: redis", scope="speed")
-    converge([ann, bob], server)
-    ann.clock.forward(1000)
-    ann.store.scopes.rename(THEME, "speed", "pace")
-    converge([ann, bob], server)
-    assert [scope.label for scope in bob.store.scopes.list(THEME)] == ["pace"]
-    assert shown(ann.store) == shown(bob.store)
-    assert sound(bob)
-
-
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_a_scope_that_a_teammate_emptied_stays_when_what_was_undone_here_is_brought_back_and_undone(
     ann: Member, bob: Member, server: Server, is_closed: bool
@@ -612,28 +589,6 @@ def test_the_clock_of_versions_never_goes_back(ann: Member) -> None:
     assert seen == sorted(set(seen))
 
 
-def test_the_servers_time_counts(ann: Member) -> None:
-    assert ann.store.sync.note_server_time(ann.clock.now + 90_000) == 90_000
-    uid = write(ann, "D[cache]: redis")
-    (row,) = ann.store.sync.outbox.pending_rows(THEME)
-    assert row.uid == uid
-    assert row.at == ann.clock.now + 90_000
-
-
-def test_what_is_stamped_far_ahead_is_stamped_anew(ann: Member) -> None:
-    ann.clock.forward(86_400_000)
-    write(ann, "D[cache]: redis")
-    write(ann, "D[db]: sqlite")
-    ann.clock.forward(-86_400_000)
-    server_ms = ann.clock.now
-    ann.store.sync.note_server_time(server_ms)
-    assert ann.store.sync.restamp_future() == 2
-    rows = ann.store.sync.outbox.pending_rows(THEME)
-    assert [row.content for row in rows] == ["redis", "sqlite"]
-    assert all(row.at <= server_ms + 10 for row in rows)
-    assert ann.store.sync.restamp_future() == 0
-
-
 def test_a_copy_of_a_store_takes_a_name_of_its_own(ann: Member) -> None:
     write(ann, "D[cache]: redis")
     (before,) = ann.store.sync.outbox.pending_rows(THEME)
@@ -740,27 +695,6 @@ def test_pressure_of_what_is_received_is_relieved(ann: Member, bob: Member, serv
     assert ann.store.tiers.gauge(THEME).pct < 95
     assert shown(ann.store) == shown(bob.store)
     assert ann.store.sync.standing.conflicts() == bob.store.sync.standing.conflicts() == []
-
-
-def test_of_three_heads_the_newest_stands_everywhere(
-    ann: Member, bob: Member, join: Callable[[], Member], server: Server
-) -> None:
-    eve = join()
-    for member, ahead, said in ((ann, 0, "redis"), (bob, 5000, "valkey"), (eve, 9000, "dragonfly")):
-        member.clock.forward(ahead)
-        write(member, f"D[cache]: {said}")
-    team = [ann, bob, eve]
-    for first, second in ((ann, bob), (eve, ann), (bob, ann)):
-        first.exchange(server)
-        second.exchange(server)
-    converge(team, server)
-    assert [contents(member) for member in team] == [["D[cache]: dragonfly"]] * 3
-    assert shown(ann.store) == shown(bob.store) == shown(eve.store)
-    assert len(ann.store.sync.standing.conflicts()) == 2
-    eve.store.undo.last()
-    converge(team, server)
-    assert [contents(member) for member in team] == [["D[cache]: valkey"]] * 3
-    assert shown(ann.store) == shown(bob.store) == shown(eve.store)
 
 
 def test_two_facts_for_a_target_in_letters_apart_from_their_accents_hold_up_nothing(ann: Member, bob: Member) -> None:

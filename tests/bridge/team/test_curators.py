@@ -45,14 +45,6 @@ def test_what_a_writer_made_hot_comes_in_cold_until_a_person_agrees(database: Da
         assert not any(person.store.sync.find_unversioned() for person in (bob, cleo, ann))
 
 
-def test_what_a_curator_made_hot_is_hot_everywhere(database: Database, tmp_path: Path) -> None:
-    with team_of(database, tmp_path, ann="curate", bob="write") as (ann, bob):
-        fact = ann.write("D[cache]: keep sessions in redis")
-        ann.store.facts.pin([fact.uid])
-        settle(ann, bob)
-        assert bob.shown(fact.content) == ("hot", True)
-
-
 def test_what_one_person_writes_is_hot_on_all_his_machines(database: Database, tmp_path: Path) -> None:
     with team_of(database, tmp_path, bob="write") as (bob,):
         laptop = Person(tmp_path / "laptop", bob.dsn, bob.role)

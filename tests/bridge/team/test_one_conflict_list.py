@@ -45,20 +45,6 @@ def test_who_saw_only_the_winner_has_the_same_list(database: Database, tmp_path:
         late.close()
 
 
-@pytest.mark.parametrize("keep", ["mine", "theirs", "both"])
-def test_a_decision_of_anybody_settles_it_for_all(database: Database, tmp_path: Path, keep: str) -> None:
-    with team_of(database, tmp_path, ann="curate", bob="curate", cleo="curate") as (ann, bob, cleo):
-        uid = edit_at_once(database, ann, bob, cleo)
-        settle(ann, bob)
-        settle(ann, bob, cleo)
-        cleo.store.sync.standing.resolve(uid, keep, theme=THEME)  # type: ignore[arg-type]
-        settle(cleo, ann, bob)
-        assert lost(ann) == lost(bob) == lost(cleo) == []
-        assert database.one("SELECT count(*) FROM hm.conflict") == 0
-        settle(ann, bob, cleo)
-        assert lost(ann) == lost(bob) == lost(cleo) == []
-
-
 def test_what_was_settled_offline_does_not_come_back(database: Database, tmp_path: Path) -> None:
     with team_of(database, tmp_path, ann="curate", bob="curate", cleo="curate") as (ann, bob, cleo):
         uid = edit_at_once(database, ann, bob, cleo)

@@ -18,23 +18,6 @@ def contents(person: Person) -> dict[str, str]:
     return {one.content: one.tier.value for one in person.store.facts.page(FactFilter(theme=THEME, tiers=tiers)).facts}
 
 
-def authors(person: Person, content: str) -> list[str]:
-    return [str(change.actor) for change in person.store.facts.history([person.fact(content).uid])]
-
-
-def test_each_change_of_the_team_names_the_role_that_made_it(database: Database, tmp_path: Path) -> None:
-    with team_of(database, tmp_path, ann="curate", bob="write", mallory="write") as (ann, bob, mallory):
-        fact = ann.write("D[cache]: keep sessions in redis")
-        settle(ann, bob, mallory)
-        mallory.store.facts.edit(fact.uid, "keep sessions in a cookie")
-        mallory.exchange()
-        ann.exchange()
-        ann.store.facts.archive([fact.uid])
-        settle(ann, bob, mallory)
-        roles = [f"sync:{person.role}" for person in (ann, mallory, ann)]
-        assert authors(bob, "keep sessions in a cookie") == roles
-
-
 def test_all_that_a_teammate_wrote_is_taken_back_in_one_act(database: Database, tmp_path: Path) -> None:
     with team_of(database, tmp_path, ann="curate", bob="write", mallory="write") as (ann, bob, mallory):
         edited = ann.write("D[cache]: keep sessions in redis")
