@@ -187,7 +187,6 @@ def ensure_turn_session(
 
 
 def to_turn(row: Sequence[Any], names: Names) -> Turn:
-    """Convert a row of `ROWS` to a turn."""
     _, uid, theme, session, role, content, at, origin_id, verdict = row[:9]
     origin, title = names.origins.by_key(origin_id), names.title_in_theme(theme, session)
     return Turn(uids.format_uid(uid), theme, session, role, content, Millis(at), origin, verdict, title)

@@ -313,7 +313,6 @@ class Turns:
             return [to_turn(row, self._names) for row in rows]
 
     def _place_of(self, uid: str) -> tuple[int, int]:
-        """Return when a turn was said, and its key."""
         digits = uids.parse_uid_digits(uid)
         is_whole = len(digits or "") == uids.DIGITS
         row = self._db.row("SELECT at, id FROM turns WHERE uid = ?", (uids.parse_uid(uid),)) if is_whole else None
@@ -524,7 +523,6 @@ class Turns:
         return rarities, scores
 
     def _hits(self, look: QueryTerms, word: QueryTerm, low: int, high: int) -> Sequence[tuple[int]]:
-        """Return the keys of the newest turns of a range that contain one word."""
         expression = f'"{word.text}" *' if word.is_character else word.expression()
         rows = self._db.rows(HITS, (look.without_excluded(expression), low, high, POSTINGS))
         if not rows and look.question and allow_particle_variants(word):
@@ -534,7 +532,6 @@ class Turns:
     def _best(
         self, scores: Mapping[int, float], most: int, is_wanted: Callable[[Sequence[Any]], bool]
     ) -> dict[int, tuple[tuple[Any, ...], int | None]]:
-        """Return the rows of the best turns that pass, each with the key of its session."""
         order = sorted(scores, key=lambda key: (-scores[key], -key))
         best: dict[int, tuple[tuple[Any, ...], int | None]] = {}
         for some in in_chunks(order, most):
@@ -560,8 +557,6 @@ class Turns:
 
 
 def to_turn_filter(session: str | None, roles: Sequence[str], for_agents: bool) -> Callable[[Sequence[Any]], bool]:
-    """Return what checks whether a row of `ROWS` is wanted."""
-
     def is_wanted(row: Sequence[Any]) -> bool:
         if not ((session is None or row[3] == session) and (not roles or row[4] in roles)):
             return False

@@ -37,7 +37,6 @@ class BatchMutation(Mutation):
         self._known: set[object] = set()
 
     def insert_row(self, row: FactRow) -> None:
-        """Hold a new fact for a later write."""
         self._waiting.append(row)
         self.last_numbers[row.theme_id] = row.id & FACT_NUMBER  # others are not told of it before it is written
         self._known.add(row.uid)
@@ -61,12 +60,10 @@ class BatchMutation(Mutation):
         return super().update_fact(row, op, by=by, keep_time=keep_time, **columns)
 
     def record(self, *, undoes: int | None = None) -> tuple[int, ...]:
-        """Write the pending facts, and append the change to the journal."""
         self.flush()
         return super().record(undoes=undoes)
 
     def flush(self) -> None:
-        """Write the pending facts."""
         if not self._waiting:
             return
         insert_fact_rows(self.conn, self._waiting)
@@ -75,7 +72,6 @@ class BatchMutation(Mutation):
         self._known.clear()
 
     def index(self, rows: list[FactRow]) -> None:
-        """Index new facts."""
         fulltext.index_facts(self.conn, map(fact_index_columns, rows))
 
 

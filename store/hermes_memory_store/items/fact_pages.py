@@ -61,8 +61,6 @@ THEME_INDEXES = {
 
 @dataclass(frozen=True, slots=True)
 class IndexRange:
-    """One sorted range of an index."""
-
     owner: int
     """A theme's or a scope's key."""
     tier: str
@@ -98,7 +96,6 @@ def load_fact_page(
     after: PageCursor | None,
     limit: int,
 ) -> FactPage:
-    """Load one page; see `Facts.page`."""
     if not 1 <= limit <= MAX_LIMIT:
         raise errors.ArgumentError(f"a page holds 1 to {MAX_LIMIT} facts, not {limit}", limit)
     with db.snapshot():
@@ -117,13 +114,11 @@ def load_fact_page(
 
 
 def count_facts(db: Db, names: Names, fact_filter: FactFilter) -> int:
-    """Count the matching facts; see `Facts.count`."""
     with db.snapshot():
         return count_selected_facts(db, select_ranges(db, names, fact_filter))
 
 
 def select_ranges(db: Db, names: Names, fact_filter: FactFilter) -> FactSelection:
-    """Resolve the names of a filter and collect its ranges."""
     theme_ids = names.known_theme_keys(fact_filter.themes)
     theme_id = theme_ids[0] if len(fact_filter.themes) == len(theme_ids) == 1 else None
     if fact_filter.theme is not None and not theme_ids:
@@ -199,7 +194,6 @@ def filter_conditions(names: Names, fact_filter: FactFilter) -> tuple[list[str],
 
 
 def origin_condition(names: Names, fact_filter: FactFilter) -> str:
-    """Return the condition for facts by one of these ways, of one of these projects and branches, as SQL."""
     theme_id = (
         names.theme_or_none(fact_filter.theme) if fact_filter.theme is not None and not fact_filter.also else None
     )
@@ -260,10 +254,7 @@ def use_selective_condition(
 
 
 def actor_condition(names: Names, fact_filter: FactFilter, theme_id: int | None) -> str:
-    """Return the condition for facts of the actors a filter names, within its theme.
-
-    A fact's key begins with its theme's.
-    """
+    """Return the condition for facts of the actors a filter names, within its theme. A fact's key begins with its theme's."""
     if fact_filter.by is None:
         return "WHERE 1"
     actors, origins = names.authors_in(fact_filter.by, fact_filter.themes)
@@ -277,7 +268,6 @@ def actor_condition(names: Names, fact_filter: FactFilter, theme_id: int | None)
 
 
 def leaves_few(db: Db, source: str, args: Sequence[Any]) -> bool:
-    """Check whether that index condition leaves at most `SORTABLE_FACTS` facts."""
     sql = f"SELECT count(*) FROM (SELECT 1 FROM facts f {source} LIMIT {SORTABLE_FACTS + 1})"
     return bool(db.value(sql, args) <= SORTABLE_FACTS)
 
@@ -345,7 +335,6 @@ def sorted_keys(
 
 
 def ordered_ranges(selection: FactSelection, sort: Sort) -> tuple[str, str, list[IndexRange]]:
-    """Return the index that yields this order, its leading column, and its ranges."""
     if selection.scope_ids is not None and sort is Sort.UPDATED:
         index, owner = "facts_of_scope", "scope_id"
     else:
@@ -379,13 +368,11 @@ def keys_by_type(
 
 
 def type_rank_sql() -> str:
-    """Return the SQL of a type's rank, most binding first."""
     whens = " ".join(f"WHEN '{kind.value}' THEN {rank}" for rank, kind in enumerate(FactType))
     return f"CASE type {whens} END"
 
 
 def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
-    """Load facts by key, in the order of the keys."""
     facts: dict[int, Fact] = {}
     reader = RowReader(names)
     for some in in_chunks(keys):
@@ -409,7 +396,6 @@ COUNTED = {
 def sorted_fact_keys(
     db: Db, names: Names, fact_filter: FactFilter, *, sort: Sort | ListOrder, descending: bool, now: Millis
 ) -> array[int]:
-    """Return every key in order; see `Facts.ids`."""
     way = "DESC" if descending else "ASC"
     before, joined, args = "", "", []  # type: tuple[str, str, list[str | int]]
     with db.snapshot() as conn:
@@ -473,7 +459,6 @@ class RowReader:
         self._origins = names.origins
 
     def facts(self, rows: Iterable[Sequence[Any]]) -> list[Fact]:
-        """Return the facts of these rows, in their order."""
         rows = list(rows)
         named = uids.to_texts([row[1] for row in rows])
         origins = {keys: self._origins.by_key(*keys) for keys in {(row[16], row[17]) for row in rows}}
@@ -503,5 +488,4 @@ class RowReader:
         ]
 
     def by_id(self, rows: Iterable[Sequence[Any]]) -> dict[int, Fact]:
-        """Return the facts of these rows by their keys."""
         return {fact.id: fact for fact in self.facts(rows)}

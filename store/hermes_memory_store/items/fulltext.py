@@ -55,7 +55,6 @@ def insert_index_terms(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[
 
 
 def reindex_fact(conn: sqlite3.Connection, fact_id: int, target: str, before: str, after: str) -> None:
-    """Update the index after a fact's content was edited."""
     if not is_index_usable(conn, FACT.index):
         return
     conn.execute(FACT.unindex_terms, (fact_id, *indexed_texts(target, before)))
@@ -88,7 +87,6 @@ def rebuild_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
 
 
 def fill_index(conn: sqlite3.Connection, kind: ItemKind) -> int:
-    """Fill an empty index from its items, inside the caller's transaction; how many were indexed."""
     last, count = 0, 0
     sql = f"{kind.indexed_rows} WHERE id > ? ORDER BY id LIMIT 1000"
     while rows := conn.execute(sql, (last,)).fetchall():
@@ -103,25 +101,19 @@ def facet_terms(scope_id: int, tier: str, kind: str) -> str:
 
 
 def scope_facet(scope_id: int) -> str:
-    """Return the term of a scope."""
     return f"{FACET}s{scope_id}"
 
 
 def tier_facet(tier: str) -> str:
-    """Return the term of a tier."""
     return f"{FACET}{tier}"
 
 
 def type_facet(symbol: str) -> str:
-    """Return the term of a type, by its MEMORY_SPEC symbol."""
     return f"{FACET}t{ord(symbol)}"
 
 
 def rebuild_damaged_indexes(db: Db, names: Sequence[str]) -> None:
-    """Make full-text indexes anew in one transaction.
-
-    :raises FileError: nothing was changed then
-    """
+    """Make full-text indexes anew in one transaction. :raises FileError: nothing was changed then"""
     with empty_indexes(db, names) as conn:
         for name in names:
             fill_index(conn, ITEM_KINDS[name])

@@ -43,8 +43,6 @@ class ChainHead(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """What a receipt says."""
-
     store: str
     """The first link of the chain it belongs to."""
     heads: tuple[ChainHead, ...]
@@ -54,7 +52,6 @@ class Receipt(NamedTuple):
 
 
 def receipt_path(db: Path) -> Path:
-    """Return where the receipt of a store is kept."""
     return db.with_name(db.name + ".receipt")
 
 
@@ -111,7 +108,6 @@ def write_receipt(db: Path, conn: driver.Connection, *, restored_at: str | None 
 
 
 def is_head_held(conn: driver.Connection, head: ChainHead) -> bool:
-    """Check whether a store's journal has the row of a head, with its hash."""
     row = conn.execute("SELECT hash FROM journal WHERE seq = ?", (head.seq,)).fetchone()
     return row is not None and row[0].hex() == head.hash
 

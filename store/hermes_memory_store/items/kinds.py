@@ -92,8 +92,6 @@ class FactRow(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ItemKind:
-    """One kind of items."""
-
     entity: str
     """What the journal calls one."""
     table: str
@@ -135,7 +133,6 @@ class ItemKind:
         return frozenset(attribute.name for attribute in self.attributes if not attribute.is_fixed)
 
     def form(self, name: str) -> Form:
-        """Return the form of an attribute."""
         return next(attribute.form for attribute in self.attributes if attribute.name == name)
 
     @cached_property

@@ -99,10 +99,7 @@ def count_notation_chars(target: str, content: str) -> int:
 
 
 class Mutation:
-    """One change in progress.
-
-    Use it inside `Db.write_transaction()`, and call `record()` before the transaction ends.
-    """
+    """One change in progress. Use it inside `Db.write_transaction()`, and call `record()` before the transaction ends."""
 
     def __init__(
         self,
@@ -245,7 +242,6 @@ class Mutation:
         )
 
     def _words(self, row: FactRow, scope: ScopeKey, detail: dict[str, Any]) -> dict[str, Any]:
-        """Return what the journal says of a new fact."""
         return FACT.new_words({**row._asdict(), "scope": scope.label or None}, self.now) | detail
 
     def update_fact(
@@ -283,13 +279,11 @@ class Mutation:
         return row._replace(**changed)
 
     def last_number(self, theme_id: int) -> int:
-        """Return the number of the newest fact of a theme."""
         if theme_id in self.last_numbers:
             return self.last_numbers[theme_id]
         return int(self.conn.execute("SELECT last_fact FROM themes WHERE id = ?", (theme_id,)).fetchone()[0])
 
     def insert_row(self, row: FactRow) -> None:
-        """Insert a fact and index it."""
         from hermes_memory_store.items import fulltext
 
         self.conn.execute(INSERT_FACT, row)
@@ -300,7 +294,6 @@ class Mutation:
         )
 
     def reindex(self, row: FactRow, content: str) -> None:
-        """Index a fact by its new content."""
         from hermes_memory_store.items import fulltext
 
         fulltext.reindex_fact(self.conn, row.id, row.target, row.content, content)
@@ -353,7 +346,6 @@ class Mutation:
         return key
 
     def fact_row(self, uid: bytes) -> FactRow | None:
-        """Return the current row of the fact with that uid."""
         row = self.conn.execute(f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ?", (uid,)).fetchone()
         return FactRow(*row) if row else None
 
@@ -420,7 +412,6 @@ def is_withdrawn_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | 
 
 
 def has_facts(conn: sqlite3.Connection, scope_id: int) -> bool:
-    """Check whether facts are in a scope, of any tier."""
     return conn.execute(SCOPE_HAS_FACTS, (scope_id,)).fetchone() is not None
 
 

@@ -91,7 +91,6 @@ class Names:
         db.on_rollback(self.forget)
 
     def forget(self) -> None:
-        """Clear the cache: a transaction was rolled back, or the file was replaced."""
         for cache in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
             cache.clear()
         self.forget_titles()
@@ -158,7 +157,6 @@ class Names:
         return int(key)
 
     def theme_name(self, key: int) -> str:
-        """Return the name of a theme by its key."""
         name = self.known_theme_names.get(key)
         if name is None:
             name = str(self._db.value("SELECT name FROM themes WHERE id = ?", (key,)))
@@ -166,11 +164,9 @@ class Names:
         return name
 
     def all_themes(self) -> list[str]:
-        """Return every theme that was ever written to, by name."""
         return [row[0] for row in self._db.rows("SELECT name FROM themes ORDER BY name")]
 
     def known_theme_keys(self, names: Iterable[str]) -> list[int]:
-        """Return the keys of those of these themes that were ever written to."""
         return [key for key in map(self.theme_or_none, names) if key is not None]
 
     def seen_from_condition(self, themes: Iterable[str], seen_from: str) -> str:
@@ -197,7 +193,6 @@ class Names:
         return key
 
     def actor_by_key(self, key: int) -> Actor:
-        """Return the actor with a key."""
         actor = self.known_actors.get(key)
         if actor is None:
             kind, name = self._db.row("SELECT kind, name FROM actors WHERE id = ?", (key,)) or ("unknown", "")
@@ -216,14 +211,12 @@ class Names:
         return author
 
     def session_title(self, theme_id: int, name: str) -> str:
-        """Return the name for a person of a session of a theme."""
         title = self.known_titles.get((theme_id, name))
         if title is None:
             title = self.known_titles[theme_id, name] = read_session_title(self._db, theme_id, name)
         return title
 
     def title_in_theme(self, theme: str, name: str | None) -> str | None:
-        """Return the name for a person of a session of a theme by its name, None for none."""
         theme_id = None if name is None else self.theme_or_none(theme)
         return name if name is None or theme_id is None else self.session_title(theme_id, name)
 
@@ -312,7 +305,6 @@ class Names:
         raise errors.UnknownScope(label or "(no scope)", map(to_given_name, self.labels(theme)))
 
     def scope_or_none(self, theme_id: int, label: str | None) -> ScopeKey | None:
-        """Return the key of a scope, also of a withdrawn one, or None."""
         args = (theme_id, label or UNSCOPED)
         conn = self._db.conn
         row = (

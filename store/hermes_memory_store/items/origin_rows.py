@@ -137,7 +137,6 @@ class OriginRows:
         self._last = self._last_detail = self._last_session = None
 
     def current(self) -> Origin:
-        """Return the origin of what is changed at the moment."""
         return ATTRIBUTED.get() or (self.default if self.find_default is None else self.find_default())
 
     def key(self, conn: sqlite3.Connection, theme_id: int, origin: Origin) -> int | None:
@@ -198,7 +197,6 @@ class OriginRows:
         self._version = version
 
     def digest(self, key: int) -> bytes:
-        """Return the digest by which the journal's chain names an origin."""
         if key not in self._digests:
             self._load(key)
         return self._digests.get(key, b"")
@@ -246,7 +244,6 @@ class OriginRows:
         return keys
 
     def project_name(self, key: int) -> str:
-        """Return the name of a project by its key."""
         return str(self._db.value("SELECT name FROM projects WHERE id = ?", (key,)))
 
     def keys_of_client(self, theme_id: int | None, text: str) -> list[tuple[int, str | None]]:
@@ -345,7 +342,6 @@ class OriginRows:
 
 
 def origin_columns(origin: Origin, project_id: int | None) -> list[Any]:
-    """Return the columns of an origin from its way on."""
     return [origin.way.value, *(project_id if name == "project" else getattr(origin, name) for name in WORDS)]
 
 
@@ -395,7 +391,6 @@ def erase_origin_texts(
 
 
 def find_origins_of(conn: sqlite3.Connection, facts: Iterable[bytes]) -> set[int]:
-    """Find the keys of the origins of facts, by uid."""
     sql = "SELECT origin_id FROM facts WHERE uid = ? AND origin_id IS NOT NULL"
     return {key for uid in facts for (key,) in conn.execute(sql, (uid,))}
 

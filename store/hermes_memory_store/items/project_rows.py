@@ -151,13 +151,11 @@ def learn_identities(conn: sqlite3.Connection, key: int, identities: Sequence[tu
 
 
 def merge_projects(conn: sqlite3.Connection, key: int, into: int) -> None:
-    """Let a project join another one: its identities become the other's, its name still finds it."""
     conn.execute("UPDATE projects SET joined_id = ?1 WHERE id = ?2 OR joined_id = ?2", (into, key))
     conn.execute("UPDATE project_aliases SET project_id = ? WHERE project_id = ?", (into, key))
 
 
 def write_place_choice(conn: sqlite3.Connection, places: str, at: int | None) -> None:
-    """Write by what the themes of places are chosen."""
     conn.execute("INSERT OR REPLACE INTO place_choice (id, places, chosen_at) VALUES (1, ?, ?)", (places, at))
 
 

@@ -38,8 +38,6 @@ TITLE_OF_ORIGIN = """
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session by all its names."""
-
     uid: str
     theme: str
     name: str
@@ -49,7 +47,6 @@ class SessionName:
 
     @property
     def shown(self) -> str:
-        """How a list of candidates shows it."""
         label = self.name if self.title is None or self.title == self.name else f"{self.title} ({self.name})"
         return safe_text.to_printable(label)
 

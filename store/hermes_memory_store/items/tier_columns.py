@@ -61,10 +61,7 @@ def link_columns(by: bytes | None) -> dict[str, Any]:
 
 
 def settled_columns(tier: str, pinned: bool, by: bytes | None, cooled_by: str | None = None) -> dict[str, Any]:
-    """Return all that says where a fact stands.
-
-    :param by: uid of the fact that replaced it
-    """
+    """Return all that says where a fact stands. :param by: uid of the fact that replaced it"""
     return {"tier": tier, "pinned": int(pinned), "superseded_by": by, "cooled_by": cooled_by}
 
 

@@ -70,13 +70,10 @@ class ChangeFold:
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
         return self.last - self.first + 1
 
 
 class JournalHead(NamedTuple):
-    """A row without its text."""
-
     seq: int
     at: Millis
     theme: int
@@ -139,10 +136,7 @@ class ChangeFolds:
         return self._describe(spans[:limit])
 
     def after(self, last: int, *, theme: str | None = None) -> Iterator[ChangeFold]:
-        """Yield the folds after a row, oldest first; one that began before it is given whole.
-
-        :raises UnknownTheme:
-        """
+        """Yield the folds after a row, oldest first; one that began before it is given whole. :raises UnknownTheme:"""
         theme_id = None if theme is None else self._names.theme(theme)
         while (head := self._head(last + 1)) is not None:
             span = self._span(head.seq, head.change)
@@ -151,7 +145,6 @@ class ChangeFolds:
                 yield from self._describe([span])
 
     def themes(self, fold: ChangeFold) -> list[str]:
-        """Return the themes that a change touched."""
         sql = "SELECT DISTINCT theme_id FROM journal WHERE seq BETWEEN ? AND ?"
         return sorted(self._names.theme_name(theme) for (theme,) in self._db.rows(sql, (fold.first, fold.last)))
 

@@ -142,7 +142,6 @@ def stored_rows(conn: sqlite3.Connection, table: str, columns: Sequence[str]) ->
 
 
 def compare_rows(source: RowSource) -> Iterator[Difference]:
-    """Yield the differences between two streams in the order of uids."""
     stored, journaled = next(source.stored, None), next(source.journaled, None)
     while stored is not None or journaled is not None:
         if journaled is None or (stored is not None and stored[0] < journaled.uid):
@@ -205,7 +204,6 @@ def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uid
 
 
 def session_row_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> RowSource:
-    """Return the sessions and what the journal says of them."""
     projects = dict(conn.execute("SELECT id, name FROM projects NOT INDEXED"))
     rows = (
         (uid, row | {"project": projects.get(row["project_id"])})
@@ -251,7 +249,6 @@ def load_replayed(conn: sqlite3.Connection) -> int:
 
 
 def differing_columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:
-    """Return the columns that the journal knows and in which the row says something else."""
     return [name for name, value in must.items() if name in row and row[name] != value]
 
 
@@ -293,7 +290,6 @@ def differing_session_columns(scope_uids: dict[int, bytes], row: dict[str, Any],
 
 
 def is_json_object(text: Any) -> bool:
-    """Check whether a text is an object in JSON."""
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, TypeError):
@@ -311,7 +307,6 @@ def format_item_name(entity: str, uid: bytes, columns: dict[str, Any]) -> str:
 
 
 def format_item_text(columns: dict[str, Any]) -> str:
-    """Return what a row says, for a finding."""
     for name in ("content", "label", "name"):
         if columns.get(name):
             return repr(shorten(columns[name]))
@@ -330,7 +325,6 @@ def format_value(column: str, value: Any) -> str:
 
 
 def shorten(value: Any) -> str:
-    """Return the beginning of a text that may hold anything, fit to be printed."""
     text = str(value).encode(errors="replace").decode()
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 

@@ -28,8 +28,6 @@ ENDED = frozenset({SessionStatus.CLOSED.value, SessionStatus.ORPHANED.value})
 
 
 class FoldRow(NamedTuple):
-    """A row of the journal, as far as a fold needs it."""
-
     uid: bytes
     seq: int
     at: int
@@ -65,15 +63,12 @@ class ScopeTimeline:
         self._unscoped: dict[int, bytes] = {}
 
     def add_unscoped(self, theme_id: int, uid: bytes) -> None:
-        """Note the scope without a label of a theme, which the journal does not name."""
         self._unscoped[theme_id] = uid
 
     def add(self, theme_id: int, label: str, seq: int, uid: bytes) -> None:
-        """Note that a scope is called so from this row on."""
         self._named.setdefault((theme_id, label), []).append((seq, uid))
 
     def sort(self) -> None:
-        """Put what was noted in the order of the journal."""
         for named in self._named.values():
             named.sort()
 
@@ -87,14 +82,12 @@ class ScopeTimeline:
 
 
 def fold_rows(conn: sqlite3.Connection, entity: str) -> Iterator[list[FoldRow]]:
-    """Yield the journal rows of each thing of a kind, by uid."""
     rows = map(FoldRow._make, conn.execute(ROWS_OF, (entity,)))
     for _, some in groupby(rows, itemgetter(0)):
         yield list(some)
 
 
 def parse_journaled_uid(text: object) -> bytes | None:
-    """Return the uid in a journal row; None for damaged text."""
     try:
         return uids.parse_uid(str(text))
     except ValueError:

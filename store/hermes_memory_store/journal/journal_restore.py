@@ -96,7 +96,6 @@ def restore_scopes(conn: driver.Connection, differences: Sequence[Difference], f
 
 
 def remove_unknown_scopes(conn: driver.Connection, differences: Sequence[Difference]) -> None:
-    """Remove the scopes that no row of the journal made."""
     for difference in differences:
         if difference.journaled is None:
             for statement in (
@@ -256,12 +255,10 @@ def find_saved_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, 
 
 
 def find_session_key(conn: driver.Connection, uid: bytes | None) -> int | None:
-    """Find the key of a session by its uid."""
     row = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
     return None if row is None else int(row[0])
 
 
 def set_columns(conn: driver.Connection, table: str, uid: bytes, columns: dict[str, Any]) -> None:
-    """Set columns of one row."""
     assignments = ", ".join(f"{name} = ?" for name in columns)
     conn.execute(f"UPDATE {table} SET {assignments} WHERE uid = ?", (*columns.values(), uid))

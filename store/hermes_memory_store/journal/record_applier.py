@@ -124,7 +124,6 @@ class Replayer:
         self.seq, self.hash = record.seq, record.hash
 
     def finish(self) -> None:
-        """Write the collected facts."""
         try:
             self._write_facts()
             self._write_rows()

@@ -53,10 +53,7 @@ def last_change_before(store: Store, moment: int) -> int:
 
 
 def parse_past_moment(store: Store, text: str) -> Millis:
-    """Parse a date, a time, or an age before now.
-
-    :raises ArgumentError: it is none of these, or has not come yet
-    """
+    """Parse a date, a time, or an age before now. :raises ArgumentError: it is none of these, or has not come yet"""
     moment = parse_moment(text, store.clock())
     refuse_future_moment(store, moment, text)
     return moment
@@ -111,7 +108,6 @@ def rewind(store: Store, moment: int, last: int, *, progress: Progress | None = 
 
 
 def verify_chain_from(store: Store, rows: list[JournalRecord], last: int) -> None:
-    """Verify the chain from row `last` on."""
     link = store.db.value("SELECT hash FROM journal WHERE seq = ?", (last,)) or journal.FIRST_HASH
     for record in rows:
         if record.link(link) != record.hash:

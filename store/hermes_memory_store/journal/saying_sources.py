@@ -85,8 +85,6 @@ class SayingSource:
 
 @dataclass(frozen=True, slots=True)
 class SayingExplanation:
-    """What a sentence most likely came from."""
-
     saying: Saying
     """With what was found out about it."""
     turn: Turn | None

@@ -199,10 +199,7 @@ def find_change_after(present: Store, seq: int) -> int | None:
 
 
 def refuse_unknown_row(present: Store, seq: int) -> None:
-    """Refuse a row that the journal does not have.
-
-    :raises ArgumentError: names the first and the last it has
-    """
+    """Refuse a row that the journal does not have. :raises ArgumentError: names the first and the last it has"""
     newest = present.journal.last_seq()
     if not 0 < seq <= newest:
         raise errors.ArgumentError(f"there is no change #{seq}; the journal has #1 to #{newest}", seq)

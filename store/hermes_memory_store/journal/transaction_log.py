@@ -83,14 +83,12 @@ def replay_records(
 
 
 def records_from_lines(lines: Iterable[str]) -> Iterator[JournalRecord]:
-    """Yield the records of these lines."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             yield parse_log_line(line, number)
 
 
 def to_log_line(record: JournalRecord) -> str:
-    """Format a record as one JSON text."""
     words = {
         "seq": record.seq,
         "at": format_iso_time(record.at),
@@ -151,11 +149,9 @@ def parse_log_line(line: str, number: int) -> JournalRecord:
 
 
 def parse_log_actor(text: str) -> Actor:
-    """Parse the actor from the form of `str(actor)`."""
     kind, _, name = text.partition(":")
     return Actor(kind, name)
 
 
 def parse_iso_millis(moment: str) -> Millis:
-    """Return the milliseconds of a time as `clock.format_iso_time` writes it."""
     return Millis(round(datetime.fromisoformat(moment).timestamp() * 1000))

@@ -34,8 +34,6 @@ RELIEF_ROWS = """
 
 
 class UndoChoice:
-    """Find the actions that an undo takes back, and take them back."""
-
     def __init__(self, store: Store) -> None:
         self._store = store
         self.folds = ChangeFolds(store)

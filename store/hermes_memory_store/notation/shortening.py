@@ -94,7 +94,6 @@ def shorten_prose(text: str) -> str:
 
 
 def shorten_line(line: str) -> str:
-    """Shorten one line, except the parts that must stay as they are."""
     if NOT_PROSE.search(line):
         return line
     parts = QUOTED.split(line)
@@ -104,7 +103,6 @@ def shorten_line(line: str) -> str:
 
 
 def drop_filler_phrases(prose: str) -> str:
-    """Remove filler phrases, and articles between plain words."""
     for phrase, instead in PHRASES.items():
         prose = re.sub(rf"(?i)\b{phrase}", instead, prose)
     return ARTICLE.sub("", prose)
@@ -126,7 +124,6 @@ def shorten_words(prose: str, *, starts: bool) -> str:
 
 
 def shorten_word(word: str) -> str:
-    """Return the short form of a word with its capital; the word itself when it has none."""
     instead = SHORT.get(word.lower())
     if instead is None:
         return word

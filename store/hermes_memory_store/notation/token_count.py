@@ -49,8 +49,6 @@ ESTIMATED = "estimate"
 
 @dataclass(frozen=True, slots=True)
 class TokenCounter:
-    """What counts tokens in this process."""
-
     count: Callable[[str], int]
     """The tokens of a text of at most `LONGEST` characters."""
     name: str
@@ -81,7 +79,6 @@ def find_counter() -> TokenCounter:
 
 
 def load_counter() -> TokenCounter:
-    """Load the vocabulary, where it is installed and whole."""
     refused = ""
     for file in find_vocabulary_files():
         vocabulary = file.read_bytes()

@@ -70,5 +70,4 @@ def count_merged_parts(text: bytes) -> int:
 
 @cache
 def load_ranks() -> dict[bytes, int]:
-    """Return the tokens that are known here by their order of merging."""
     return {token: rank for rank, token in enumerate(zlib.decompress(FILE.read_bytes()).split(SEPARATOR))}
