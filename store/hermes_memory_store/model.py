@@ -95,6 +95,12 @@ class Actor:
         return f"{self.kind}:{self.name}" if self.name else self.kind
 
 
+def parse_actor(text: str) -> Actor:
+    """Parse what `str(actor)` returned."""
+    kind, _, name = text.partition(":")
+    return Actor(kind, name)
+
+
 @dataclass(frozen=True, slots=True)
 class Rights:
     """What an agent's connection may do with its theme's memory."""

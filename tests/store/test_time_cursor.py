@@ -150,3 +150,15 @@ def test_marks_lie_ever_nearer_to_the_target(seq: int, target: int) -> None:
     assert all(earlier > later for earlier, later in itertools.pairwise(stops))
     assert stops[0] < seq
     assert len(stops) <= 14
+
+
+def test_what_themes_of_places_are_chosen_by_is_as_it_was(store: Store) -> None:
+    store.facts.write("default", "V[port]: 5432")
+    store.place_themes.keep_default()
+    newest = store.journal.last_seq()
+    with closing(TimeCursor.open(store, newest)) as cursor:
+        assert cursor.view().place_themes.chosen_at is not None
+        cursor.go_to(newest - 1)
+        assert cursor.view().place_themes.chosen_at is None
+        cursor.go_to(newest)
+        assert cursor.view().place_themes.chosen_at is not None

@@ -8,6 +8,7 @@ changed.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_store import errors, uids
@@ -19,7 +20,7 @@ from hermes_memory_store.items.batch_mutation import UnindexedMutation
 from hermes_memory_store.items.journal import JournalRecord
 from hermes_memory_store.items.kinds import FACT, SCOPE, TURN, FactRow, ItemKind
 from hermes_memory_store.items.mutation import Mutation, count_notation_chars, insert_fact_rows
-from hermes_memory_store.items.project_rows import project_key, write_place_choice
+from hermes_memory_store.items.project_rows import PLACES, project_key, write_place_choice
 from hermes_memory_store.items.session_names import is_numbering
 from hermes_memory_store.items.tier_columns import UNLINK_FACT
 from hermes_memory_store.memory import sources
@@ -32,6 +33,7 @@ from hermes_memory_store.model import (
     SessionStatus,
     Tier,
     format_notation,
+    parse_actor,
     split_client_version,
 )
 from hermes_memory_store.notation import token_estimate
@@ -77,6 +79,15 @@ REMOVE_SCOPE = (
     "DELETE FROM tallies WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
     "DELETE FROM scopes WHERE uid = ?",
 )
+
+
+PLAIN_ENTITIES: dict[str, Callable[[driver.Connection, int, Words, int], None]] = {
+    "source": lambda conn, theme_id, words, at: sources.write_source_rule(
+        conn, theme_id, words["source"], words["rule"], words.get("ruled_at", at)
+    ),
+    PLACES: lambda conn, _, words, __: write_place_choice(conn, words["places"], words["chosen_at"]),
+}
+"""Entities of which a row of the journal says all, and what writes it to their table: of a theme, at a time."""
 
 
 class Replayer:
@@ -150,21 +161,10 @@ class Replayer:
             self._scope(record, theme_id, after)
         elif record.entity == "session" and after is not None:
             self._session(record, theme_id, after)
-        elif record.entity == "source" and after is not None:
-            sources.write_source_rule(self._conn, theme_id, after["source"], after["rule"], record.at)
-        elif record.entity == "places" and after is not None:
-            write_place_choice(self._conn, after["places"], after["chosen_at"])
-        place = (record.seq, record.at, theme_id, actor_id, record.op, record.entity, record.uid, record.change)
-        content = (
-            record.undoes,
-            record.before,
-            record.after,
-            record.salt,
-            record.digest,
-            record.origin_id,
-            record.hash,
-        )
-        self._rows.append(place + content)
+        elif record.entity in PLAIN_ENTITIES and after is not None:
+            PLAIN_ENTITIES[record.entity](self._conn, theme_id, after, record.at)
+        content = record[record._fields.index("op") : record._fields.index("hash")]
+        self._rows.append((record.seq, record.at, theme_id, actor_id, *content, record.origin_id, record.hash))
 
     def _create_fact(self, record: JournalRecord, theme_id: int, actor_id: int, after: Words | None) -> None:
         if after is None and record.op != "create":
@@ -174,8 +174,7 @@ class Replayer:
             # Purged since: it only keeps its number, so that the facts after it keep theirs.
             return
         if "by" in after:
-            kind, _, name = after["by"].partition(":")
-            actor_id = self._names.actor(self._conn, Actor(kind, name))
+            actor_id = self._names.actor(self._conn, parse_actor(after["by"]))
         words = {name: after[name] for name in FACT.names if name in after}
         values = FACT.initial(record.at) | FACT.to_columns(words)
         detail = origin_rows.format_origin_detail({key: after[key] for key in ("line", "turns") if key in after})
@@ -232,18 +231,14 @@ class Replayer:
             policy = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
             self._conn.execute(BEGIN_SESSION, (*columns, HEARTBEAT_MS, LEASE_MS, policy))
             if present is None or is_numbering(after, present[0]):
-                self._number_session(record.uid, after)
+                version = after.get("client_version") or split_client_version(after.get("client") or "")[1]
+                project_id = None if after.get("project") is None else project_key(self._conn, after["project"])
+                self._conn.execute(NUMBER_SESSION, (version, project_id, after.get("number"), record.uid))
         ended = record.at if SessionStatus(after["status"]) in ENDED else None
         self._conn.execute(
             "UPDATE sessions SET status = ?, turn = max(turn, ?), ended_at = ? WHERE uid = ?",
             (after["status"], after.get("turn", 0), ended, record.uid),
         )
-
-    def _number_session(self, uid: bytes, after: Words) -> None:
-        version = after.get("client_version") or split_client_version(after.get("client") or "")[1]
-        project = after.get("project")
-        project_id = None if project is None else project_key(self._conn, project)
-        self._conn.execute(NUMBER_SESSION, (version, project_id, after.get("number"), uid))
 
     def _purge(self, record: JournalRecord, theme_id: int, actor_id: int) -> None:
         is_there = self._mutation.fact_row(record.uid) is not None
@@ -310,10 +305,10 @@ def revert_record(change: Mutation, record: JournalRecord, last: int) -> None:
                 change.conn.execute(statement, (record.uid,))
         case "session":
             revert_session(change.conn, record.uid, last)
-        case "source":
-            after, before = json.loads(record.after or "{}"), before or {}
+        case entity if entity in PLAIN_ENTITIES:
             (theme_id,) = change.conn.execute("SELECT id FROM themes WHERE name = ?", (record.theme,)).fetchone()
-            sources.write_source_rule(change.conn, theme_id, after["source"], before["rule"], before["ruled_at"])
+            former = json.loads(record.after or "{}") | (before or {})
+            PLAIN_ENTITIES[entity](change.conn, theme_id, former, record.at)
         case "turn" if record.op == "capture":
             remove_new_item(change.conn, TURN, record.uid)
 

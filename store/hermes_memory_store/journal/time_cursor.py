@@ -17,16 +17,15 @@ from hermes_memory_store import errors
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
+from hermes_memory_store.journal.record_applier import PLAIN_ENTITIES
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 
 NEAR_ROWS = 2_000
 """Rows after the moment that a copy made by a replay holds, so that steps forward find something."""
 
-STEP_ENTITIES = ("fact", "scope", "source", "places")
+STEP_LIST = ", ".join(f"'{entity}'" for entity in ("fact", "scope", *PLAIN_ENTITIES))
 """What a step goes by: what is remembered. Sessions and captured turns come along."""
-
-STEP_LIST = ", ".join(f"'{entity}'" for entity in STEP_ENTITIES)
 
 CHANGE_BEFORE = f"""
     SELECT change FROM journal WHERE seq <= ? AND entity IN ({STEP_LIST}) ORDER BY seq DESC LIMIT 1

@@ -7,7 +7,7 @@ journal, hash for hash. `docs/formats.md` describes the fields.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from hermes_memory_store.items import journal, origin_rows
 from hermes_memory_store.items.batch_mutation import defer_indexing
 from hermes_memory_store.items.journal import JournalRecord, load_records
 from hermes_memory_store.journal.record_applier import Replayer
-from hermes_memory_store.model import UNKNOWN_ORIGIN, Actor, Millis
+from hermes_memory_store.model import UNKNOWN_ORIGIN, Millis, parse_actor
 
 if TYPE_CHECKING:
     from hermes_memory_store.store import Store
@@ -30,6 +30,31 @@ REPLAYED = "replayed_journal"
 
 REPLAYED_TABLE = f"CREATE TABLE IF NOT EXISTS {REPLAYED} (last INTEGER NOT NULL) STRICT"
 """There only in a store made by a replay: up to this row of its journal the texts of captured turns never were here."""
+
+
+def parse_iso_millis(moment: str) -> Millis:
+    return Millis(round(datetime.fromisoformat(moment).timestamp() * 1000))
+
+
+CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "seq": (int, int),
+    "at": (format_iso_time, parse_iso_millis),
+    "theme": (str, str),
+    "actor": (str, parse_actor),
+    "op": (str, str),
+    "entity": (str, str),
+    "uid": (uids.format_uid, uids.parse_uid),
+    "change": (int, int),
+    "undoes": (int, int),
+    "before": (json.loads, journal.to_journal_json),
+    "after": (json.loads, journal.to_journal_json),
+    "salt": (bytes.hex, bytes.fromhex),
+    "digest": (bytes.hex, bytes.fromhex),
+    "hash": (bytes.hex, bytes.fromhex),
+}
+"""Fields of a record: how a line says one, and how that is read."""
+
+MAY_BE_EMPTY = frozenset({"undoes", "before", "after", "digest"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +81,8 @@ def replay_log(said: Iterable[str], store: Store, *, progress: Progress | None =
     :raises ImportFileError: when a line is not a row, with its number
     :raises JournalBroken: when a row was altered, is missing or is out of order
     """
-    return replay_records(store, records_from_lines(said), progress=progress, total=total)
+    rows = (parse_log_line(line, number) for number, line in enumerate(said, 1) if line.strip())
+    return replay_records(store, rows, progress=progress, total=total)
 
 
 def replay_records(
@@ -82,30 +108,10 @@ def replay_records(
     return ReplayReport(replayer.seq, replayer.hash.hex())
 
 
-def records_from_lines(lines: Iterable[str]) -> Iterator[JournalRecord]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield parse_log_line(line, number)
-
-
 def to_log_line(record: JournalRecord) -> str:
-    words = {
-        "seq": record.seq,
-        "at": format_iso_time(record.at),
-        "theme": record.theme,
-        "actor": str(record.actor),
-        "op": record.op,
-        "entity": record.entity,
-        "uid": uids.format_uid(record.uid),
-        "change": record.change,
-        "undoes": record.undoes,
-        "before": None if record.before is None else json.loads(record.before),
-        "after": None if record.after is None else json.loads(record.after),
-        "salt": record.salt.hex(),
-        "digest": None if record.digest is None else record.digest.hex(),
-        "hash": record.hash.hex(),
-        "origin": record.origin_id,
-    }
+    fields = ((name, write, getattr(record, name)) for name, (write, _) in CODECS.items())
+    words = {name: None if value is None else write(value) for name, write, value in fields}
+    words["origin"] = record.origin_id
     if record.origins:
         words["origins"] = [to_log_origin(origin) for origin in record.origins]
     return json.dumps(words, ensure_ascii=False, separators=(",", ":"))
@@ -124,34 +130,12 @@ def parse_log_line(line: str, number: int) -> JournalRecord:
     """Parse the record of one line. :raises ImportFileError: when it is none, naming the line"""
     try:
         words = json.loads(line)
-        return JournalRecord(
-            seq=int(words["seq"]),
-            at=parse_iso_millis(words["at"]),
-            theme=str(words["theme"]),
-            actor=parse_log_actor(words["actor"]),
-            op=str(words["op"]),
-            entity=str(words["entity"]),
-            uid=uids.parse_uid(words["uid"]),
-            change=int(words["change"]),
-            undoes=None if words["undoes"] is None else int(words["undoes"]),
-            before=journal.to_journal_json(words["before"]),
-            after=journal.to_journal_json(words["after"]),
-            salt=bytes.fromhex(words["salt"]),
-            digest=None if words["digest"] is None else bytes.fromhex(words["digest"]),
-            hash=bytes.fromhex(words["hash"]),
-            origin_id=words.get("origin"),
-            origins=tuple(words.get("origins", ())),
-        )
+        fields = {
+            name: None if words[name] is None and name in MAY_BE_EMPTY else read(words[name])
+            for name, (_, read) in CODECS.items()
+        }
+        return JournalRecord(**fields, origin_id=words.get("origin"), origins=tuple(words.get("origins", ())))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise errors.ImportFileError(
             f"line {number} is not a row of a transaction log: {line[:60]!r}", number
         ) from error
-
-
-def parse_log_actor(text: str) -> Actor:
-    kind, _, name = text.partition(":")
-    return Actor(kind, name)
-
-
-def parse_iso_millis(moment: str) -> Millis:
-    return Millis(round(datetime.fromisoformat(moment).timestamp() * 1000))
