@@ -191,9 +191,7 @@ class Generator:
     def insert(self, conn: sqlite3.Connection, batch: list[tuple[FactRow, str]]) -> None:
         """One batch: facts (their triggers count them), words, journal."""
         conn.executemany(INSERT_FACT, [row for row, _ in batch])
-        fulltext.index_facts(
-            conn, [(row.id, row.target, row.content, row.scope_id, row.tier, row.type) for row, _ in batch]
-        )
+        fulltext.index_items(conn, FACT, [fact_index_columns(row) for row, _ in batch])
         for row, label in batch:
             after = {
                 "scope": label or None,

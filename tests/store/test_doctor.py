@@ -51,7 +51,7 @@ def swapped(store: Store) -> None:
     for key, target, content in (one, two):
         fulltext.unindex_item(store.db.conn, FACT, key, target, content)
     for (key, *_), (_, target, content) in ((one, two), (two, one)):
-        fulltext.index_fact(store.db.conn, key, target, content, scope_id=1, tier="hot", kind="V")
+        fulltext.index_items(store.db.conn, FACT, [(key, target, content, 1, "hot", "V")])
 
 
 def opened_to_others(store: Store) -> None:

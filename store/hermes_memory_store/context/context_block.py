@@ -30,7 +30,7 @@ from hermes_memory_store.context.start_choice import StartCandidate, StartChoice
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import to_given_name
-from hermes_memory_store.items.fact_pages import RowReader
+from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.mutation import FACTS_WITH_READS
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.memory.tiers import Tiers
@@ -112,7 +112,6 @@ class ContextBlocks:
         self._reads = reads
         self._branches = branches
         self._clock = clock
-        self._reader = RowReader(names)
 
     def status(
         self,
@@ -286,7 +285,7 @@ class ContextBlocks:
     def _load_facts(self, ask: Ask, candidates: list[StartCandidate]) -> list[Fact]:
         keys = tuple([candidate.key for candidate in candidates])
         rows = ask(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(keys))})", keys)
-        facts = self._reader.by_id(rows)
+        facts = {fact.id: fact for fact in to_facts(self._names, rows)}
         return [facts[key] for key in keys if key in facts]
 
 

@@ -72,7 +72,7 @@ class BatchMutation(Mutation):
         self._known.clear()
 
     def index(self, rows: list[FactRow]) -> None:
-        fulltext.index_facts(self.conn, map(fact_index_columns, rows))
+        fulltext.index_items(self.conn, FACT, map(fact_index_columns, rows))
 
 
 class UnindexedMutation(BatchMutation):
@@ -86,17 +86,24 @@ class UnindexedMutation(BatchMutation):
 
 
 @contextmanager
-def defer_indexing(conn: sqlite3.Connection) -> Iterator[None]:
-    """Defer indexing in a running transaction that writes `UnindexedMutation`; rebuild the index at its end.
-
-    Only for a store that no other process uses.
-    """
+def drop_facet_triggers(conn: sqlite3.Connection) -> Iterator[None]:
+    """Write facts in a running transaction without indexing them; the index has to be built anew afterwards."""
     triggers = conn.execute(FACET_TRIGGERS).fetchall()
     for name, _ in triggers:
         conn.execute(f"DROP TRIGGER {name}")
     yield
     for _, sql in triggers:
         conn.execute(sql)
+
+
+@contextmanager
+def defer_indexing(conn: sqlite3.Connection) -> Iterator[None]:
+    """Defer indexing in a running transaction that writes `UnindexedMutation`; rebuild the index at its end.
+
+    Only for a store that no other process uses.
+    """
+    with drop_facet_triggers(conn):
+        yield
     fulltext.rebuild_index(conn, FACT)
 
 

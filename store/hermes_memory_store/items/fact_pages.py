@@ -374,10 +374,9 @@ def type_rank_sql() -> str:
 
 def load_facts(db: Db, names: Names, keys: Sequence[int]) -> list[Fact]:
     facts: dict[int, Fact] = {}
-    reader = RowReader(names)
     for some in in_chunks(keys):
         rows = db.rows(f"{FACTS_WITH_READS} WHERE f.id IN ({', '.join('?' * len(some))})", tuple(some))
-        facts |= reader.by_id(rows)
+        facts |= {fact.id: fact for fact in to_facts(names, rows)}
     return [facts[key] for key in keys if key in facts]
 
 
@@ -443,49 +442,31 @@ LINKS = tuple((name, FactRow._fields.index(name)) for name in FACT.links)
 OPTIONAL = tuple((name, FactRow._fields.index(name)) for name in FACT.optional)
 
 
-class RowReader:
-    """Make facts of rows: the columns of `FACT_COLUMNS`, and those of `READ_COLUMNS` after them.
-
-    What `Names` has cached is looked up here in place, and `Names` is called only for the rest: a page has fifty
-    rows, and each of them a theme and an actor.
-    """
-
-    __slots__ = ("_authors", "_names", "_origins", "_theme_names")
-
-    def __init__(self, names: Names) -> None:
-        self._names = names
-        self._theme_names = names.known_theme_names
-        self._authors = names.known_authors
-        self._origins = names.origins
-
-    def facts(self, rows: Iterable[Sequence[Any]]) -> list[Fact]:
-        rows = list(rows)
-        named = uids.to_texts([row[1] for row in rows])
-        origins = {keys: self._origins.by_key(*keys) for keys in {(row[16], row[17]) for row in rows}}
-        return [
-            Fact(
-                id=row[0],
-                uid=uid,
-                theme=self._theme_names.get(row[2]) or self._names.theme_name(row[2]),
-                scope=row[LABEL] or None,
-                type=FACT_TYPES[row[4]],
-                target=row[5],
-                content=row[6],
-                tier=TIERS[row[7]],
-                pinned=bool(row[8]),
-                chars=row[9],
-                tokens=row[10],
-                actor=self._authors.get((row[11], row[2])) or self._names.author(row[11], row[2]),
-                created_at=Millis(row[12]),
-                updated_at=Millis(row[13]),
-                reads=row[LABEL + 1] or 0,
-                read_at=None if row[LABEL + 2] is None else Millis(row[LABEL + 2]),
-                origin=origins[row[16], row[17]],
-                **{name: None if row[place] is None else uids.format_uid(row[place]) for name, place in LINKS},
-                **{name: row[place] for name, place in OPTIONAL},
-            )
-            for row, uid in zip(rows, named, strict=True)
-        ]
-
-    def by_id(self, rows: Iterable[Sequence[Any]]) -> dict[int, Fact]:
-        return {fact.id: fact for fact in self.facts(rows)}
+def to_facts(names: Names, rows: Iterable[Sequence[Any]]) -> list[Fact]:
+    """Make facts of rows: the columns of `FACT_COLUMNS`, and those of `READ_COLUMNS` after them."""
+    rows = list(rows)
+    origins = {keys: names.origins.by_key(*keys) for keys in {(row[16], row[17]) for row in rows}}
+    return [
+        Fact(
+            id=row[0],
+            uid=uids.format_uid(row[1]),
+            theme=names.theme_name(row[2]),
+            scope=row[LABEL] or None,
+            type=FACT_TYPES[row[4]],
+            target=row[5],
+            content=row[6],
+            tier=TIERS[row[7]],
+            pinned=bool(row[8]),
+            chars=row[9],
+            tokens=row[10],
+            actor=names.author(row[11], row[2]),
+            created_at=Millis(row[12]),
+            updated_at=Millis(row[13]),
+            reads=row[LABEL + 1] or 0,
+            read_at=None if row[LABEL + 2] is None else Millis(row[LABEL + 2]),
+            origin=origins[row[16], row[17]],
+            **{name: None if row[place] is None else uids.format_uid(row[place]) for name, place in LINKS},
+            **{name: row[place] for name, place in OPTIONAL},
+        )
+        for row in rows
+    ]

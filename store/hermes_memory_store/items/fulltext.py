@@ -21,32 +21,18 @@ from hermes_memory_store.items.kinds import FACT, ITEM_KINDS, ItemKind
 from hermes_memory_store.language.tokenizer import indexed_texts
 
 
-def index_fact(
-    conn: sqlite3.Connection, fact_id: int, target: str, content: str, *, scope_id: int, tier: str, kind: str
-) -> None:
-    """Index a new fact, by its words and by its facets, in one insert.
+def index_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
+    """Make new items findable, by their words and by their facets. :param rows: as `kind.indexed_rows` selects them, keys ascending
 
     Not by a trigger: SQLite opens a savepoint for a statement that fires triggers, and FTS5 flushes what it has
-    collected at every savepoint. Without a trigger a bulk insert is half as fast again.
+    collected at every savepoint.
     """
-    if is_index_usable(conn, FACT.index):
-        terms = (fact_id, *indexed_texts(target, content), facet_terms(scope_id, tier, kind))
-        conn.execute(FACT.index_terms, terms)
-
-
-def index_facts(conn: sqlite3.Connection, facts: Iterable[tuple[int, str, str, int, str, str]]) -> None:
-    """Index many facts: rows of id, target, content, scope id, tier, type, ids ascending."""
-    index_items(conn, FACT, facts)
-
-
-def index_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
-    """Make new items findable. :param rows: as `kind.indexed_rows` selects them, keys ascending"""
     if is_index_usable(conn, kind.index):
         insert_index_terms(conn, kind, rows)
 
 
 def insert_index_terms(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
-    """Insert into an index that is known to be usable, or is being built, as `index_facts` does."""
+    """Insert into an index that is known to be usable, or is being built, as `index_items` does."""
     last = 1 + len(kind.texts)
     terms: Iterable[Sequence[Any]] = ((row[0], *indexed_texts(*row[1:last])) for row in rows)
     if kind.facets:

@@ -189,12 +189,12 @@ class Journal:
             seq += 1
             author = entry.actor or actor
             before, after, salt = to_journal_json(entry.before), to_journal_json(entry.after), noise[8 * n : 8 * n + 8]
-            theme = names.known_theme_names.get(entry.theme_id) or names.theme_name(entry.theme_id)
+            theme = names.theme_name(entry.theme_id)
             origin_id = names.origins.key(conn, entry.theme_id, origin)
             source = None if origin_id is None else names.origins.digest(origin_id)
             content = (entry.op, entry.entity, entry.uid, change, undoes, before, after, salt, None)
             link = JournalRecord(seq, at, theme, author, *content, b"", origin_id, source).link(link)
-            actor_id = names.known_actor_keys.get((author.kind, author.name)) or names.actor(conn, author)
+            actor_id = names.actor(conn, author)
             rows.append((seq, at, entry.theme_id, actor_id, *content, origin_id, link))
         if len(rows) == 1:
             conn.execute(APPEND, rows[0])

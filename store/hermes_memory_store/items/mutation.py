@@ -203,7 +203,7 @@ class Mutation:
             words = self._words(row, scope, detail)
             self.entries.append(JournalEntry("create", "fact", uid, theme_id, None, words))
         insert_fact_rows(self.conn, rows)
-        fulltext.index_facts(self.conn, map(fact_index_columns, rows))
+        fulltext.index_items(self.conn, FACT, map(fact_index_columns, rows))
 
     def _new_row(
         self,
@@ -235,7 +235,7 @@ class Mutation:
             content=notation.content,
             chars=len(line),
             tokens=token_estimate.estimate_tokens(line),
-            actor_id=self.names.known_actor_keys.get((by.kind, by.name)) or self.names.actor(self.conn, by),
+            actor_id=self.names.actor(self.conn, by),
             origin_id=self.names.origins.key(self.conn, theme_id, origin),
             origin_detail=format_origin_detail(detail),
             **values,
@@ -289,9 +289,7 @@ class Mutation:
         self.conn.execute(INSERT_FACT, row)
         if row.theme_id in self.last_numbers:
             self.last_numbers[row.theme_id] = row.id & FACT_NUMBER
-        fulltext.index_fact(
-            self.conn, row.id, row.target, row.content, scope_id=row.scope_id, tier=row.tier, kind=row.type
-        )
+        fulltext.index_items(self.conn, FACT, [fact_index_columns(row)])
 
     def reindex(self, row: FactRow, content: str) -> None:
         from hermes_memory_store.items import fulltext

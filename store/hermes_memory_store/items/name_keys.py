@@ -80,25 +80,25 @@ class Names:
     def __init__(self, db: Db) -> None:
         self._db = db
         self.known_themes: dict[str, int] = {}
-        self.known_theme_names: dict[int, str] = {}
-        self.known_actors: dict[int, Actor] = {}
-        self.known_actor_keys: dict[tuple[str, str], int] = {}
+        self._known_theme_names: dict[int, str] = {}
+        self._known_actors: dict[int, Actor] = {}
+        self._known_actor_keys: dict[tuple[str, str], int] = {}
         """By kind and name."""
-        self.known_authors: dict[tuple[int, int], Actor] = {}
+        self._known_authors: dict[tuple[int, int], Actor] = {}
         """By the keys of the actor and of a theme, in which a session has its title."""
-        self.known_titles: dict[tuple[int, str], str] = {}
+        self._known_titles: dict[tuple[int, str], str] = {}
         self.origins = OriginRows(db)
         db.on_rollback(self.forget)
 
     def forget(self) -> None:
-        for cache in (self.known_themes, self.known_theme_names, self.known_actors, self.known_actor_keys):
+        for cache in (self.known_themes, self._known_theme_names, self._known_actors, self._known_actor_keys):
             cache.clear()
         self.forget_titles()
 
     def forget_titles(self) -> None:
         """Clear what is cached of sessions and projects: another process may have given a project another name."""
-        self.known_authors.clear()
-        self.known_titles.clear()
+        self._known_authors.clear()
+        self._known_titles.clear()
         self.origins.forget()
 
     def theme(self, name: str) -> int:
@@ -128,7 +128,7 @@ class Names:
             key = self._db.value("SELECT id FROM themes WHERE name = ?", (name,))
             if key is not None:
                 self.known_themes[name] = key
-                self.known_theme_names[key] = name
+                self._known_theme_names[key] = name
         return key
 
     def find_theme_name(self, name: str) -> str:
@@ -151,16 +151,16 @@ class Names:
         if key is None:
             key = conn.execute("INSERT INTO themes (name, created_at) VALUES (?, ?)", (name, now)).lastrowid
             assert key is not None
-        self.known_theme_names[key] = name
+        self._known_theme_names[key] = name
         if find_normal_form(name) == name:
             self.known_themes[name] = key
         return int(key)
 
     def theme_name(self, key: int) -> str:
-        name = self.known_theme_names.get(key)
+        name = self._known_theme_names.get(key)
         if name is None:
             name = str(self._db.value("SELECT name FROM themes WHERE id = ?", (key,)))
-            self.known_theme_names[key] = name
+            self._known_theme_names[key] = name
         return name
 
     def all_themes(self) -> list[str]:
@@ -181,39 +181,39 @@ class Names:
 
     def actor(self, conn: sqlite3.Connection, actor: Actor) -> int:
         """Return the key of an actor, created when it is new. Call it inside a write transaction."""
-        key = self.known_actor_keys.get((actor.kind, actor.name))
+        key = self._known_actor_keys.get((actor.kind, actor.name))
         if key is None:
             row = conn.execute("SELECT id FROM actors WHERE kind = ? AND name = ?", (actor.kind, actor.name)).fetchone()
             if row is None:
                 cursor = conn.execute("INSERT INTO actors (kind, name) VALUES (?, ?)", (actor.kind, actor.name))
                 row = (cursor.lastrowid,)
             key = int(row[0])
-            self.known_actor_keys[actor.kind, actor.name] = key
-            self.known_actors[key] = actor
+            self._known_actor_keys[actor.kind, actor.name] = key
+            self._known_actors[key] = actor
         return key
 
     def actor_by_key(self, key: int) -> Actor:
-        actor = self.known_actors.get(key)
+        actor = self._known_actors.get(key)
         if actor is None:
             kind, name = self._db.row("SELECT kind, name FROM actors WHERE id = ?", (key,)) or ("unknown", "")
             actor = Actor(kind, name)
-            self.known_actors[key] = actor
+            self._known_actors[key] = actor
         return actor
 
     def author(self, key: int, theme_id: int) -> Actor:
         """Return the actor with a key, a session with its title in this theme."""
-        author = self.known_authors.get((key, theme_id))
+        author = self._known_authors.get((key, theme_id))
         if author is None:
             author = self.actor_by_key(key)
             if author.kind == "session":
                 author = replace(author, title=self.session_title(theme_id, author.name))
-            self.known_authors[key, theme_id] = author
+            self._known_authors[key, theme_id] = author
         return author
 
     def session_title(self, theme_id: int, name: str) -> str:
-        title = self.known_titles.get((theme_id, name))
+        title = self._known_titles.get((theme_id, name))
         if title is None:
-            title = self.known_titles[theme_id, name] = read_session_title(self._db, theme_id, name)
+            title = self._known_titles[theme_id, name] = read_session_title(self._db, theme_id, name)
         return title
 
     def title_in_theme(self, theme: str, name: str | None) -> str | None:

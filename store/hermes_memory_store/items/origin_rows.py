@@ -122,7 +122,6 @@ class OriginRows:
         """The newest look-up: a write asks for its origin once for the fact and once for each row of the journal."""
         self._version: int | None = None
         self._looked_at = 0.0
-        self._last_detail: tuple[int, str, Origin] | None = None
         self._last_session: tuple[Origin, Session, Origin] | None = None
         """What was completed last: an agent writes several facts between two turns."""
 
@@ -134,7 +133,7 @@ class OriginRows:
         """Clear the cache: a transaction was rolled back, the file was replaced, or a project has another name."""
         for cache in (self._keys, self._known, self._digests, self.received):
             cache.clear()
-        self._last = self._last_detail = self._last_session = None
+        self._last = self._last_session = None
 
     def current(self) -> Origin:
         return ATTRIBUTED.get() or (self.default if self.find_default is None else self.find_default())
@@ -170,13 +169,8 @@ class OriginRows:
             origin = self._known.get(key, UNKNOWN_ORIGIN)
         if detail is None:
             return origin
-        last = self._last_detail
-        if last is not None and last[0] == key and last[1] == detail:
-            return last[2]
         words = json.loads(detail)
-        origin = replace(origin, line=words.get("line"), turns=tuple(words.get("turns", ())))
-        self._last_detail = (key, detail, origin)
-        return origin
+        return replace(origin, line=words.get("line"), turns=tuple(words.get("turns", ())))
 
     def complete(self, origin: Origin | None, session: Session | None) -> Origin:
         """Return the origin, the current one unless given, with what its session adds: its names, client and project."""
@@ -193,7 +187,6 @@ class OriginRows:
         version, self._looked_at = self._db.value("PRAGMA data_version"), monotonic()
         if version != self._version:
             self._known.clear()
-            self._last_detail = None
         self._version = version
 
     def digest(self, key: int) -> bytes:

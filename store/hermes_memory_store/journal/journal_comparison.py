@@ -10,7 +10,6 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
@@ -70,6 +69,10 @@ TIMES = frozenset(
 )
 
 
+StoredRows = Iterator[tuple[bytes, dict[str, Any]]]
+"""Rows of a table by uid."""
+
+
 class Difference(NamedTuple):
     """One row that is not what the journal says."""
 
@@ -98,68 +101,60 @@ class Difference(NamedTuple):
         )
 
 
-class RowSource(NamedTuple):
-    """The rows of a table beside what the journal says of them, both by uid."""
-
-    entity: str
-    stored: Iterator[tuple[bytes, dict[str, Any]]]
-    journaled: Iterator[FoldedItem]
-    find_columns: Callable[[dict[str, Any], dict[str, Any]], list[str]]
-    """Finds the columns in which a row differs."""
-    may_be_gone: Callable[[FoldedItem], bool] = lambda _: False
-
-
 def find_differences(conn: sqlite3.Connection) -> Iterator[Difference]:
     """Yield every row that differs from the journal: scopes first, then sessions, facts and turns.
 
     :param conn: within one transaction, so that tables and journal are of one moment
     """
-    with lossless_text(conn):
-        timeline = ScopeTimeline()
-        scopes = fold_scopes(conn, timeline)
-        yield from compare_scopes(conn, scopes)
-        scope_uids = dict(conn.execute("SELECT id, uid FROM scopes NOT INDEXED"))
-        yield from compare_rows(session_row_source(conn, scope_uids))
-        yield from compare_rows(fact_row_source(conn, timeline, scope_uids))
-        yield from compare_turns(conn)
-
-
-@contextmanager
-def lossless_text(conn: sqlite3.Connection) -> Iterator[None]:
-    """Read any bytes as text meanwhile: a damaged character must not end the comparison."""
     before = conn.text_factory
+    # Any bytes are text meanwhile: a damaged character must not end the comparison.
     conn.text_factory = partial(bytes.decode, encoding="utf-8", errors="surrogateescape")
     try:
-        yield
+        timeline = ScopeTimeline()
+        yield from compare_scopes(conn, fold_scopes(conn, timeline))
+        scope_uids = dict(conn.execute("SELECT id, uid FROM scopes NOT INDEXED"))
+        yield from compare_sessions(conn, scope_uids)
+        yield from compare_facts(conn, timeline, scope_uids)
+        yield from compare_turns(conn)
     finally:
         conn.text_factory = before
 
 
-def stored_rows(conn: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[tuple[bytes, dict[str, Any]]]:
+def stored_rows(conn: sqlite3.Connection, table: str, columns: Sequence[str]) -> StoredRows:
     """Yield the rows of a table by uid, without its indexes: one may be what is damaged."""
     for uid, *values in conn.execute(f"SELECT uid, {', '.join(columns)} FROM {table} NOT INDEXED ORDER BY uid"):
         yield uid, dict(zip(columns, values, strict=True))
 
 
-def compare_rows(source: RowSource) -> Iterator[Difference]:
-    stored, journaled = next(source.stored, None), next(source.journaled, None)
+def compare_rows(
+    entity: str,
+    rows: StoredRows,
+    items: Iterator[FoldedItem],
+    find_columns: Callable[[dict[str, Any], dict[str, Any]], list[str]],
+    may_be_gone: Callable[[FoldedItem], bool] = lambda _: False,
+) -> Iterator[Difference]:
+    """Compare rows with what the journal says of them, both in the order of uids.
+
+    :param find_columns: finds the columns in which a row differs
+    """
+    stored, journaled = next(rows, None), next(items, None)
     while stored is not None or journaled is not None:
         if journaled is None or (stored is not None and stored[0] < journaled.uid):
             assert stored is not None
-            yield Difference(source.entity, stored[0], stored[1], None, ())
-            stored = next(source.stored, None)
+            yield Difference(entity, stored[0], stored[1], None, ())
+            stored = next(rows, None)
             continue
         words = {"theme_id": journaled.theme_id, **journaled.columns}
         if stored is None or journaled.uid < stored[0]:
-            if not journaled.is_erased and not source.may_be_gone(journaled):
-                yield Difference(source.entity, journaled.uid, None, words, (), journaled.first)
+            if not journaled.is_erased and not may_be_gone(journaled):
+                yield Difference(entity, journaled.uid, None, words, (), journaled.first)
         else:
             if journaled.is_erased:
-                yield Difference(source.entity, stored[0], stored[1], None, ())
-            elif columns := source.find_columns(stored[1], words):
-                yield Difference(source.entity, stored[0], stored[1], words, tuple(columns), journaled.first)
-            stored = next(source.stored, None)
-        journaled = next(source.journaled, None)
+                yield Difference(entity, stored[0], stored[1], None, ())
+            elif columns := find_columns(stored[1], words):
+                yield Difference(entity, stored[0], stored[1], words, tuple(columns), journaled.first)
+            stored = next(rows, None)
+        journaled = next(items, None)
 
 
 def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterator[Difference]:
@@ -174,21 +169,23 @@ def compare_scopes(conn: sqlite3.Connection, folded: list[FoldedItem]) -> Iterat
             if columns := differing_columns(row, must):
                 yield Difference("scope", uid, row, must, tuple(columns))
             folded_uids.add(uid)
-            folded = [*folded, FoldedItem(uid, row["theme_id"], row, 0, 0, False)]
+            folded = [*folded, FoldedItem(uid, row["theme_id"], row, 0)]
     for (theme_id,) in conn.execute(UNSCOPED_NEEDED).fetchall():
         must = {"theme_id": theme_id, "label": "", "status": ScopeStatus.OPEN.value, "opened_at": 0}
         yield Difference("scope", b"", None, {**must, "closed_at": None, "closed_by": None}, ())
     ordered = iter(sorted(folded, key=lambda item: item.uid))
-    yield from compare_rows(RowSource("scope", iter(rows), ordered, differing_columns))
+    yield from compare_rows("scope", iter(rows), ordered, differing_columns)
 
 
-def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: dict[int, bytes]) -> RowSource:
-    """Return the facts and what the journal says of them."""
+def compare_facts(
+    conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uids: dict[int, bytes]
+) -> Iterator[Difference]:
     actors = {(kind, name): key for key, kind, name in conn.execute("SELECT id, kind, name FROM actors")}
 
-    def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
-        for uid, row in stored_rows(conn, "facts", FACT_COLUMNS):
-            yield uid, row | {"scope": scope_uids.get(row.pop("scope_id"))}
+    rows = (
+        (uid, row | {"scope": scope_uids.get(row.pop("scope_id"))})
+        for uid, row in stored_rows(conn, "facts", FACT_COLUMNS)
+    )
 
     def columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:
         for link in FACT.links:
@@ -200,25 +197,27 @@ def fact_row_source(conn: sqlite3.Connection, timeline: ScopeTimeline, scope_uid
     def is_tombstoned(item: FoldedItem) -> bool:
         return bool(conn.execute("SELECT 1 FROM tombstones WHERE uid = ?", (item.uid,)).fetchone())
 
-    return RowSource("fact", rows(), fold_facts(conn, timeline, actors), columns, is_tombstoned)
+    yield from compare_rows("fact", rows, fold_facts(conn, timeline, actors), columns, is_tombstoned)
 
 
-def session_row_source(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> RowSource:
+def compare_sessions(conn: sqlite3.Connection, scope_uids: dict[int, bytes]) -> Iterator[Difference]:
     projects = dict(conn.execute("SELECT id, name FROM projects NOT INDEXED"))
     rows = (
         (uid, row | {"project": projects.get(row["project_id"])})
         for uid, row in stored_rows(conn, "sessions", SESSION_COLUMNS)
     )
-    return RowSource("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
+    yield from compare_rows("session", rows, fold_sessions(conn), partial(differing_session_columns, scope_uids))
 
 
 def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
     """Yield the captured turns that differ from their digests, are gone unerased, or were never captured."""
     named, counted = load_erased_turns(conn.execute(TURN_ERASURES))
-    replayed = load_replayed(conn)
+    replayed = 0  # up to this row of the journal the texts of turns never were here
+    if conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (REPLAYED,)).fetchone() is not None:
+        replayed = conn.execute(f"SELECT max(last) FROM {REPLAYED}").fetchone()[0] or 0
     session_uids = {key: uids.format_uid(uid) for key, uid in conn.execute("SELECT id, uid FROM sessions NOT INDEXED")}
 
-    def rows() -> Iterator[tuple[bytes, dict[str, Any]]]:
+    def rows() -> StoredRows:
         for uid, row in stored_rows(conn, "turns", TURN_COLUMNS):
             text = row["content"] if isinstance(row["content"], str) else ""
             digest = hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()[:32]
@@ -226,26 +225,18 @@ def compare_turns(conn: sqlite3.Connection) -> Iterator[Difference]:
 
     missing_turns: dict[int, list[Difference]] = {}
     missing: Counter[int] = Counter()
-    source = RowSource("turn", rows(), fold_turns(conn), differing_columns, lambda item: item.uid in named)
-    for difference in compare_rows(source):
+    for difference in compare_rows("turn", rows(), fold_turns(conn), differing_columns, lambda item: item.uid in named):
         if difference.stored is not None:
             yield difference
         elif difference.journaled is not None and difference.first > replayed:
             theme_id = difference.journaled["theme_id"]
             missing[theme_id] += 1
-            if missing[theme_id] <= counted.get(theme_id, 0) + MOST_GONE:
+            if missing[theme_id] <= counted[theme_id] + MOST_GONE:
                 missing_turns.setdefault(theme_id, []).append(difference)
     # An erasure of an older version says only how many turns it took: as many may be gone, of whichever uid.
     yield from chain.from_iterable(
-        some for theme_id, some in missing_turns.items() if missing[theme_id] > counted.get(theme_id, 0)
+        some for theme_id, some in missing_turns.items() if missing[theme_id] > counted[theme_id]
     )
-
-
-def load_replayed(conn: sqlite3.Connection) -> int:
-    """Return the row of the journal up to which this store was made by a replay, 0 for any other."""
-    if conn.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (REPLAYED,)).fetchone() is None:
-        return 0
-    return int(conn.execute(f"SELECT max(last) FROM {REPLAYED}").fetchone()[0] or 0)
 
 
 def differing_columns(row: dict[str, Any], must: dict[str, Any]) -> list[str]:

@@ -7,8 +7,10 @@ tables are read, never an index: an index may be what is damaged.
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left
+from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,7 +19,7 @@ from hermes_memory_store import uids
 from hermes_memory_store.items.kinds import FACT, SCOPE, SESSION, TURN, parse_words
 from hermes_memory_store.items.origin_rows import format_origin_detail
 from hermes_memory_store.items.session_names import NUMBERED, is_numbering
-from hermes_memory_store.model import SessionStatus, split_client_version
+from hermes_memory_store.model import SessionStatus, parse_actor, split_client_version
 
 ROWS_OF = """
     SELECT uid, seq, at, theme_id, actor_id, op, after, before IS NULL AND digest IS NULL, digest IS NOT NULL, origin_id
@@ -49,9 +51,7 @@ class FoldedItem(NamedTuple):
     columns: dict[str, Any]
     first: int
     """Sequence number of the row it began with."""
-    last: int
-    """Sequence number of its newest row."""
-    is_erased: bool
+    is_erased: bool = False
     """Whether a purge erased it: it must not be there."""
 
 
@@ -60,54 +60,38 @@ class ScopeTimeline:
 
     def __init__(self) -> None:
         self._named: dict[tuple[int, str], list[tuple[int, bytes]]] = {}
-        self._unscoped: dict[int, bytes] = {}
-
-    def add_unscoped(self, theme_id: int, uid: bytes) -> None:
-        self._unscoped[theme_id] = uid
 
     def add(self, theme_id: int, label: str, seq: int, uid: bytes) -> None:
-        self._named.setdefault((theme_id, label), []).append((seq, uid))
+        """Note that a scope is called so from this row on; one without a label, which the journal does not name, from 0."""
+        insort(self._named.setdefault((theme_id, label), []), (seq, uid))
 
-    def sort(self) -> None:
-        for named in self._named.values():
-            named.sort()
-
-    def find(self, theme_id: int, label: str | None, seq: int) -> bytes | None:
+    def find(self, theme_id: int, label: str, seq: int) -> bytes | None:
         """Find the uid of the scope that had a label when a row was written; None when there was none."""
-        if not label:
-            return self._unscoped.get(theme_id)
         named = self._named.get((theme_id, label), ())
         place = bisect_left(named, (seq, b""))
         return named[place - 1][1] if place else None
 
 
-def fold_rows(conn: sqlite3.Connection, entity: str) -> Iterator[list[FoldRow]]:
+def fold_rows(conn: sqlite3.Connection, entity: str) -> Iterator[tuple[FoldRow, list[tuple[FoldRow, dict[str, Any]]]]]:
+    """Yield the first row of the journal about each thing of a kind, by uid, and all of them with their words."""
     rows = map(FoldRow._make, conn.execute(ROWS_OF, (entity,)))
     for _, some in groupby(rows, itemgetter(0)):
-        yield list(some)
-
-
-def parse_journaled_uid(text: object) -> bytes | None:
-    try:
-        return uids.parse_uid(str(text))
-    except ValueError:
-        return None
+        pairs = [(row, parse_words(row.after)) for row in some]
+        yield pairs[0][0], pairs
 
 
 def fold_scopes(conn: sqlite3.Connection, timeline: ScopeTimeline) -> list[FoldedItem]:
     """Fold the scopes, by uid, and note their labels in the timeline."""
     for theme_id, uid in conn.execute("SELECT theme_id, uid FROM scopes NOT INDEXED WHERE label = ''"):
-        timeline.add_unscoped(theme_id, uid)
+        timeline.add(theme_id, "", 0, uid)
     scopes = []
-    for rows in fold_rows(conn, "scope"):
+    for first, rows in fold_rows(conn, "scope"):
         columns: dict[str, Any] = dict.fromkeys(sorted(SCOPE.names))
-        for row in rows:
-            words = parse_words(row.after)
+        for row, words in rows:
             SCOPE.fold(columns, words)
-            if "label" in words:
+            if words.get("label"):
                 timeline.add(row.theme_id, str(words["label"]), row.seq, row.uid)
-        scopes.append(FoldedItem(rows[0].uid, rows[0].theme_id, columns, rows[0].seq, rows[-1].seq, False))
-    timeline.sort()
+        scopes.append(FoldedItem(first.uid, first.theme_id, columns, first.seq))
     return scopes
 
 
@@ -115,36 +99,32 @@ def fold_facts(
     conn: sqlite3.Connection, timeline: ScopeTimeline, actors: dict[tuple[str, str], int]
 ) -> Iterator[FoldedItem]:
     """Yield what each fact must be, by uid. :param actors: keys by kind and name"""
-    for rows in fold_rows(conn, "fact"):
-        first = rows[0]
-        if any(row.redacted or row.op == "purge" for row in rows):
-            yield FoldedItem(first.uid, first.theme_id, {}, first.seq, rows[-1].seq, True)
+    for first, rows in fold_rows(conn, "fact"):
+        if any(row.redacted or row.op == "purge" for row, _ in rows):
+            yield FoldedItem(first.uid, first.theme_id, {}, first.seq, is_erased=True)
             continue
         columns: dict[str, Any] = {}
-        for row in rows:
-            words = parse_words(row.after)
+        for row, words in rows:
             if row.begins:
-                kind, _, name = str(words.get("by", "")).partition(":")
-                author = actors.get((kind, name)) if "by" in words else row.actor_id
+                author = parse_actor(str(words["by"])) if "by" in words else None
                 detail: dict[str, Any] = {name: words[name] for name in ("line", "turns") if name in words}
-                columns = FACT.initial(row.at) | {"scope": None, "actor_id": author}
-                columns |= {
+                columns = FACT.initial(row.at) | {
+                    "scope": None,
+                    "actor_id": row.actor_id if author is None else actors.get((author.kind, author.name)),
                     "origin_id": words.get("origin", row.origin_id),
                     "origin_detail": format_origin_detail(detail),
                 }
             FACT.fold(columns, words)
             if "scope" in words or row.begins:
                 columns["scope"] = timeline.find(row.theme_id, str(words.get("scope") or ""), row.seq)
-        yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
+        yield FoldedItem(first.uid, first.theme_id, columns, first.seq)
 
 
 def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     """Yield what the journal knows of each session, by uid: not its turns and its lease while it runs."""
-    for rows in fold_rows(conn, "session"):
-        first = rows[0]
+    for first, rows in fold_rows(conn, "session"):
         columns: dict[str, Any] = SESSION.initial(first.at) | {"ended_at": None}
-        for row in rows:
-            words = parse_words(row.after)
+        for row, words in rows:
             if row is first:
                 columns["started_at"] = words.get("started_at", row.at)
             client = columns["client"]
@@ -154,30 +134,31 @@ def fold_sessions(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
                 if "number" in words and columns["client_version"] is None:
                     columns["client_version"] = split_client_version(str(words["client"]))[1]
             columns["ended_at"] = row.at if columns["status"] in ENDED else None
-        yield FoldedItem(first.uid, first.theme_id, columns, first.seq, rows[-1].seq, False)
+        yield FoldedItem(first.uid, first.theme_id, columns, first.seq)
 
 
 def fold_turns(conn: sqlite3.Connection) -> Iterator[FoldedItem]:
     """Yield what was captured of each turn, by uid: role, length and digest of what it says, never the text itself."""
-    for rows in fold_rows(conn, "turn"):
-        row = rows[0]
-        if row.op == "capture":
-            words = {**TURN.defaults, "origin": row.origin_id, **parse_words(row.after)}
+    for first, rows in fold_rows(conn, "turn"):
+        if first.op == "capture":
+            words = {**TURN.defaults, "origin": first.origin_id, **rows[0][1]}
             words["origin_id"] = words.pop("origin")
-            yield FoldedItem(row.uid, row.theme_id, words, row.seq, rows[-1].seq, False)
+            yield FoldedItem(first.uid, first.theme_id, words, first.seq)
 
 
-def load_erased_turns(rows: Iterable[tuple[int, str | None]]) -> tuple[set[bytes], dict[int, int]]:
+def load_erased_turns(rows: Iterable[tuple[int, str | None]]) -> tuple[set[bytes], Counter[int]]:
     """Return the turns that erasures name, and how many others each theme lost to erasures that name none.
 
     :param rows: theme and words of the erasures; those of older versions say only how many there were
     """
     named: set[bytes] = set()
-    counted: dict[int, int] = {}
+    counted: Counter[int] = Counter()
     for theme_id, after in rows:
         words = parse_words(after)
         if isinstance(words.get("uids"), list):
-            named.update(uid for text in words["uids"] if (uid := parse_journaled_uid(text)) is not None)
+            for text in words["uids"]:
+                with suppress(ValueError):  # damaged text
+                    named.add(uids.parse_uid(str(text)))
         elif isinstance(words.get("turns"), int):
-            counted[theme_id] = counted.get(theme_id, 0) + words["turns"]
+            counted[theme_id] += words["turns"]
     return named, counted

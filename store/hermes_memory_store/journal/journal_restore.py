@@ -16,7 +16,7 @@ from hermes_memory_store import errors, uids
 from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.database.gauge_recount import recount_gauges
 from hermes_memory_store.database.schema import THEME_SHIFT
-from hermes_memory_store.items.batch_mutation import FACET_TRIGGERS
+from hermes_memory_store.items.batch_mutation import drop_facet_triggers
 from hermes_memory_store.items.kinds import TURN
 from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.journal.journal_comparison import Difference
@@ -38,6 +38,12 @@ TURN_IN_BACKUP = """
     SELECT t.content, t.at, n.uid FROM turns t LEFT JOIN sessions n ON n.id = t.session_id WHERE t.uid = ?
 """
 
+REMOVE_UNKNOWN_SCOPE = (
+    "UPDATE sessions SET scope_id = NULL WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+    "DELETE FROM attention WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
+    "DELETE FROM scopes WHERE uid = ? AND id NOT IN (SELECT scope_id FROM facts)",
+)
+
 TURN_KEYS = "SELECT max(id) FROM turns WHERE id BETWEEN ? AND ?"
 
 
@@ -50,20 +56,19 @@ def restore_rows(
 
     :param backups: copies of the store, looked through for the texts of turns
     """
-    by_entity = {
-        entity: [difference for difference in differences if difference.entity == entity]
+    scopes, sessions, facts, turns = (
+        [difference for difference in differences if difference.entity == entity]
         for entity in ("scope", "session", "fact", "turn")
-    }
-    triggers = conn.execute(FACET_TRIGGERS).fetchall()
-    for name, _ in triggers:
-        conn.execute(f"DROP TRIGGER {name}")
-    restore_scopes(conn, by_entity["scope"], by_entity["fact"])
-    left = restore_facts(conn, by_entity["fact"])
-    remove_unknown_scopes(conn, by_entity["scope"])
-    restore_sessions(conn, by_entity["session"])
-    left += restore_turns(conn, by_entity["turn"], list(backups))
-    for _, sql in triggers:
-        conn.execute(sql)
+    )
+    with drop_facet_triggers(conn):
+        restore_scopes(conn, scopes, facts)
+        left = restore_facts(conn, facts)
+        for difference in scopes:
+            if difference.journaled is None:
+                for statement in REMOVE_UNKNOWN_SCOPE:
+                    conn.execute(statement, (difference.uid,))
+        restore_sessions(conn, sessions)
+        left += restore_turns(conn, turns, list(backups))
     recount_gauges(conn)
     return left
 
@@ -95,17 +100,6 @@ def restore_scopes(conn: driver.Connection, differences: Sequence[Difference], f
         set_columns(conn, "scopes", difference.uid, difference.journaled or {})
 
 
-def remove_unknown_scopes(conn: driver.Connection, differences: Sequence[Difference]) -> None:
-    for difference in differences:
-        if difference.journaled is None:
-            for statement in (
-                "UPDATE sessions SET scope_id = NULL WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
-                "DELETE FROM attention WHERE scope_id = (SELECT id FROM scopes WHERE uid = ?)",
-                "DELETE FROM scopes WHERE uid = ? AND id NOT IN (SELECT scope_id FROM facts)",
-            ):
-                conn.execute(statement, (difference.uid,))
-
-
 def restore_facts(conn: driver.Connection, differences: Sequence[Difference]) -> list[Difference]:
     """Restore facts; return those of which the journal does not know enough."""
     left = [
@@ -121,8 +115,10 @@ def restore_facts(conn: driver.Connection, differences: Sequence[Difference]) ->
             conn.execute("DELETE FROM facts WHERE uid = ?", (difference.uid,))
         elif difference.stored is not None:  # its place may be wanted by another that has to give it back first
             conn.execute("UPDATE facts SET tier = 'withdrawn' WHERE uid = ?", (difference.uid,))
-    if any(difference.journaled is None for difference in complete):
-        reset_fact_numbers(conn)
+    if any(difference.journaled is None for difference in complete):  # rows that the journal never made have no number
+        counts = Counter(theme_id for _, theme_id in conn.execute(FACT_NUMBERS))
+        numbers = [(last, key) for key, last in counts.items()]
+        conn.executemany("UPDATE themes SET last_fact = ? WHERE id = ?", numbers)
     keys = find_fact_keys(conn, [difference for difference in complete if difference.stored is None])
     for difference in complete:
         must = dict(difference.journaled or {})
@@ -134,9 +130,7 @@ def restore_facts(conn: driver.Connection, differences: Sequence[Difference]) ->
         must["chars"] = count_notation_chars(notation.target, notation.content)
         must["tokens"] = token_estimate.estimate_tokens(str(notation))
         if difference.stored is None:
-            must |= {"id": keys[difference.uid], "uid": difference.uid}
-            names = ", ".join(must)
-            conn.execute(f"INSERT INTO facts ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
+            insert_columns(conn, "facts", must | {"id": keys[difference.uid], "uid": difference.uid})
         else:
             set_columns(conn, "facts", difference.uid, must)
     return left
@@ -173,12 +167,6 @@ def find_fact_keys(conn: driver.Connection, missing: Sequence[Difference]) -> di
     return keys
 
 
-def reset_fact_numbers(conn: driver.Connection) -> None:
-    """Reset the number of each theme's newest fact to what the journal counts, without rows that it never made."""
-    counts = Counter(theme_id for _, theme_id in conn.execute(FACT_NUMBERS))
-    conn.executemany("UPDATE themes SET last_fact = ? WHERE id = ?", [(last, key) for key, last in counts.items()])
-
-
 def restore_sessions(conn: driver.Connection, differences: Sequence[Difference]) -> None:
     """Restore sessions; those of no origin go, and the turns captured in them stay without one."""
     for difference in differences:
@@ -199,9 +187,7 @@ def restore_sessions(conn: driver.Connection, differences: Sequence[Difference])
         if difference.stored is None:
             must |= {"uid": difference.uid, "heartbeat_at": must["ended_at"] or must["started_at"]}
             must |= {"heartbeat_ms": HEARTBEAT_MS, "lease_ms": LEASE_MS}
-            must["on_orphan"] = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
-            names = ", ".join(must)
-            conn.execute(f"INSERT INTO sessions ({names}) VALUES ({', '.join('?' * len(must))})", tuple(must.values()))
+            insert_columns(conn, "sessions", must | {"on_orphan": OrphanPolicy.CHECKPOINT_AND_CLOSE.value})
         else:
             must |= {
                 name: difference.stored[name] for name in difference.stored if name not in must and name != "project"
@@ -257,6 +243,11 @@ def find_saved_turn(backups: list[Path], uid: bytes, digest: str) -> tuple[str, 
 def find_session_key(conn: driver.Connection, uid: bytes | None) -> int | None:
     row = conn.execute("SELECT id FROM sessions WHERE uid = ?", (uid,)).fetchone()
     return None if row is None else int(row[0])
+
+
+def insert_columns(conn: driver.Connection, table: str, columns: dict[str, Any]) -> None:
+    marks = ", ".join("?" * len(columns))
+    conn.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", tuple(columns.values()))
 
 
 def set_columns(conn: driver.Connection, table: str, uid: bytes, columns: dict[str, Any]) -> None:

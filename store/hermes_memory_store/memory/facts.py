@@ -29,7 +29,7 @@ from hermes_memory_store.intake.intake import (
     repeat_text,
 )
 from hermes_memory_store.items import fact_pages
-from hermes_memory_store.items.fact_pages import RowReader, sorted_fact_keys
+from hermes_memory_store.items.fact_pages import sorted_fact_keys, to_facts
 from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation, find_standing_fact
@@ -123,7 +123,6 @@ class Facts:
         self._policies = policies
         self._tiers = tiers
         self._sessions = sessions
-        self._reader = RowReader(names)
 
     def write(
         self,
@@ -211,7 +210,7 @@ class Facts:
                 rows = [(*outcome.row, scope.label, None, None) for outcome in written]
             else:
                 rows = self._load_rows(conn, uids_written)
-            facts = self._reader.facts(rows)
+            facts = to_facts(self._names, rows)
         near: tuple[Fact, ...] = ()
         if len(written) == 1 and written[0].created:
             try:  # after the commit, so that no other writer waits for this search
@@ -244,7 +243,7 @@ class Facts:
             scope = change.scope_for_writing(theme.id, label)
             uids_held = hold_fact(change, theme.id, scope, write.admission, write.source)
             seqs = change.record()
-            facts = self._reader.facts(self._load_rows(conn, uids_held))
+            facts = to_facts(self._names, self._load_rows(conn, uids_held))
             gauge = present_gauge(conn, theme)
         return to_write_result(write.admission, facts, created=bool(seqs), gauge=gauge, seqs=seqs)
 
@@ -394,7 +393,7 @@ class Facts:
         facts: dict[str, Fact] = {}
         for chunk in in_chunks([uids.parse_uid(uid) for uid in uids.list_uids(wanted)]):
             rows = self._db.rows(f"{FACTS_WITH_READS} WHERE f.uid IN ({', '.join('?' * len(chunk))})", list(chunk))
-            facts |= {fact.uid: fact for fact in self._reader.facts(rows)}
+            facts |= {fact.uid: fact for fact in to_facts(self._names, rows)}
         return facts
 
     def find_purged(self, wanted: Uids) -> set[str]:
@@ -609,7 +608,9 @@ class Facts:
 
         try:
             return tuple(
-                self._reader.facts(find_near_duplicates(self._db.rows, row, is_indexed=is_indexed, is_scoped=is_scoped))
+                to_facts(
+                    self._names, find_near_duplicates(self._db.rows, row, is_indexed=is_indexed, is_scoped=is_scoped)
+                )
             )
         except (errors.StoreError, *SQLITE_FAILURES) as error:
             note_index_trouble(self._db.conn, FACTS, error)

@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.intake.intake import Admission
-from hermes_memory_store.items.fact_pages import RowReader
+from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import READ_COLUMNS, Mutation
 from hermes_memory_store.items.name_keys import Names, ScopeKey
@@ -70,7 +70,7 @@ def load_quarantine(db: Db, names: Names, theme: str | None) -> list[Quarantined
     theme_id = None if theme is None else names.theme(theme)
     rows = db.rows(NEWEST_QUARANTINED, (theme_id, Tier.QUARANTINED.value, MAX_QUARANTINED_LISTED))
     queue = []
-    for (*columns, at, after, client), fact in zip(rows, RowReader(names).facts(rows), strict=True):
+    for (*columns, at, after, client), fact in zip(rows, to_facts(names, rows), strict=True):
         source = json.loads(after or "{}").get("source")
         if source is None and fact.actor.kind == "session":
             # Kept before sources were noted, or brought in from another store.

@@ -110,7 +110,7 @@ def build_remote_fact_store(
             rows.append(row._replace(actor_id=by))
         rows = keep_newest_standing(rows)
         insert_fact_rows(conn, rows)
-        fulltext.index_facts(conn, map(fact_index_columns, rows))
+        fulltext.index_items(conn, FACT, map(fact_index_columns, rows))
         for by in {row.actor_id for row in rows}:  # a filter asks who ever wrote here
             conn.execute(
                 "INSERT INTO journal (at, theme_id, actor_id, op, entity, uid, change, salt, hash)"

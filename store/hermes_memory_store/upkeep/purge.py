@@ -16,7 +16,7 @@ from hermes_memory_store.context.read_log import ReadLog
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.items import journal
-from hermes_memory_store.items.fact_pages import RowReader
+from hermes_memory_store.items.fact_pages import to_facts
 from hermes_memory_store.items.journal import Journal, JournalEntry
 from hermes_memory_store.items.kinds import FACT, FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import FACTS_WITH_READS, Mutation
@@ -148,7 +148,7 @@ class Purge:
             args,
         )
         by_tier = {Tier(tier): number for tier, number in counts}
-        return PurgePlan(self._names.find_theme_name(theme), scope, by_tier, RowReader(self._names).facts(newest))
+        return PurgePlan(self._names.find_theme_name(theme), scope, by_tier, to_facts(self._names, newest))
 
     @retry_without_index
     def execute(
@@ -361,7 +361,6 @@ class Purge:
     def _plan_facts(self, conn: sqlite3.Connection, keys: Sequence[bytes], with_turns: bool) -> FactPurgePlan:
         words = load_erased_words(conn, keys)
         rows = [conn.execute(f"{FACTS_WITH_READS} WHERE f.uid = ?", (key,)).fetchone() for key in keys]
-        reader = RowReader(self._names)
         themes: dict[int, list[bytes]] = {}
         for key, row in zip(keys, rows, strict=True):
             themes.setdefault(row[2], []).append(key)
@@ -377,13 +376,13 @@ class Purge:
         ]
         items = [*keys, *(uids.parse_uid(turn.uid) for turn in turns)]
         return FactPurgePlan(
-            facts=tuple(reader.facts(rows)),
+            facts=tuple(to_facts(self._names, rows)),
             versions=len(words.contents.phrases),
             turns=tuple(turns),
             records=count_records(conn, words),
             backups=self._eraser.count_copies(items),
             team_rows=sum(conn.execute(sql, (uid,)).fetchone()[0] for uid in items for sql in TEAM_ROWS),
-            others=tuple(reader.facts(same)),
+            others=tuple(to_facts(self._names, same)),
             lasting=tuple(find_lasting_names(conn, words)),
         )
 
