@@ -23,8 +23,8 @@ from hermes_memory_store import uids
 from hermes_memory_store.database.schema import THEME_SHIFT
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.journal import JournalEntry
-from hermes_memory_store.items.kinds import FactRow
-from hermes_memory_store.items.mutation import INSERT_FACT, count_notation_chars
+from hermes_memory_store.items.kinds import FACT, FactRow
+from hermes_memory_store.items.mutation import INSERT_FACT, count_notation_chars, fact_index_columns
 from hermes_memory_store.items.name_keys import UNSCOPED
 from hermes_memory_store.model import Actor, Millis
 from hermes_memory_store.store import Store

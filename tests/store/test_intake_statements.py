@@ -62,7 +62,7 @@ RECORDS = {
     "record_applier.Replayer": "repeats a transaction log whose chain holds",
     "remote_facts": "a store in memory, of what the team search let through",
     "mutation.Mutation.insert_row": "called by `insert_fact`, with what the intake made",
-    "mutation.insert_fact_rows": "called by `insert_facts` and `flush`, with what the intake made",
+    "mutation.insert_fact_rows": "called by `flush`, with what the intake made",
     "mutation.Mutation.update_fact": "takes the content of an `AdmittedFact` alone",
     "mutation.Mutation.update_scope": "labels come as `AdmittedText`",
     "apply": "versions that passed the content check; payloads as the team has them",

@@ -22,7 +22,7 @@ from hermes_memory_store.language.tokenizer import indexed_texts
 
 
 def index_items(conn: sqlite3.Connection, kind: ItemKind, rows: Iterable[Sequence[Any]]) -> None:
-    """Make new items findable, by their words and by their facets. :param rows: as `kind.indexed_rows` selects them, keys ascending
+    """Make new items findable. :param rows: as `kind.indexed_rows` selects them, keys ascending
 
     Not by a trigger: SQLite opens a savepoint for a statement that fires triggers, and FTS5 flushes what it has
     collected at every savepoint.

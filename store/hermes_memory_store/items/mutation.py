@@ -169,12 +169,24 @@ class Mutation:
         detail = {**self.detail} if origin is self.origin else origin_detail_words(origin)
         if line is not None:
             detail["line"] = line
-        key = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
-        row = self._new_row(
-            key, uid or uids.new_uid(self.now), theme_id, scope, admitted, by, origin, detail, attributes
+        notation = str(admitted.said)
+        row = FactRow(
+            id=(theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1,
+            uid=uid or uids.new_uid(self.now),
+            theme_id=theme_id,
+            scope_id=scope.id,
+            type=admitted.said.type.value,
+            target=admitted.said.target,
+            content=admitted.said.content,
+            chars=len(notation),
+            tokens=token_estimate.estimate_tokens(notation),
+            actor_id=self.names.actor(self.conn, by),
+            origin_id=self.names.origins.key(self.conn, theme_id, origin),
+            origin_detail=format_origin_detail(detail),
+            **{"tier": Tier.HOT.value, **FACT.initial(self.now), **admitted.attributes, **attributes},
         )
         self.insert_row(row)
-        words = self._words(row, scope, detail)
+        words = FACT.new_words({**row._asdict(), "scope": scope.label or None}, self.now) | detail
         if origin is not self.origin:
             words["origin"] = row.origin_id
         if by is not self.actor and by != self.actor:
@@ -183,66 +195,6 @@ class Mutation:
             words["source"] = source
         self.entries.append(JournalEntry(op, "fact", row.uid, theme_id, None, words))
         return row
-
-    def insert_facts(self, theme_id: int, facts: Sequence[tuple[AdmittedFact, ScopeKey, Tier, int | None]]) -> None:
-        """Insert many facts of one theme at once, which the caller knows to conflict with no other.
-
-        :param facts: with the line of the imported file each stands in, if any
-        """
-        from hermes_memory_store.items import fulltext  # not before something is written, as below
-
-        first = (theme_id << THEME_SHIFT) + self.last_number(theme_id) + 1
-        rows = []
-        for key, ((admitted, scope, tier, line), uid) in enumerate(
-            zip(facts, uids.new_uids(self.now, len(facts)), strict=True), first
-        ):
-            detail: dict[str, Any] = {} if line is None else {"line": line}
-            attributes = {"tier": tier.value}
-            row = self._new_row(key, uid, theme_id, scope, admitted, self.actor, self.origin, detail, attributes)
-            rows.append(row)
-            words = self._words(row, scope, detail)
-            self.entries.append(JournalEntry("create", "fact", uid, theme_id, None, words))
-        insert_fact_rows(self.conn, rows)
-        fulltext.index_items(self.conn, FACT, map(fact_index_columns, rows))
-
-    def _new_row(
-        self,
-        key: int,
-        uid: bytes,
-        theme_id: int,
-        scope: ScopeKey,
-        admitted: AdmittedFact,
-        by: Actor,
-        origin: Origin,
-        detail: dict[str, Any],
-        attributes: dict[str, Any],
-    ) -> FactRow:
-        notation = admitted.said
-        line = str(notation)
-        values: dict[str, Any] = {
-            "tier": Tier.HOT.value,
-            **FACT.initial(self.now),
-            **admitted.attributes,
-            **attributes,
-        }
-        return FactRow(
-            id=key,
-            uid=uid,
-            theme_id=theme_id,
-            scope_id=scope.id,
-            type=notation.type.value,
-            target=notation.target,
-            content=notation.content,
-            chars=len(line),
-            tokens=token_estimate.estimate_tokens(line),
-            actor_id=self.names.actor(self.conn, by),
-            origin_id=self.names.origins.key(self.conn, theme_id, origin),
-            origin_detail=format_origin_detail(detail),
-            **values,
-        )
-
-    def _words(self, row: FactRow, scope: ScopeKey, detail: dict[str, Any]) -> dict[str, Any]:
-        return FACT.new_words({**row._asdict(), "scope": scope.label or None}, self.now) | detail
 
     def update_fact(
         self, row: FactRow, op: str, *, by: Actor | None = None, keep_time: bool = False, **columns: Any

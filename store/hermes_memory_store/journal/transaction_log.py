@@ -130,7 +130,7 @@ def parse_log_line(line: str, number: int) -> JournalRecord:
     """Parse the record of one line. :raises ImportFileError: when it is none, naming the line"""
     try:
         words = json.loads(line)
-        fields = {
+        fields: dict[str, Any] = {
             name: None if words[name] is None and name in MAY_BE_EMPTY else read(words[name])
             for name, (_, read) in CODECS.items()
         }

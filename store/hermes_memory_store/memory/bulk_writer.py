@@ -15,9 +15,10 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.fact_types import OPEN_TYPES
 from hermes_memory_store.intake.intake import Admission, AdmittedFact, AdmittedText, Intake, Writer, repeat_text
+from hermes_memory_store.items.batch_mutation import BatchMutation
 from hermes_memory_store.items.journal import Journal
 from hermes_memory_store.items.kinds import STANDS
-from hermes_memory_store.items.mutation import Mutation, count_notation_chars
+from hermes_memory_store.items.mutation import count_notation_chars
 from hermes_memory_store.items.name_keys import Names, ScopeKey, to_theme_name
 from hermes_memory_store.memory.quarantine import hold_fact
 from hermes_memory_store.memory.scopes import admit_label
@@ -138,7 +139,7 @@ class BulkWriter:
     ) -> None:
         suspicious = [line for line in lines if line.admission.suspicion is not None]
         with self._db.write_transaction() as conn:
-            change = Mutation(conn, self._names, self._journal, actor, origin)
+            change = BatchMutation(conn, self._names, self._journal, actor, origin)
             theme_id = self._names.theme_for_writing(conn, theme, change.now)
             scopes: dict[str | None, ScopeKey] = {}
             facts = []
@@ -150,20 +151,20 @@ class BulkWriter:
             gauge = self._tiers.gauge_within(conn, theme_id)
             room = int(gauge.budget * HOT_FILL_LIMIT_PCT / 100) - gauge.used
             independent, dependent = split_independent_facts(conn, facts)
-            rows = []
             for fact in independent:
                 tier = Tier.HOT if room >= fact.chars else Tier.COLD
                 room -= fact.chars if tier is Tier.HOT else 0
-                rows.append((fact.admitted, fact.scope, tier, fact.line))
-            change.insert_facts(theme_id, rows)
+                change.insert_fact(theme_id, fact.scope, fact.admitted, tier=tier.value, line=fact.line)
             created = len(independent)
             for fact in dependent:
+                change.flush()  # what stands in its place is looked for in the table
                 scope = change.scope_for_writing(theme_id, repeat_text(fact.scope.label))
                 tier = Tier.HOT if room >= fact.chars else Tier.COLD
                 written = write_fact(change, theme_id, scope, fact.admitted, tier=tier, line=fact.line)
                 room -= fact.chars if written.row.tier == Tier.HOT else 0
                 created += written.created
             for admission, label, number in suspicious:
+                change.flush()
                 scope = change.scope_for_writing(theme_id, label)
                 hold_fact(change, theme_id, scope, admission, line=number)
             change.record()
