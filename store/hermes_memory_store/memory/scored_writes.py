@@ -27,14 +27,15 @@ SESSION_TURNS = f"""
 """
 
 SESSION_FACTS = f"""
-    SELECT f.target, f.content
-    FROM (
-      SELECT id, target, content, origin_id FROM facts
-      WHERE id >= (SELECT id << {THEME_SHIFT} FROM themes WHERE name = ?1)
-        AND id < (SELECT (id + 1) << {THEME_SHIFT} FROM themes WHERE name = ?1)
-      ORDER BY id DESC LIMIT {NEWEST_FACTS}
-    ) f
-    JOIN origins o ON o.id = f.origin_id WHERE o.session = (SELECT name FROM sessions WHERE uid = ?2)
+    SELECT f.target, f.content FROM facts f CROSS JOIN origins o ON o.id = f.origin_id
+    WHERE f.id >= (
+        SELECT min(id) FROM (
+          SELECT id FROM facts
+          WHERE id >= (SELECT id << {THEME_SHIFT} FROM themes WHERE name = ?1)
+            AND id < (SELECT (id + 1) << {THEME_SHIFT} FROM themes WHERE name = ?1)
+          ORDER BY id DESC LIMIT {NEWEST_FACTS}))
+      AND f.id < (SELECT (id + 1) << {THEME_SHIFT} FROM themes WHERE name = ?1)
+      AND o.session = (SELECT name FROM sessions WHERE uid = ?2)
     ORDER BY f.id DESC LIMIT {RECENT_FACTS}
 """
 
