@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.memory.tiers import has_crossed
+from hermes_memory_store.memory.tiers import find_crossed_levels
 from hermes_memory_store.model import FactFilter, PressureLevel, Relief, ScopeStatus, Tier
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -203,7 +203,7 @@ def test_a_level_is_crossed_when_pressure_rises_to_it_or_past_it(
     before: PressureLevel, now: PressureLevel, crossed: list[PressureLevel]
 ) -> None:
     levels = (PressureLevel.MERGE, PressureLevel.ARCHIVE)
-    assert [level for level in levels if has_crossed(level, before, now)] == crossed
+    assert [level for level in levels if level in find_crossed_levels(before, now)] == crossed
 
 
 def test_a_merge_lists_the_scope_it_emptied_no_more(store: Store) -> None:

@@ -124,7 +124,7 @@ class Tiers:
         """
         gauge = present_gauge(change.conn, theme)
         level = gauge.level
-        crossed = LEVELS[LEVELS.index(before) + 1 : LEVELS.index(level) + 1]
+        crossed = find_crossed_levels(before, level)
         if not crossed and level is not PressureLevel.CONSOLIDATE:
             return Relief(), gauge
         spared = frozenset(keep)
@@ -148,6 +148,10 @@ def present_gauge(conn: sqlite3.Connection, theme: ResolvedTheme) -> Gauge:
 def gauge_of(theme: str, policy: ThemePolicy, row: Sequence[int]) -> Gauge:
     used, tokens, facts, pinned = row
     return Gauge(theme, used, policy.hot_chars, tokens, facts, pinned)
+
+
+def find_crossed_levels(before: PressureLevel, now: PressureLevel) -> list[PressureLevel]:
+    return LEVELS[LEVELS.index(before) + 1 : LEVELS.index(now) + 1]
 
 
 def merge_duplicates(change: Mutation, theme_id: int, spared: frozenset[bytes]) -> int:

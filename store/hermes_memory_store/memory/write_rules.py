@@ -10,11 +10,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 from hermes_memory_store.fact_types import SETTLED
-from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.intake import AdmittedFact
 from hermes_memory_store.items.kinds import FactRow
 from hermes_memory_store.items.mutation import Mutation, standing_facts
@@ -24,12 +22,11 @@ from hermes_memory_store.memory.scopes import close_scope, reopen_scope
 from hermes_memory_store.model import FactType, ScopeStatus, Tier
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOutcome:
+class WriteOutcome(NamedTuple):
     row: FactRow
     created: bool
-    superseded: list[bytes] = field(default_factory=list)
-    closed: list[str] = field(default_factory=list)
+    superseded: list[bytes]
+    closed: list[str]
 
 
 def write_fact(
@@ -41,11 +38,7 @@ def write_fact(
     tier: Tier = Tier.HOT,
     line: int | None = None,
 ) -> WriteOutcome:
-    """Apply the rules for one notation within a running change.
-
-    :param tier: of a new fact
-    :param line: of the imported file, of a new fact
-    """
+    """Apply the rules for one notation within a running change. :param line: of the imported file, of a new fact"""
     notation = admitted.said
     if notation.type is not FactType.DONE and scope.status != ScopeStatus.OPEN:
         reopen_scope(change, scope)
@@ -57,7 +50,7 @@ def write_fact(
     is_closed = notation.type is FactType.DONE and scope.status == ScopeStatus.CLOSED and scope.label != UNSCOPED
     cooled = cold_columns(COOLED_BY_CLOSING) if is_closed else None
     if standing is not None and standing.content == notation.content:
-        written = WriteOutcome(touch_fact(change, standing, cooled), created=False)
+        fact, created = touch_fact(change, standing, cooled), False
         supersede_facts(change, outdated, standing.uid)
     else:
         if standing is not None:
@@ -66,12 +59,9 @@ def write_fact(
         if uid is not None:
             supersede_facts(change, outdated, uid)
         columns = cooled or {"tier": tier.value}
-        row = change.insert_fact(theme_id, scope, admitted, uid=uid, line=line, **columns)
-        written = WriteOutcome(row, created=True)
-    written.superseded.extend(row.uid for row, _ in outdated)
-    if notation.type is FactType.DONE and close_scope(change, scope, why="done"):
-        written.closed.append(scope.label)
-    return written
+        fact, created = change.insert_fact(theme_id, scope, admitted, uid=uid, line=line, **columns), True
+    is_closing = notation.type is FactType.DONE and close_scope(change, scope, why="done")
+    return WriteOutcome(fact, created, [row.uid for row, _ in outdated], [scope.label] if is_closing else [])
 
 
 def supersede_facts(change: Mutation, outdated: list[tuple[FactRow, str]], by: bytes) -> None:

@@ -160,7 +160,9 @@ def find_secrets(target: str, content: str) -> list[TextSpan]:
     text = blank_secret_marks(text)
     spans = [*find_gated_secrets(text, DIGIT_GATES)] if DIGIT.search(content) else []
     if announced or long or "@" in content or " -" in content:
-        if (long and has_long_token(text)) or "PRIVATE KEY" in text:
+        # A word may be a token that is not made of words and numbers.
+        words = VALUES.token.findall(text) if long else ()
+        if any(not is_chosen_name(word) or VALUES.letters.search(word) for word in words) or "PRIVATE KEY" in text:
             spans += [span for row in find_hinted_patterns(text) for span in find_pattern_secrets(row, text)]
         spans += find_gated_secrets(text, CODED_GATES)
     if announced:
@@ -218,11 +220,6 @@ def find_pattern_secrets(row: SecretPattern, text: str) -> Iterator[TextSpan]:
     pattern = compile_secret_pattern(row)
     for match in pattern.finditer(text) if pattern is not None else ():
         yield from judge_service(match, row) if row.service else JUDGES[row.judge](match)
-
-
-def has_long_token(text: str) -> bool:
-    """Check whether any word may be a token: long, and not made of words and numbers."""
-    return any(not is_chosen_name(word) or VALUES.letters.search(word) for word in VALUES.token.findall(text))
 
 
 def has_phrase_candidate(text: str) -> bool:
@@ -400,10 +397,8 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
         word = CONTEXT.value.match(text, operator.end())
         if word is None or (span := find_value_span(word)) is None:
             continue
-        value, direct = (
-            text[span.start : span.end],
-            CONTEXT.link.fullmatch(text, cue.end(), operator.start()) is not None,
-        )
+        value = text[span.start : span.end]
+        direct = CONTEXT.link.fullmatch(text, cue.end(), operator.start()) is not None
         if CONTEXT.url.match(value) or not (direct or operator[0][-1].isspace()):
             continue
         if direct and kind is SecretKind.PASSWORD:
@@ -411,7 +406,9 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
             if CONTEXT.phrase_cue.match(cue[0].lower()) and phrase is not None and is_passphrase(phrase[0].strip()):
                 yield TextSpan(phrase.start(), phrase.start() + len(phrase[0].rstrip()))
                 return
-            if is_password(value) or (word["bare"] is None and is_quoted_word(value, operator[0])):
+            is_prose = word["bare"] is None and not operator[0].strip(" \t").startswith(("=", ":"))
+            is_quoted_word = is_prose and len(value) >= SHORTEST_PASSWORD and is_stated_secret(value)
+            if is_quoted_word or is_password(value):
                 yield span
                 return
         elif direct and len(cue[0]) > len("secrets") and VALUES.uuid.fullmatch(value):
@@ -420,12 +417,6 @@ def find_after_cue(text: str, cue: re.Match[str], kind: SecretKind, end: int) ->
         if is_random_value(value):
             yield span
             return
-
-
-def is_quoted_word(value: str, operator: str) -> bool:
-    return (
-        not operator.strip(" \t").startswith(("=", ":")) and len(value) >= SHORTEST_PASSWORD and is_stated_secret(value)
-    )
 
 
 def find_near_cue(
@@ -464,12 +455,8 @@ def find_near_cue(
             yield span
     adjacent = CONTEXT.adjacent.match(text, cue.end())
     span = None if adjacent is None else trim_value_span(text, *adjacent.span("bare"))
-    if span is not None and is_adjacent_key(text[span.start : span.end]):
+    value = "" if span is None else text[span.start : span.end]
+    if span is not None and (
+        VALUES.uuid.fullmatch(value) or (is_random_value(value) and re.fullmatch(r"[\w+/=.-]+", value))
+    ):
         yield span
-
-
-def is_adjacent_key(value: str) -> bool:
-    """Check whether a long word right after `token` or `key` is it: letters and digits mixed."""
-    return VALUES.uuid.fullmatch(value) is not None or (
-        is_random_value(value) and re.fullmatch(r"[\w+/=.-]+", value) is not None
-    )
