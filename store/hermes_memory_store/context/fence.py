@@ -83,14 +83,13 @@ def remove_fenced_text(text: str) -> str:
     left: list[str] = []
     removed = within = False
     for line in lines:
-        opened = find_head(line)
-        if opened is not None:
-            start, end = opened
-            words = line[:start]
+        head = next((head for head in HEADS if head in line), None)
+        if head is not None:
+            words, _, rest = line.partition(head)
             if before.fullmatch(words):
                 drop_opening_tag(left)
                 words = ""
-            rest = line[end:].lstrip()
+            rest = rest.lstrip()
             within = removed = True
             after = find_after(closing, rest)
             if after is not None or (rest and not rest.startswith("|")):
@@ -117,15 +116,6 @@ def remove_fenced_text(text: str) -> str:
                 continue
         left.append(line)
     return "\n".join(left).strip() if removed else text
-
-
-def find_head(line: str) -> tuple[int, int] | None:
-    """Return where a head stands in a line."""
-    for head in HEADS:
-        start = line.find(head)
-        if start >= 0:
-            return start, start + len(head)
-    return None
 
 
 def find_after(closing: re.Pattern[str], line: str) -> str | None:

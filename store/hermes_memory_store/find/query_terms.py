@@ -30,11 +30,9 @@ from hermes_memory_store.language.typos import find_corrections, is_correctable
 from hermes_memory_store.language.unspaced_scripts import (
     MAX_PAIRS,
     estimate_word_count,
-    is_ideograph,
     load_unspaced_words,
     particle_variants,
     without_particle,
-    without_question_words,
 )
 from hermes_memory_store.language.word_forms import (
     SHORTEST_PART,
@@ -65,6 +63,9 @@ OTHER_SCRIPTS = (("\u0370", "\u0590"), ("\u0590", "\u0900"), ("\u0e00", "\ue000"
 
 MAX_QUERY_TERMS = 16
 """Words of a query that are looked up."""
+
+IDEOGRAPHS = re.compile("[\u3400-\u9fff]{2}")
+"""Two characters that mean something by themselves, as in Chinese, and are no syllables."""
 
 _QUESTION_FORM = re.compile(
     r"\b(?:what|which) (?:kind|type|sort)s? of\b|\bhow (?:many|much|long|often|old|far)\b|\bin (?:what|which) ways?\b",
@@ -266,7 +267,7 @@ def settle_near_terms(look: QueryTerms, unknown: Sequence[QueryTerm], vocabulary
     """
     for word in sorted(unknown, key=lambda word: -len(word.text))[:MAX_CORRECTED]:
         allow_corrections(word, vocabulary)
-    pairs = [word for word in unknown if len(word.text) == 2 and all(map(is_ideograph, word.text))]
+    pairs = [word for word in unknown if IDEOGRAPHS.fullmatch(word.text)]
     for word in pairs[:MAX_PAIRS_APART]:
         for character in word.text:
             for term in islice(vocabulary.walk(character), MAX_NEAR // 2):
@@ -301,7 +302,8 @@ def allow_corrections(word: QueryTerm, vocabulary: Vocabulary) -> None:
 
 def find_informative_runs(line: str, runs: Sequence[str], languages: Collection[str]) -> list[str]:
     """Return the runs of a folded line that an answer may contain. :param runs: all its runs"""
-    left = split_runs(without_question_words(_QUESTION_FORM.sub(" ", line)))
+    line = _QUESTION_FORM.sub(" ", line)
+    left = split_runs(line if line.isascii() else load_unspaced_words().question_words.sub(" ", line))
     unspaced = sum(map(is_unspaced, runs))
     if not unspaced:
         return [run for run in left if not is_stop_word(run, languages)]

@@ -155,21 +155,24 @@ class Vectors:
 
     def erase_by_ids(self, kind: str, ids: Collection[int]) -> int:
         """Erase the vectors of these ids; return how many there were."""
-        with self._write_transaction() as conn:
-            before = conn.total_changes
-            conn.executemany("DELETE FROM vectors WHERE kind = ? AND id = ?", [(kind, key) for key in ids])
-            return count_erased_vectors(conn, before)
+        return self._erase("kind = ? AND id = ?", [(kind, key) for key in ids])
 
     def erase_by_uids(self, uids: Collection[bytes]) -> int:
         """Erase the vectors of these facts and turns; return how many there were."""
-        with self._write_transaction() as conn:
-            before = conn.total_changes
-            conn.executemany("DELETE FROM vectors WHERE uid = ?", [(uid,) for uid in uids])
-            number = count_erased_vectors(conn, before)
+        number = self._erase("uid = ?", [(uid,) for uid in uids])
         if number:
             with self._lock:
                 # A row that moved to another page was left in the unused space of the former one.
                 self._conn.execute("VACUUM")
+        return number
+
+    def _erase(self, condition: str, arguments: Sequence[tuple[object, ...]]) -> int:
+        with self._write_transaction() as conn:
+            before = conn.total_changes
+            conn.executemany(f"DELETE FROM vectors WHERE {condition}", arguments)
+            number = conn.total_changes - before
+            if number:
+                conn.execute("UPDATE counts SET value = value + 1 WHERE name = 'erased'")
         return number
 
     @contextmanager
@@ -212,13 +215,6 @@ def erase_vectors(db: Path, uids: Collection[bytes]) -> bool:
         log.error("%s still holds vectors of what was purged: %s", file, error)
         return False
     return True
-
-
-def count_erased_vectors(conn: driver.Connection, before: int) -> int:
-    number = conn.total_changes - before
-    if number:
-        conn.execute("UPDATE counts SET value = value + 1 WHERE name = 'erased'")
-    return number
 
 
 def open_vector_file(file: Path) -> driver.Connection:

@@ -48,11 +48,6 @@ def load_unspaced_words() -> UnspacedWords:
     )
 
 
-def without_question_words(line: str) -> str:
-    """Replace every question word of a folded line by a space."""
-    return line if line.isascii() else load_unspaced_words().question_words.sub(" ", line)
-
-
 def estimate_word_count(run: str) -> int:
     """Estimate the number of words in a run of `tokenizer.split_runs`."""
     return len(re.findall(_WORD_SIZE, run)) if is_unspaced(run) else 1
@@ -78,8 +73,3 @@ def join_query_words(here: str, there: str) -> str:
     if not is_unspaced(here) or not is_unspaced(there):
         return f"{here} {there}"
     return here + there[1:] if here[-1] == there[0] else here + there
-
-
-def is_ideograph(character: str) -> bool:
-    """Check whether a character is one that means something by itself, as in Chinese, and no syllable."""
-    return "\u3400" <= character <= "\u9fff"
