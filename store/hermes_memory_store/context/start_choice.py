@@ -194,12 +194,15 @@ def choose_start_facts(
     places = find_places([row for row in rows if relations.get(row[0]) != PERSONAL])
     rows = [row for row in rows if row[0] not in places or not places[row[0]].is_held]
     texts = {**near.texts, **describe_facts([row for row in rows if row[0] not in near.texts], near.probes)}
-    candidates = []
-    for row in rows:
-        key = row[0]
-        parts, value = value_fact(row, texts[key], near, relations.get(key), situation.now)
-        is_of_person = relations.get(key) == PERSONAL
-        candidates.append(StartCandidate(row, parts, value, places.get(key), personal=is_of_person))
+    candidates = [
+        StartCandidate(
+            row,
+            *value_fact(row, texts[row[0]], near, relations.get(row[0]), situation.now),
+            places.get(row[0]),
+            personal=relations.get(row[0]) == PERSONAL,
+        )
+        for row in rows
+    ]
     if count is not None:
         for candidate, cost in zip(candidates, count([candidate.line for candidate in candidates]), strict=True):
             candidate.cost = cost + (places[candidate.key].tokens if candidate.key in places else 0)
@@ -248,12 +251,12 @@ def value_fact(
         parts.append(("pinned", part))
         value += part
     is_rule = bool(pinned) or kind == "C"
-    if is_critical(target, content):
+    if ("!" in content or "!" in target) and is_critical(target, content):
         is_rule = True
         part = CRITICAL_ELSEWHERE + (CRITICAL - CRITICAL_ELSEWHERE) * close if label else CRITICAL
         parts.append(("critical", part))
         value += part
-    if relation == PERSONAL or target.partition(".")[0].casefold() in PERSONAL_TARGETS:
+    if relation == PERSONAL or text[3] in PERSONAL_TARGETS:
         parts.append(("person", OF_PERSON))
         value += OF_PERSON
     if used:
@@ -273,7 +276,7 @@ def value_fact(
 
 def measure_named_words(text: FactText, near: Nearness) -> float:
     """Return how much of the situation a fact names itself, beyond what its scope does."""
-    scope, target, content = text
+    scope, target, content, _ = text
     common = near.common.get(scope, ())
     named = 0.0
     for word, weight in near.weights.items():

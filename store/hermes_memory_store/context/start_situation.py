@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from hermes_memory_store.places.place_reading import Ask
 
-    FactText = tuple[Any, frozenset[str], frozenset[str]]
-    """Scope, words of the target, words of the content; no words where none of those that are looked for can be in it."""
+    FactText = tuple[Any, frozenset[str], frozenset[str], str]
+    """Scope, words of the target and of the content (none where none looked for can be there), and the target's first part."""
 
 FOLDER_WEIGHT, BRANCH_WEIGHT, MESSAGE_WEIGHT = 1.0, 0.9, 0.5
 """What a word counts, by where it stands."""
@@ -150,14 +150,15 @@ def describe_facts(rows: Iterable[tuple[Any, ...]], probes: tuple[str, ...]) -> 
     for row in rows:
         target, content = row[10], row[11]
         head, dot, _ = target.partition(".")
-        scope = row[8] if row[9] else head.casefold() if dot else None
+        head = head.casefold()
+        scope = row[8] if row[9] else head if dot else None
         folded = f"{target}\n{content}".casefold() if probes else ""
         for probe in probes:
             if probe in folded:
-                texts[row[0]] = scope, to_words(target), to_words(content)
+                texts[row[0]] = scope, to_words(target), to_words(content), head
                 break
         else:
-            texts[row[0]] = scope, nothing, nothing
+            texts[row[0]] = scope, nothing, nothing, head
     return texts
 
 
@@ -221,7 +222,7 @@ def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows:
     in_scopes: dict[str, dict[Any, int]] = {word: {} for word in words}
     in_content: dict[str, dict[Any, int]] = {word: {} for word in words}
     often = dict.fromkeys(words, 0)
-    for scope, target, content in texts.values():
+    for scope, target, content, _ in texts.values():
         sizes[scope] = sizes.get(scope, 0) + 1
         for word in words if target or content else ():
             if word in target:
