@@ -297,11 +297,7 @@ def test_a_file_of_another_program_keeps_its_permissions(old: Path) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("step", range(1, 197, 8))
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, step: int) -> None:
-    prepare = (
-        "from hermes_memory_store.database import migrations\n"
-        "from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030\n"
-        f"path = {str(old)!r}\n"
-    )
+    prepare = f"from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030\npath = {str(old)!r}\n"
     before = dump(old)
     killed_at(step, prepare, "upgrade_hermes_030(path)")
     if needs_upgrade(old):
