@@ -28,7 +28,7 @@ from hermes_memory_store.diagnostics.file_checks import (
     find_file_damage,
     salvage_unopenable,
 )
-from hermes_memory_store.diagnostics.journal_repair import find_related_backups, repair_journal
+from hermes_memory_store.diagnostics.journal_repair import ORIGINLESS, find_related_backups, repair_journal
 from hermes_memory_store.diagnostics.misnamed_themes import find_misnamed_themes, move_misnamed_theme
 from hermes_memory_store.diagnostics.row_checks import BEFORE_REPAIR, check_receipt, check_rows, keep_copy
 from hermes_memory_store.items import fulltext
@@ -66,14 +66,12 @@ STANDING_TWICE = f"""
       GROUP BY scope_id, type, target COLLATE NOCASE HAVING count(*) > 1)
 """
 
-ORIGIN_LOST = "origin_id IS NOT NULL AND origin_id NOT IN (SELECT id FROM origins)"
-
 ORPHANS = {
     "facts without their scope": "SELECT count(*) FROM facts WHERE scope_id NOT IN (SELECT id FROM scopes)",
     "facts without their theme": "SELECT count(*) FROM facts WHERE theme_id NOT IN (SELECT id FROM themes)",
     "facts without their author": "SELECT count(*) FROM facts WHERE actor_id NOT IN (SELECT id FROM actors)",
-    "facts without their origin": f"SELECT count(*) FROM facts WHERE {ORIGIN_LOST}",
-    "turns without their origin": f"SELECT count(*) FROM turns WHERE {ORIGIN_LOST}",
+    "facts without their origin": ORIGINLESS.format("facts"),
+    "turns without their origin": ORIGINLESS.format("turns"),
     "changes from an origin of another theme": (
         "SELECT count(*) FROM journal j JOIN origins o ON o.id = j.origin_id WHERE o.theme_id <> j.theme_id"
     ),

@@ -18,6 +18,7 @@ from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES
+from hermes_memory_store.database.write_ahead_log import log_path
 from hermes_memory_store.items.fulltext import rebuild_damaged_indexes
 from hermes_memory_store.items.journal_receipt import (
     ChainHead,
@@ -240,11 +241,13 @@ def keep_copy(store: Store) -> Path:
 def keep_raw_copy(db: Path, copy: Path, now: int) -> Path:
     """Copy a damaged file byte by byte, with its log, since no sound copy of it can be made."""
     backup.register_backup(db, copy, BEFORE_REPAIR, now)
-    for ending in ("", "-wal"):
-        part = db.with_name(db.name + ending)
+    copy_with_log(db, copy)
+    return copy
+
+
+def copy_with_log(db: Path, copy: Path) -> None:
+    for part, target in ((db, copy), (log_path(db), log_path(copy))):
         if part.exists():
-            target = copy.with_name(copy.name + ending)
             filesystem.create_private_file(target)
             shutil.copyfile(part, target)
             filesystem.flush_to_disk(target)
-    return copy

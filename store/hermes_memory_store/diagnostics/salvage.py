@@ -7,7 +7,6 @@ sessions comes back from the journal afterwards; what it held of the journal, on
 from __future__ import annotations
 
 import contextlib
-import shutil
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.gauge_recount import recount_gauges
 from hermes_memory_store.database.index_health import SQLITE_FAILURES
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
+from hermes_memory_store.diagnostics.row_checks import copy_with_log
 from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.kinds import FACT, TURN
 from hermes_memory_store.journal.transaction_log import REPLAYED, REPLAYED_TABLE
@@ -158,11 +158,7 @@ def read_from_both_ends(
 def readable_copy(path: Path) -> Iterator[Path]:
     """Yield a private copy of a damaged file, with a header by which SQLite can read it; removed afterwards."""
     with backup.temporary_copy(path.with_name(f"{path.name}.readable")) as made:
-        for ending in ("", "-wal"):
-            part = path.with_name(path.name + ending)
-            if part.exists():
-                filesystem.create_private_file(made.with_name(made.name + ending))
-                shutil.copyfile(part, made.with_name(made.name + ending))
+        copy_with_log(path, made)
         for write_part in (write_header, write_schema_pages):
             if not is_header_readable(made):
                 write_part(made)
