@@ -17,6 +17,7 @@ from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.index_health import INDEXES, SQLITE_FAILURES, drain_rows
 from hermes_memory_store.database.schema import STORE_VERSION
+from hermes_memory_store.database.store_version import APPLIED, MIGRATION_SET
 from hermes_memory_store.database.write_ahead_log import log_path
 from hermes_memory_store.diagnostics.row_checks import keep_raw_copy
 from hermes_memory_store.diagnostics.salvage import readable_copy, salvage_file
@@ -30,9 +31,6 @@ REAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage 
 
 PLAUSIBLE_VERSIONS = 1_000
 """How far above this program's version that of a store may be and still be a newer program's."""
-
-MIGRATED = "SELECT count(*) FROM _sqlite_migrations WHERE migration_set = 'hermes-memory'"
-
 
 LOG_HEADER = struct.Struct(">8I")
 
@@ -49,15 +47,10 @@ def check_log_frames(store: Store, repair: bool) -> Check:
         return Check("log frames", True, "the write-ahead log holds nothing that SQLite passes over")
     if not repair:
         return Check("log frames", False, f"{damage}; only a backup or the team may have them")
-    copy = keep_raw_copy(
-        store.path, backup.default_backup_path(store.path, "before-repair", store.clock()), store.clock()
-    )
+    copy = keep_raw_copy(store)
     store.db.row("PRAGMA wal_checkpoint(TRUNCATE)")
-    return Check(
-        "log frames",
-        False,
-        f"{damage}; the file and its log are kept as {copy.name}, what they held beyond is lost from here",
-    )
+    where = f"the file and its log are kept as {copy.name}, what they held beyond is lost from here"
+    return Check("log frames", False, f"{damage}; {where}")
 
 
 def check_database(store: Store, repair: bool) -> Check:
@@ -83,9 +76,8 @@ def check_database(store: Store, repair: bool) -> Check:
         if not find_integrity_problems(store):
             return Check("database", True, f"{detail}; {done}", repaired=True)
     if not repair:
-        return Check(
-            "database", False, f"{detail}; doctor --repair builds the indexes anew and salvages what can be read"
-        )
+        detail += "; doctor --repair builds the indexes anew and salvages what can be read"
+        return Check("database", False, detail)
     if rebuild_btree_indexes(store):
         return Check("database", True, f"{detail}; the indexes were built anew from the tables", repaired=True)
     copy, lost = salvage_store(store)
@@ -97,9 +89,8 @@ def find_integrity_problems(store: Store) -> list[str]:
         problems = [row[0] for row in store.db.rows("PRAGMA integrity_check(20)")]
     except (errors.StoreUnreadable, *SQLITE_FAILURES) as error:
         return [str(error.__cause__ or error)]
-    return [
-        " ".join(problem.removeprefix("*** in database main ***").split()) for problem in problems if problem != "ok"
-    ]
+    sentences = (problem.removeprefix("*** in database main ***") for problem in problems if problem != "ok")
+    return [" ".join(problem.split()) for problem in sentences]
 
 
 def is_table_sound(store: Store, table: str) -> bool:
@@ -146,8 +137,7 @@ def salvage_store(store: Store) -> tuple[Path, Counter[str]]:
 
     Processes that have it open go on with the new content.
     """
-    now = store.clock()
-    copy = keep_raw_copy(store.path, backup.default_backup_path(store.path, "before-repair", now), now)
+    copy = keep_raw_copy(store)
     with backup.temporary_copy(store.path.with_name(f"{store.path.name}.salvaged")) as made:
         lost = salvage_file(store.path, made)
         database_copies.overwrite_database(made, store.path, unchanged=lambda: True)
@@ -173,7 +163,7 @@ def find_file_damage(path: Path) -> str | None:
         with readable_copy(path) as made, database_copies.connect_plainly(made) as conn:
             if STORE_VERSION < conn.execute("PRAGMA user_version").fetchone()[0] <= STORE_VERSION + PLAUSIBLE_VERSIONS:
                 return None
-            versions = conn.execute(MIGRATED).fetchone()[0]
+            versions = len(conn.execute(APPLIED, (MIGRATION_SET,)).fetchall())
             conn.execute("SELECT count(*) FROM (SELECT 1 FROM journal LIMIT 1)").fetchone()
     except (errors.FileError, *SQLITE_FAILURES):
         return None

@@ -235,13 +235,15 @@ def keep_copy(store: Store) -> Path:
     try:
         return backup.back_up_file(store.path, copy, reason=BEFORE_REPAIR, now=store.clock()).file
     except errors.StoreUnreadable:
-        return keep_raw_copy(store.path, copy, store.clock())
+        return keep_raw_copy(store)
 
 
-def keep_raw_copy(db: Path, copy: Path, now: int) -> Path:
+def keep_raw_copy(store: Store) -> Path:
     """Copy a damaged file byte by byte, with its log, since no sound copy of it can be made."""
-    backup.register_backup(db, copy, BEFORE_REPAIR, now)
-    copy_with_log(db, copy)
+    now = store.clock()
+    copy = backup.default_backup_path(store.path, BEFORE_REPAIR, now)
+    backup.register_backup(store.path, copy, BEFORE_REPAIR, now)
+    copy_with_log(store.path, copy)
     return copy
 
 
