@@ -123,10 +123,7 @@ def build_remote_fact_store(
 
 @contextmanager
 def fill_memory_store(theme: str, policies: Policies, clock: Clock) -> Iterator[tuple[Store, driver.Connection, int]]:
-    """Yield a store in memory, its connection and the key of its one theme, in one transaction.
-
-    Afterwards it is only read.
-    """
+    """Yield a store in memory, its connection and the key of its one theme, in one transaction; later it is only read."""
     db = InMemoryDb()
     store = Store(db, clock, policies)
     with db.lock, translate_sqlite_errors(db.path):

@@ -135,10 +135,8 @@ class VersionApplier:
         *,
         is_history: bool = False,
     ) -> None:
-        """Prepare to apply versions.
+        """:param received: older ones first
 
-        :param received: those that come first are older
-        :param held_rows: held versions of the same things
         :param is_history: old versions may come again
         """
         self.changed = self.conflicts = self.ignored = self.hidden = 0
@@ -550,7 +548,8 @@ class ShadowSettler:
         self._absent.discard(uid)
         by, scope = parse_author(str(payload.attrs["by"])), columns.pop("scope")
         words = {**columns, "type": kind, "scope": scope.label or None, "by": str(by)}
-        words |= {name: uids.format_uid(words[name]) for name in FACT.links if words[name] is not None}
+        if columns[LINK] is not None:
+            words[LINK] = uids.format_uid(columns[LINK])
         notation = Notation(kind, columns.pop("target"), columns.pop("content"))
         source = SOURCE if columns["tier"] == Tier.QUARANTINED else None
         origin = self._origins.find(uid)

@@ -45,9 +45,9 @@ from hermes_memory_store.sync.standing import (
     find_held,
     find_hidden,
     find_undecided,
+    format_time_span,
     release,
     remember_mask,
-    to_held_report,
 )
 from hermes_memory_store.sync.team_origins import TEAM_ORIGIN, ReceivedOrigins, to_unknown_teammate
 from hermes_memory_store.sync.teammate_undo import TeammateUndo
@@ -61,12 +61,18 @@ from hermes_memory_store.sync.versions import (
     load_sync_rows,
 )
 from hermes_memory_store.sync.wire_format import (
+    COUNTER_BITS,
     LIVE,
     HiddenVersion,
     SyncConflict,
     SyncRow,
     to_link,
     validate_row_content,
+)
+
+HELD_BACK = (
+    "its clock is {} ahead of the team's; it is held back until that time has come, or until it comes with a clock"
+    " that is right"
 )
 
 HIDDEN_TEXT = "(not shown here; `sync status` gives the reason)"
@@ -89,10 +95,7 @@ class Standing:
         self._names = tracking.names
 
     def hidden_versions(self, theme: str | None = None) -> list[HiddenVersion]:
-        """Return what came from the team and is not shown here, with the reason.
-
-        It is malformed, refused by the theme's policy, or held back because its clock is ahead.
-        """
+        """Return what came from the team and is malformed, refused by the theme's policy or held back, with the reason."""
         with self._db.snapshot() as conn:
             hidden = find_hidden(conn, theme)
         return hidden + self.held_versions(theme)
@@ -101,7 +104,11 @@ class Standing:
         """Return the versions whose clock is ahead of what the server's time allows."""
         with self._db.snapshot() as conn:
             server_ms = self._tracking.clocks(conn).server_ms
-            return [to_held_report(version, server_ms) for version in find_held(conn, theme)]
+            ahead = [(version.row, (version.row.hlc >> COUNTER_BITS) - server_ms) for version in find_held(conn, theme)]
+        return [
+            HiddenVersion(row.theme, row.uid, row.kind, HELD_BACK.format(format_time_span(ahead_ms)))
+            for row, ahead_ms in ahead
+        ]
 
     def quarantined_count(self) -> int:
         """Count the team's facts that are quarantined here."""
@@ -129,10 +136,7 @@ class Standing:
         return {uids.format_uid(version.uid): version.digest for version in itertools.starmap(Version, rows)}
 
     def lost_versions(self, theme: str) -> list[SyncRow]:
-        """Return the versions that lost against one that did not know of them, and that nobody has decided about.
-
-        Not facts that lost their place to another, which all know.
-        """
+        """Return the undecided versions that lost, but for facts that lost their place to another, which all know."""
         with self._db.snapshot() as conn:
             undecided = find_undecided(conn, self._names.theme_or_none(theme) or 0)
             return [to_lost_row(conn, lost) for lost in undecided if lost.why is AsideReason.CONCURRENT]

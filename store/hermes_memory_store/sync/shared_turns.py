@@ -10,6 +10,7 @@ No network: a syncer calls `pending_turns`, sends, calls `acknowledge`, pulls, a
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,8 @@ WORDS = ("role", "content", "session", "at")
 
 ON, ONCE = 1, 2
 """`sync_themes.turns`: turns are shared, or were shared once; 0 where they never were."""
+
+SET_SHARING = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
 
 ENROL = """
     INSERT OR IGNORE INTO sync_turns (theme_id, uid, erased, sent)
@@ -125,10 +128,7 @@ class SharedTurns:
         turns: Turns,
         sync: Callable[[], Sync],
     ) -> None:
-        """Prepare to exchange turns.
-
-        :param sync: whose content check examines turns of other machines before they are kept here
-        """
+        """:param sync: whose content check examines turns of other machines before they are kept here"""
         self._db = db
         self._names = names
         self._journal = journal
@@ -144,16 +144,17 @@ class SharedTurns:
         for theme in synced:
             on, was = self.is_sharing(theme), tracked.get(theme, 0)
             if on != (was == ON) and (on or was) and not self._db.read_only:
-                self._enrol(theme, anew=bool(was)) if on else self._stop(theme)
+                if on:
+                    self._enrol(theme, anew=bool(was))
+                else:
+                    with self._db.write_transaction() as conn:
+                        conn.execute(SET_SHARING, (ONCE, self._names.theme(theme)))
             if on or was:
                 sharings.append(ThemeSharing(theme, on))
         return sharings
 
     def is_sharing(self, theme: str) -> bool:
-        """Check whether a theme's policy lets its turns be shared.
-
-        A theme that keeps no turns shares and accepts none.
-        """
+        """Check whether a theme's policy lets its turns be shared; one that keeps none shares and accepts none."""
         policy = self._policies.for_theme(theme)
         return policy.carrier is not None and policy.sync_turns and policy.turns != "none"
 
@@ -233,10 +234,7 @@ class SharedTurns:
             return conn.execute(RETRY_REJECTED_TURNS).rowcount
 
     def cursor(self, theme: str) -> int:
-        """Return how far a theme's turns were pulled.
-
-        Never farther than its facts, whose mark shows what the server lost.
-        """
+        """Return how far a theme's turns were pulled: never farther than its facts, whose mark shows what the server lost."""
         sql = "SELECT turn_seq FROM sync_themes WHERE theme_id = ?"
         return int(self._db.value(sql, (self._names.theme_or_none(theme),)) or 0)
 
@@ -319,26 +317,16 @@ class SharedTurns:
             key = self._names.theme_or_none(theme)
             theme_id = key or self._names.theme_for_writing(conn, to_theme_name(theme), self._journal.now(conn))
             conn.execute("INSERT OR IGNORE INTO sync_themes (theme_id) VALUES (?)", (theme_id,))
-        low = theme_id << THEME_SHIFT
-        while self._enrol_some(theme_id, low, anew=anew):
-            low += ENROLLED_AT_ONCE
-
-    def _enrol_some(self, theme_id: int, low: int, *, anew: bool) -> bool:
-        """Mark some turns as unsent, from a key on; return whether there are more. Later captures come after them."""
-        with self._db.write_transaction() as conn:
-            (last,) = conn.execute("SELECT max(id) FROM turns WHERE theme_id = ?", (theme_id,)).fetchone()
-            conn.execute(ENROL, (theme_id, low, low + ENROLLED_AT_ONCE - 1))
-            if last is not None and last >= low + ENROLLED_AT_ONCE:
-                return True
-            conn.execute("UPDATE sync_themes SET turns = ? WHERE theme_id = ?", (ON, theme_id))
-            if anew:
-                conn.execute("UPDATE sync_themes SET turn_seq = 0, turns_whole = 0 WHERE theme_id = ?", (theme_id,))
-        return False
-
-    def _stop(self, theme: str) -> None:
-        with self._db.write_transaction() as conn:
-            sql = "UPDATE sync_themes SET turns = ? WHERE theme_id = ?"
-            conn.execute(sql, (ONCE, self._names.theme(theme)))
+        for low in itertools.count(theme_id << THEME_SHIFT, ENROLLED_AT_ONCE):
+            with self._db.write_transaction() as conn:
+                (last,) = conn.execute("SELECT max(id) FROM turns WHERE theme_id = ?", (theme_id,)).fetchone()
+                conn.execute(ENROL, (theme_id, low, low + ENROLLED_AT_ONCE - 1))
+                if last is not None and last >= low + ENROLLED_AT_ONCE:
+                    continue
+                conn.execute(SET_SHARING, (ON, theme_id))  # later captures come after these
+                if anew:
+                    conn.execute("UPDATE sync_themes SET turn_seq = 0, turns_whole = 0 WHERE theme_id = ?", (theme_id,))
+                return
 
     def _check_turn(self, theme: str, row: SyncRow, known_turns: Collection[bytes]) -> CheckedTurn:
         """Check a turn: return the text to keep, or why not; neither for a known one or one beyond the retention.

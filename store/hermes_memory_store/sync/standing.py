@@ -27,7 +27,6 @@ from hermes_memory_store import uids
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Tier
 from hermes_memory_store.sync.wire_format import (
-    COUNTER_BITS,
     LIVE,
     UNCHANGED,
     CheckedVersion,
@@ -182,16 +181,6 @@ def hold(conn: sqlite3.Connection, theme_id: int, received: ReceivedVersion, now
     digest = checked.clear_digest if checked.hidden_because is None else row.content_digest
     checked = checked._replace(quarantine_rule=None, uncurated=not row.trusted, clear_digest=digest)
     set_aside(conn, theme_id, row, AsideReason.AHEAD, now, other=seq.to_bytes(8, "big"), checked=checked)
-
-
-def to_held_report(version: SetAside, server_ms: int) -> HiddenVersion:
-    """Return a held version as it is reported. :param server_ms: the server's time, UTC milliseconds"""
-    ahead = format_time_span((version.row.hlc >> COUNTER_BITS) - server_ms)
-    reason = (
-        f"its clock is {ahead} ahead of the team's; it is held back until that time has come, or until it comes with a clock"
-        " that is right"
-    )
-    return HiddenVersion(version.row.theme, version.row.uid, version.row.kind, reason)
 
 
 def format_time_span(ms: int) -> str:

@@ -276,10 +276,7 @@ class TeamOutbox:
             conn.executemany(MARK_TOLD, names)
 
     def mark_all_unsent(self, theme: str) -> int:
-        """Mark everything as pending, and pull the theme from the start; return how many are pending.
-
-        For a server that has lost its newest rows.
-        """
+        """Mark everything as pending for a server that lost its newest rows, and pull from the start; return how many."""
         theme_id = self._tracking.track(theme)
         with self._db.write_transaction() as conn:
             lower_sent_clocks(conn, self._tracking.clocks(conn), self._tracking.find_folder_themes(conn))

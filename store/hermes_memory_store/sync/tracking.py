@@ -156,10 +156,7 @@ class Tracking:
         return [row for row in map(self.reveal, rows, checked) if row is not None]
 
     def load_held(self, theme_id: int, theme: str, things: Collection[str]) -> HeldRows:
-        """Return those of these things that have a held version, with the results of its content check.
-
-        Not inside a transaction, as `reveal`.
-        """
+        """Return those of these things that have a held version, with the results of its content check, as `reveal` does."""
         if not self.db.value(HAS_HELD, (theme_id,)):
             return {}
         with self.db.snapshot() as conn:

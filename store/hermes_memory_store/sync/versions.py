@@ -163,10 +163,7 @@ def ensure_node(conn: sqlite3.Connection) -> bytes:
 
 
 def physical_clocks(conn: sqlite3.Connection, now: int) -> PhysicalClocks:
-    """Return this machine's clock, and the server's as far as it is known.
-
-    :param now: UTC milliseconds by this machine's
-    """
+    """Return both clocks, the server's as far as it is known. :param now: UTC milliseconds by this machine's"""
     row = conn.execute("SELECT ahead_ms FROM sync_store").fetchone()
     return PhysicalClocks(now, now + (row[0] if row else 0))
 
@@ -316,7 +313,7 @@ def without_times(attrs: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_unversioned_things(conn: sqlite3.Connection, theme_id: int) -> list[bytes | str]:
-    """Find things of a theme that differ from their newest version and wait for no other.
+    """Find things that differ from their newest version and wait for no other.
 
     A scope without a version was opened for a fact that came before it.
     """
