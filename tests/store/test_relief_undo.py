@@ -109,3 +109,11 @@ def test_only_so_many_copies_are_kept(store: Store, profile: Profile, clock: Han
 
     assert len(copies) == 10
     assert b"V[port.14]" in (profile.memory.parent / copies[-1]).read_bytes()
+
+
+@pytest.mark.parametrize("ending", ["reliefs", "backups"])
+def test_a_list_of_copies_that_cannot_be_read_is_named(store: Store, ending: str) -> None:
+    fact = store.facts.write(THEME, "V[port]: 5432").fact
+    store.path.with_name(f"{store.path.name}.{ending}").mkdir()
+    with pytest.raises(errors.StoreUnreadable, match=f"{ending} cannot be read"):
+        store.purge.erase([fact.uid])

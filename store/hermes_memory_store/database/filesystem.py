@@ -98,6 +98,8 @@ def load_json_lines(path: Path) -> list[dict[str, Any]]:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise errors.StoreUnreadable(f"{path} cannot be read: {error.strerror or error}", path) from error
     records = []
     for line in lines:
         with suppress(ValueError):
