@@ -18,6 +18,7 @@ from zlib import crc32
 
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.patterns import DataFile, NamedPatterns, SparedPatterns, load_required_words
+from hermes_memory_store.safe_text import load_pattern
 
 WEIGHTS = Path(__file__).with_name("weights.bin")
 """A line of JSON, then one signed byte a place: signals, words, pieces."""
@@ -186,11 +187,6 @@ def load_signal_patterns() -> tuple[list[str], SparedPatterns]:
     return [*patterns], SparedPatterns([*patterns.values()], load_required_words()["signals"])
 
 
-@cache
-def load_unspaced_signals() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((name, re.compile(pattern)) for name, pattern in SIGNALS.pairs("unspaced").items())
-
-
 @lru_cache(maxsize=4096)
 def find_word_signals(word: str) -> tuple[str, ...]:
     whole, begin, lengths = load_signal_words()
@@ -232,8 +228,7 @@ def find_signals(text: str) -> tuple[list[Signal], list[str]]:
         if word in ADDRESS_WORDS:
             signals.append(Signal(place, word))
     if not text.isascii():
-        signals += [
-            Signal(match.start(), name) for name, pattern in load_unspaced_signals() for match in pattern.finditer(text)
-        ]
+        for name, pattern in SIGNALS.pairs("unspaced").items():
+            signals += [Signal(match.start(), name) for match in load_pattern(pattern).finditer(text)]
         signals.sort()
     return signals, words

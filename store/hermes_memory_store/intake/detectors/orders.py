@@ -84,9 +84,7 @@ class OrderDetector(Detector):
             yield to_order_finding(passage, orders)
 
     def explain(self, rule: str) -> str | None:
-        if not rule.startswith("order:"):
-            return None
-        return explain_names(rule, ORDER_PATTERNS.pairs("kinds"))
+        return explain_names(rule, ORDER_PATTERNS.pairs("kinds")) if rule.startswith("order:") else None
 
 
 DETECTOR = OrderDetector()
@@ -96,11 +94,6 @@ DETECTOR = OrderDetector()
 def load_order_patterns() -> tuple[list[str], SparedPatterns]:
     rows = ORDER_PATTERNS.sections["patterns"]
     return [kind for kind, _ in rows], SparedPatterns([pattern for _, pattern in rows], load_required_words()["orders"])
-
-
-@cache
-def load_exceptions() -> dict[str, re.Pattern[str]]:
-    return {kind: load_pattern(pattern) for kind, pattern in ORDER_PATTERNS.pairs("unless").items()}
 
 
 @cache
@@ -118,8 +111,8 @@ def find_orders_and_claims(content: str) -> tuple[Order, ...]:
         text = replace_addresses(reading)
         for number, match in patterns.find_matches(text):
             kind = kinds[number]
-            exception = load_exceptions().get(kind)
-            if kind not in orders and (exception is None or not exception.search(text)):
+            exception = ORDER_PATTERNS.pairs("unless").get(kind)
+            if kind not in orders and (exception is None or not load_pattern(exception).search(text)):
                 orders[kind] = Order(kind, readings[0], text, match.span())
     if not orders and is_disguised(content):
         orders[DISGUISE] = Order(DISGUISE, readings[0])
