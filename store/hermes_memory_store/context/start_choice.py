@@ -124,7 +124,7 @@ class StartCandidate:
 
 
 class StartChoice:
-    __slots__ = ("given", "held", "left_out", "places", "tokens")
+    __slots__ = ("given", "held", "left_out", "lines", "places", "tokens")
 
     def __init__(
         self, given: list[StartCandidate], left_out: list[StartCandidate], tokens: int, places: Mapping[int, HotPlace]
@@ -138,10 +138,8 @@ class StartChoice:
         self.tokens = tokens
         self.places = places
         self.held = sum(place.is_held for place in places.values())
-
-    @property
-    def lines(self) -> list[str]:
-        return [self.to_line(candidate) for candidate in self.given]
+        self.lines = [self.to_line(candidate) for candidate in given]
+        """Of the facts that are given."""
 
     def to_line(self, candidate: StartCandidate) -> str:
         """Return the line of a fact, with the label of its branch."""
@@ -152,7 +150,7 @@ class StartChoice:
         """Leave out all but the first of the facts that were to be given."""
         self.tokens -= sum(candidate.cost for candidate in self.given[count:])
         self.left_out = self.given[count:] + self.left_out
-        self.given = self.given[:count]
+        self.given, self.lines = self.given[:count], self.lines[:count]
 
 
 def choose_start_facts(
@@ -193,7 +191,9 @@ def choose_start_facts(
         rows = [row for row in rows if is_allowed(row[12])]
     places = find_places([row for row in rows if relations.get(row[0]) != PERSONAL])
     rows = [row for row in rows if row[0] not in places or not places[row[0]].is_held]
-    texts = {**near.texts, **describe_facts([row for row in rows if row[0] not in near.texts], near.probes)}
+    texts = dict(near.texts)
+    if cold_rows := [row for row in rows if row[0] not in texts]:
+        texts |= describe_facts(cold_rows, near.probes)
     candidates = [
         StartCandidate(
             row,

@@ -217,12 +217,12 @@ def measure_nearness(ask: Ask, theme_id: int | None, situation: Situation, rows:
     labels: dict[Any, str] = {}
     if theme_id is not None and (words or situation.scope):
         labels = dict(ask(SCOPES, (theme_id, MOST_SCOPES)))
-    texts = describe_facts(rows, to_probes(words)) if words else {}
+    texts = describe_facts(rows, to_probes(words))
     sizes: dict[Any, int] = {}
     in_scopes: dict[str, dict[Any, int]] = {word: {} for word in words}
     in_content: dict[str, dict[Any, int]] = {word: {} for word in words}
     often = dict.fromkeys(words, 0)
-    for scope, target, content, _ in texts.values():
+    for scope, target, content, _ in texts.values() if words else ():
         sizes[scope] = sizes.get(scope, 0) + 1
         for word in words if target or content else ():
             if word in target:

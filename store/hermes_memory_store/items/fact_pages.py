@@ -446,11 +446,13 @@ def to_facts(names: Names, rows: Iterable[Sequence[Any]]) -> list[Fact]:
     """Make facts of rows: the columns of `FACT_COLUMNS`, and those of `READ_COLUMNS` after them."""
     rows = list(rows)
     origins = {keys: names.origins.by_key(*keys) for keys in {(row[16], row[17]) for row in rows}}
+    themes = {key: names.theme_name(key) for key in {row[2] for row in rows}}
+    authors = {keys: names.author(*keys) for keys in {(row[11], row[2]) for row in rows}}
     return [
         Fact(
             id=row[0],
-            uid=uids.format_uid(row[1]),
-            theme=names.theme_name(row[2]),
+            uid=uid,
+            theme=themes[row[2]],
             scope=row[LABEL] or None,
             type=FACT_TYPES[row[4]],
             target=row[5],
@@ -459,7 +461,7 @@ def to_facts(names: Names, rows: Iterable[Sequence[Any]]) -> list[Fact]:
             pinned=bool(row[8]),
             chars=row[9],
             tokens=row[10],
-            actor=names.author(row[11], row[2]),
+            actor=authors[row[11], row[2]],
             created_at=Millis(row[12]),
             updated_at=Millis(row[13]),
             reads=row[LABEL + 1] or 0,
@@ -468,5 +470,5 @@ def to_facts(names: Names, rows: Iterable[Sequence[Any]]) -> list[Fact]:
             **{name: None if row[place] is None else uids.format_uid(row[place]) for name, place in LINKS},
             **{name: row[place] for name, place in OPTIONAL},
         )
-        for row in rows
+        for row, uid in zip(rows, uids.to_texts([row[1] for row in rows]), strict=True)
     ]
