@@ -56,7 +56,12 @@ class Credentials:
         :raises ThemeInvalid: no agent can have this theme
         """
         called, theme = validate_token_name(name), to_theme_name(theme)
-        validate_token_rights(rights)
+        if not rights.words:
+            raise errors.ArgumentError(
+                f"a token without a right opens nothing; give it one or more of {', '.join(RIGHTS)}", rights.words
+            )
+        if rights.other_themes and not rights.read:
+            raise errors.ArgumentError("other-themes extends the right to read; give read as well", rights.words)
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._db.write_transaction() as conn:
             if conn.execute("SELECT 1 FROM credentials WHERE name = ?", (called,)).fetchone():
@@ -152,16 +157,6 @@ def validate_token_name(name: str) -> str:
     if secret is not None:
         raise errors.SecretRefused(f"the token's name holds a secret ({secret}); name who uses it", secret)
     return safe_text.validate_text(name.strip(), "the token's name")
-
-
-def validate_token_rights(rights: Rights) -> None:
-    """Check that a token with these rights can do anything. :raises ArgumentError: it cannot"""
-    if not rights.words:
-        raise errors.ArgumentError(
-            f"a token without a right opens nothing; give it one or more of {', '.join(RIGHTS)}", rights.words
-        )
-    if rights.other_themes and not rights.read:
-        raise errors.ArgumentError("other-themes extends the right to read; give read as well", rights.words)
 
 
 def to_credential(row: tuple[Any, ...]) -> Credential:

@@ -153,8 +153,14 @@ def erase_rules_file(path: Path) -> bool:
         return not path.is_file()
     if not MARKED.search(content):
         return True
-    if not is_own_rules_file(content):
-        return rewrite_without_facts(path, content)
+    if not is_own_rules_file(content):  # somebody changed it: the fenced lines and the marker go
+        lines = MARKED.sub(b"", content).splitlines(keepends=True)
+        try:
+            with atomic_write(path, mode=path.stat().st_mode & 0o777) as file:
+                file.write(b"".join(line for line in lines if not line.startswith(FENCED)))
+        except OSError:
+            return False
+        return True
     if not erase(os.fspath(path)):
         return False
     places = [place for place in RULES_PLACES.values() if path.parts[-len(place) :] == place]
@@ -163,17 +169,6 @@ def erase_rules_file(path: Path) -> bool:
             folder.rmdir()
         except OSError:
             break
-    return True
-
-
-def rewrite_without_facts(path: Path, content: bytes) -> bool:
-    """Take the fenced lines and the marker out of a file that somebody changed."""
-    lines = MARKED.sub(b"", content).splitlines(keepends=True)
-    try:
-        with atomic_write(path, mode=path.stat().st_mode & 0o777) as file:
-            file.write(b"".join(line for line in lines if not line.startswith(FENCED)))
-    except OSError:
-        return False
     return True
 
 

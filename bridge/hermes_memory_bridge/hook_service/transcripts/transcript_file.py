@@ -116,13 +116,11 @@ def join_parts(content: Any) -> str:
     for part in content:
         if isinstance(part, str):
             texts.append(part)
-        elif isinstance(part, dict) and isinstance(part.get("text"), str) and is_text_part(part):
-            texts.append(part["text"])
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            kind = str(part.get("type", "text")).casefold()
+            if kind in ("text", "input_text", "output_text") and not part.get("thought"):
+                texts.append(part["text"])
     return "\n".join(texts)
-
-
-def is_text_part(part: Mapping[str, Any]) -> bool:
-    return not part.get("thought") and str(part.get("type", "text")).casefold() in ("text", "input_text", "output_text")
 
 
 def parse_time(value: Any) -> int | None:
