@@ -261,7 +261,7 @@ def edit_rules(edit: PermissionEdit, text: str, tools: list[str], *, is_removal:
     if not tools:
         return text
     form = PERMISSIONS[edit.host]
-    bare, marks = without_marks(text)
+    bare, put_back = without_marks(text)
     path = [key or edit.folder for key in form.path]
     try:
         if edit.host == "gemini":
@@ -283,7 +283,7 @@ def edit_rules(edit: PermissionEdit, text: str, tools: list[str], *, is_removal:
             raise ValueError("the change would not read back as it was meant; two members may have one name")
     except ValueError as error:
         raise HostFileError(f"{edit.file} was left alone: {error}", edit.file) from error
-    return marks.put_back(bare)
+    return put_back(bare)
 
 
 def find_permitted_folder(form: HostPermissions) -> str:

@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,23 +72,15 @@ def find_here() -> HostEnvironment:
     return HostEnvironment(Path.home(), sys.platform, dict(os.environ))
 
 
-@dataclass(frozen=True, slots=True)
-class TextMarks:
-    bom: bool
-    crlf: bool
-
-    def put_back(self, text: str) -> str:
-        return "\ufeff" * self.bom + (text.replace("\n", "\r\n") if self.crlf else text)
-
-
-def without_marks(text: str) -> tuple[str, TextMarks]:
-    """Strip a byte order mark and Windows line ends; return the text, and what restores them.
-
-    Mixed line ends are kept.
-    """
+def without_marks(text: str) -> tuple[str, Callable[[str], str]]:
+    """Strip a byte order mark and Windows line ends, of which mixed ones are kept; return the text, and what restores them."""
     bare = text.removeprefix("\ufeff")
     crlf = "\r\n" in bare and bare.count("\n") == bare.count("\r\n") == bare.count("\r")
-    return (bare.replace("\r\n", "\n") if crlf else bare), TextMarks(bare != text, crlf)
+
+    def put_back(edited: str) -> str:
+        return "\ufeff" * (bare != text) + (edited.replace("\n", "\r\n") if crlf else edited)
+
+    return (bare.replace("\r\n", "\n") if crlf else bare), put_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +151,7 @@ class Host:
 
     def add_entry(self, text: str, entry: Entry) -> str:
         """Add the bridge to a configuration text. :raises ValueError: the text cannot be edited safely"""
-        bare, marks = without_marks(text)
+        bare, put_back = without_marks(text)
         present = self.find_entry(bare) if self.kind == "json" else None
         if self.kind == "toml":
             bare = toml_yaml_edit.add_toml_table(bare, self.key, NAME, entry)
@@ -172,18 +165,18 @@ class Host:
             for key, value in entry.items():  # one by one, for the comments between them
                 if key not in present or present[key] != value:
                     bare = jsonc_edit.set_jsonc_member(bare, (self.key, NAME, key), value)
-        return marks.put_back(bare)
+        return put_back(bare)
 
     def remove_entry(self, text: str) -> str:
         """Remove the bridge from a configuration text. :raises ValueError: the text cannot be edited safely"""
-        bare, marks = without_marks(text)
+        bare, put_back = without_marks(text)
         if self.kind == "json":
             bare = jsonc_edit.remove_jsonc_member(bare, (self.key, NAME))
         elif self.kind == "toml":
             bare = toml_yaml_edit.remove_toml_table(bare, self.key, NAME)
         else:
             bare = toml_yaml_edit.remove_yaml_entry(bare, self.key, NAME, listed=self.kind == "yaml-list")
-        return marks.put_back(bare)
+        return put_back(bare)
 
 
 def to_merged_entry(entry: Entry, present: Entry | None) -> Entry:

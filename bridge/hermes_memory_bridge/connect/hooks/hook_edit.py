@@ -53,7 +53,7 @@ def to_hooked_config(file: Path, text: str, hooks: Sequence[Hook], *, version: i
     :param version: what a file that holds nothing but hooks of ours says as its `version`
     :raises HostFileError: the file cannot be changed safely
     """
-    bare, marks = without_marks(text)
+    bare, put_back = without_marks(text)
     try:
         bare, folded = fold_long_values(bare)
         before = read_hook_document(bare)
@@ -75,7 +75,7 @@ def to_hooked_config(file: Path, text: str, hooks: Sequence[Hook], *, version: i
         raise HostFileError(f"{file} was left alone: {error}", file) from error
     for mark, value in folded.items():
         after = after.replace(mark, value)
-    return marks.put_back(after)
+    return put_back(after)
 
 
 def fold_long_values(text: str) -> tuple[str, dict[str, str]]:

@@ -43,12 +43,12 @@ def add_trust(text: str, entries: Mapping[str, str]) -> str:
     if not missing:
         return text
     text = remove_trust(text, [key for key in missing if key in present])
-    bare, marks = without_marks(text)
+    bare, put_back = without_marks(text)
     after = bare
     for key, table in missing.items():
         after = append_lines(after, [""] * bool(after) + format_toml_table([*STATE, key], table))
     prove_trust(bare, after, find_trusted_hashes(bare) | missing)
-    return marks.put_back(after)
+    return put_back(after)
 
 
 def remove_trust(text: str, keys: Collection[str]) -> str:
@@ -56,7 +56,7 @@ def remove_trust(text: str, keys: Collection[str]) -> str:
 
     :raises UneditableConfig: one is written in a way that cannot be taken out safely
     """
-    bare, marks = without_marks(text)
+    bare, put_back = without_marks(text)
     before = find_trusted_hashes(bare)
     present = {key: str(before[key].get("trusted_hash", "")) for key in before if key in keys}
     if not present:
@@ -65,7 +65,7 @@ def remove_trust(text: str, keys: Collection[str]) -> str:
     original = find_original(bare, (*to_trimmed_variants(body), body), lambda one: add_trust(one, present))
     after = body if original is None else original
     prove_trust(bare, after, {key: said for key, said in before.items() if key not in present})
-    return marks.put_back(after)
+    return put_back(after)
 
 
 def rename_trust(text: str, names: Mapping[str, str]) -> str:
@@ -74,7 +74,7 @@ def rename_trust(text: str, names: Mapping[str, str]) -> str:
     :param names: the new key of each; a key that becomes free may be taken by a later one
     :raises UneditableConfig: one is written in a way that cannot be changed safely
     """
-    bare, marks = without_marks(text)
+    bare, put_back = without_marks(text)
     before = find_trusted_hashes(bare)
     if not before.keys() & names.keys():
         return text
@@ -87,7 +87,7 @@ def rename_trust(text: str, names: Mapping[str, str]) -> str:
             lines[number] = line.replace(old, new, 1)
     after = "".join(lines)
     prove_trust(bare, after, {names.get(key, key): said for key, said in before.items()})
-    return marks.put_back(after)
+    return put_back(after)
 
 
 def prove_trust(before: str, after: str, expected: Mapping[str, Any]) -> None:
