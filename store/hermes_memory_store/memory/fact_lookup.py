@@ -24,37 +24,26 @@ NOTATION_SHOWN = 60
 MAX_SUFFIXES = 400
 """Ends that one statement looks for, below SQLite's limit of 999 values in its oldest builds."""
 
-BY_UID = f"SELECT {FACT_COLUMNS} FROM facts f WHERE uid = ? AND tier <> 'withdrawn'"
-
-BY_BEGINNING = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE uid BETWEEN ?1 AND ?2 AND tier <> 'withdrawn' AND (?3 IS NULL OR theme_id = ?3)
-    LIMIT {CANDIDATES_SHOWN + 1}
-"""
-
-BY_END = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE id IN (SELECT id FROM facts WHERE substr(uid, -{{width}}) IN ({{marks}}))
-      AND tier <> 'withdrawn' AND (? IS NULL OR theme_id = ?)
-"""
-"""The inner question is answered by the index of uids alone, which is a tenth of the table."""
-
-
 SMALL_THEME = 5_000
 """Facts of a theme up to which it is walked alone."""
 
 IS_SMALL = f"SELECT count(*) <= {SMALL_THEME} FROM (SELECT 1 FROM facts WHERE theme_id = ? LIMIT {SMALL_THEME + 1})"
 
-IN_THEME = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE theme_id = ?1 AND tier <> 'withdrawn' AND +uid BETWEEN ?2 AND ?3
-    LIMIT {CANDIDATES_SHOWN + 1}
-"""
+PRESENT = f"SELECT {FACT_COLUMNS} FROM facts f WHERE tier <> 'withdrawn' AND"
 
-IN_THEME_BY_END = f"""
-    SELECT {FACT_COLUMNS} FROM facts f
-    WHERE theme_id = ? AND tier <> 'withdrawn' AND substr(uid, -{{width}}) IN ({{marks}})
+BY_UID = f"{PRESENT} uid = ?"
+
+BY_BEGINNING = f"{PRESENT} (?1 IS NULL OR theme_id = ?1) AND uid BETWEEN ?2 AND ?3 LIMIT {CANDIDATES_SHOWN + 1}"
+
+IN_THEME = f"{PRESENT} theme_id = ?1 AND +uid BETWEEN ?2 AND ?3 LIMIT {CANDIDATES_SHOWN + 1}"
+
+BY_END = f"""
+    {PRESENT} (?1 IS NULL OR theme_id = ?1)
+      AND id IN (SELECT id FROM facts WHERE substr(uid, -{{width}}) IN ({{marks}}))
 """
+"""The inner question is answered by the index of uids alone, which is a tenth of the table."""
+
+IN_THEME_BY_END = f"{PRESENT} theme_id = ?1 AND substr(uid, -{{width}}) IN ({{marks}})"
 
 
 def find_facts_by_name(db: Db, names: Sequence[str], theme_id: int | None) -> list[FactRow]:
@@ -92,8 +81,8 @@ def facts_by_start(db: Db, digits: str, theme_id: int | None, *, is_small: bool)
         rows = [FactRow(*row) for row in db.rows(BY_UID, (bytes.fromhex(digits),))]
         return [row for row in rows if theme_id in (None, row.theme_id)]
     within = [bytes.fromhex(digits.ljust(uids.DIGITS, last)) for last in "0f"]
-    sql, args = (IN_THEME, (theme_id, *within)) if is_small else (BY_BEGINNING, (*within, theme_id))
-    return [FactRow(*row) for row in db.rows(sql, args)]
+    rows = db.rows(IN_THEME if is_small else BY_BEGINNING, (theme_id, *within))
+    return [FactRow(*row) for row in rows]
 
 
 def facts_by_end(db: Db, endings: Sequence[str], theme_id: int | None, *, is_small: bool) -> dict[str, list[FactRow]]:
@@ -104,9 +93,8 @@ def facts_by_end(db: Db, endings: Sequence[str], theme_id: int | None, *, is_sma
         ends = [bytes.fromhex(half + digits) for digits in facts if len(digits) == length for half in halves]
         for some in in_chunks(ends, MAX_SUFFIXES):
             sql = IN_THEME_BY_END if is_small else BY_END
-            args = (theme_id, *some) if is_small else (*some, theme_id, theme_id)
             sql = sql.format(width=len(some[0]), marks=", ".join("?" * len(some)))
-            for row in map(FactRow._make, db.rows(sql, args)):
+            for row in map(FactRow._make, db.rows(sql, (theme_id, *some))):
                 facts[row.uid.hex()[-length:]].append(row)
     return facts
 
