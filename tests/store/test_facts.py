@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.model import PERSON, FactFilter, FactType, ScopeStatus, Tier
+from hermes_memory_store.model import IMPORT, PERSON, FactFilter, FactType, ScopeStatus, Tier
 from hermes_memory_store.store import Store
 
 THEME = "default"
@@ -232,6 +232,11 @@ def test_what_a_fact_replaced_is_found_without_reading_every_fact(store: Store) 
         steps = " ".join(row[3] for row in real.execute(f"EXPLAIN QUERY PLAN {sql}"))
         assert "facts_replaced" in steps
         assert "SCAN facts" not in steps
+
+
+def test_a_line_of_many_that_closes_a_scope_cools_itself_too(store: Store) -> None:
+    store.facts.write_many("default", [("D[a]: b", "s"), ("✓[s]: merged", "s")], actor=IMPORT)
+    assert [fact.tier for fact in store.facts.page(FactFilter(theme="default")).facts] == [Tier.COLD, Tier.COLD]
 
 
 def test_a_scope_said_to_be_done_again_tells_nothing_more(store: Store) -> None:

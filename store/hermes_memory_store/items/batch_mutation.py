@@ -35,8 +35,12 @@ class BatchMutation(Mutation):
         super().__init__(*args)
         self._waiting: list[FactRow] = []
         self._known: set[object] = set()
+        self._is_holding = True
 
     def insert_row(self, row: FactRow) -> None:
+        if not self._is_holding:
+            super().insert_row(row)
+            return
         self._waiting.append(row)
         self.last_numbers[row.theme_id] = row.id & FACT_NUMBER  # others are not told of it before it is written
         self._known.add(row.uid)
@@ -62,6 +66,11 @@ class BatchMutation(Mutation):
     def record(self, *, undoes: int | None = None) -> tuple[int, ...]:
         self.flush()
         return super().record(undoes=undoes)
+
+    def stop_holding(self) -> None:
+        """Write the pending facts, and further ones as they come."""
+        self.flush()
+        self._is_holding = False
 
     def flush(self) -> None:
         if not self._waiting:

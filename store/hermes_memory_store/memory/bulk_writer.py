@@ -155,16 +155,15 @@ class BulkWriter:
                 tier = Tier.HOT if room >= fact.chars else Tier.COLD
                 room -= fact.chars if tier is Tier.HOT else 0
                 change.insert_fact(theme_id, fact.scope, fact.admitted, tier=tier.value, line=fact.line)
+            change.stop_holding()  # what the others meet or close is looked for in the table
             created = len(independent)
             for fact in dependent:
-                change.flush()  # what stands in its place is looked for in the table
                 scope = change.scope_for_writing(theme_id, repeat_text(fact.scope.label))
                 tier = Tier.HOT if room >= fact.chars else Tier.COLD
                 written = write_fact(change, theme_id, scope, fact.admitted, tier=tier, line=fact.line)
                 room -= fact.chars if written.row.tier == Tier.HOT else 0
                 created += written.created
             for admission, label, number in suspicious:
-                change.flush()
                 scope = change.scope_for_writing(theme_id, label)
                 hold_fact(change, theme_id, scope, admission, line=number)
             change.record()
