@@ -48,8 +48,6 @@ QUICK = frozenset({"start", "prompt"})
 
 
 class HookService:
-    """Answer and record events of hosts."""
-
     def __init__(self, worker: StoreWorker, connections: Callable[[], Iterable[Connection]]) -> None:
         """:param connections: returns the MCP connections of the bridge"""
         self.worker = worker

@@ -26,8 +26,6 @@ RENEWAL_S = 30.0
 
 
 class HookSessions:
-    """Find, open, join and renew sessions of ours for sessions of hosts."""
-
     def __init__(self, connections: Callable[[], Iterable[Connection]]) -> None:
         """:param connections: returns the MCP connections of the bridge"""
         self._connections = connections

@@ -68,7 +68,6 @@ def capture_message(
 
 
 def captures_subagents(store: Store, session: Session) -> bool:
-    """Check whether the theme keeps what its agents' subagents say."""
     return store.policies.for_theme(session.theme).capture_subagents
 
 
