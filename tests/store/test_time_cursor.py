@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hermes_memory_store import errors
 from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
-from hermes_memory_store.journal.time_cursor import (
+from hermes_memory_store.journal.time_travel import (
     BeyondCopy,
     TimeCursor,
     find_change_after,
@@ -103,7 +103,7 @@ def test_a_copy_made_by_replay_goes_a_little_forward_and_says_where_it_ends(
     store: Store, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewind, "LONG_JOURNAL", 10)
-    monkeypatch.setattr("hermes_memory_store.journal.time_cursor.NEAR_ROWS", 20)
+    monkeypatch.setattr("hermes_memory_store.journal.time_travel.NEAR_ROWS", 20)
     for number in range(100):
         store.facts.write("default", f"V[n{number}]: x")
         clock.forward(1000)

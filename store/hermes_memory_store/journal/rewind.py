@@ -14,7 +14,7 @@ from hermes_memory_store.clock import parse_moment
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.items import journal
-from hermes_memory_store.items.journal import JournalRecord, load_records
+from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.journal.record_applier import revert_record
 from hermes_memory_store.model import Actor, Millis
@@ -95,7 +95,11 @@ def rewind(store: Store, moment: int, last: int, *, progress: Progress | None = 
     """
     newest = store.journal.last_seq()
     rows = list(load_records(store.db, since=last))
-    verify_chain_from(store, rows, last)
+    link = store.db.value("SELECT hash FROM journal WHERE seq = ?", (last,)) or journal.FIRST_HASH
+    for record in rows:
+        if record.link(link) != record.hash:
+            raise errors.JournalBroken(f"row {record.seq} was altered: its hash does not fit what it says", record.seq)
+        link = record.hash
     with store.db.write_transaction() as conn:
         conn.execute("DELETE FROM sync_themes")  # nothing of this copy travels
         change = Mutation(conn, store.names, store.journal, Actor("rewind"))
@@ -105,11 +109,3 @@ def rewind(store: Store, moment: int, last: int, *, progress: Progress | None = 
                 progress(newest - record.seq, newest - last)
         for statement in AFTERWARDS:
             conn.execute(statement, {"last": last, "moment": moment})
-
-
-def verify_chain_from(store: Store, rows: list[JournalRecord], last: int) -> None:
-    link = store.db.value("SELECT hash FROM journal WHERE seq = ?", (last,)) or journal.FIRST_HASH
-    for record in rows:
-        if record.link(link) != record.hash:
-            raise errors.JournalBroken(f"row {record.seq} was altered: its hash does not fit what it says", record.seq)
-        link = record.hash

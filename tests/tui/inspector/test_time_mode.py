@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from hermes_memory_store.journal.time_cursor import TimeCursor
+from hermes_memory_store.journal.time_travel import TimeCursor
 from hermes_memory_store.model import PERSON, ListOrder, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.memory import FIRST_PAGE, ListingInterrupted, ListingRequest, Memory

@@ -9,7 +9,7 @@ from hermes_memory_store.errors import ArgumentError, QueryError
 from hermes_memory_store.find.query_syntax import parse_time_filter
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.journal import rewind
-from hermes_memory_store.journal.time_cursor import (
+from hermes_memory_store.journal.time_travel import (
     TimeCursor,
     find_change_after,
     find_change_before,

@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.journal.time_cursor import BeyondCopy, TimeCursor
+from hermes_memory_store.journal.time_travel import BeyondCopy, TimeCursor
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
