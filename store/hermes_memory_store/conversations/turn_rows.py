@@ -1,7 +1,6 @@
 """Rows of captured turns: what one may hold, and how it comes into a theme, captured here or brought from elsewhere.
 
-A session that is not there is made as a closed one, so that a turn is found by it. The journal records that a turn came, never
-what it says.
+A session that is not there is made as a closed one, so that a turn is found by it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Captured turns: messages word for word, so that they can be found after a context has been compressed.
 
-Turns are kept as they were; nothing supersedes one. They are found by the same words as facts (see
-`language/tokenizer.py`) and ranked like the answers to a question (see `find/ranking.py`), newest first where
-scores are equal. The journal records that a turn was captured and its digest, never its text.
+The journal records that a turn was captured and its digest, never its text.
 """
 
 from __future__ import annotations

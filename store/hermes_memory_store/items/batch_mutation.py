@@ -1,7 +1,6 @@
 """Batch mutations: facts written together, though each is added by itself.
 
-A statement itself costs more than a row, and FTS5 flushes what it has collected whenever another statement fires a
-trigger: facts that are written and indexed one by one take several times as long.
+FTS5 flushes what it has collected whenever another statement fires a trigger: one by one, facts take several times as long.
 """
 
 from __future__ import annotations

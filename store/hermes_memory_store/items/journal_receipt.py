@@ -1,8 +1,6 @@
 """The receipt: the head of the journal's chain, written down beside the store, so that a cut-off end is seen.
 
-The chain proves that no row was altered, put in or taken out before its newest one; that its newest rows are all there, only
-something outside of it can tell. `memory.db.receipt` holds the newest head and a few older ones, at most once a minute while a
-store is written and once when it is closed. It holds hashes, never a text, and nothing waits for it.
+It holds hashes, never a text, and nothing waits for it.
 """
 
 from __future__ import annotations

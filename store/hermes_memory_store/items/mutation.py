@@ -322,7 +322,10 @@ def withdraw_abandoned_scope(change: Mutation, scope_id: int, undoes: int | None
     uid, label, status = change.conn.execute(sql, (scope_id,)).fetchone()
     if label == UNSCOPED or status == ScopeStatus.WITHDRAWN or has_facts(change.conn, scope_id):
         return
-    if undoes is not None and was_found_abandoned(change.conn, uid, undoes):
+    # What the latest change emptied may have been without facts before it, as where a teammate took them. Of an older one
+    # that is not known: others may have taken facts out after it.
+    is_latest = undoes is not None and change.conn.execute(CHANGED_SINCE, (undoes,)).fetchone() is None
+    if is_latest and change.conn.execute(CHANGED_BY, (uid, undoes)).fetchone() is None:
         return
     if not is_open_in_effect(change.conn, uid, undoes) or is_withdrawn_in_effect(change.conn, uid, undoes):
         op = "undo" if undoes is not None else "withdraw"
@@ -330,16 +333,6 @@ def withdraw_abandoned_scope(change: Mutation, scope_id: int, undoes: int | None
         columns = {} if then is None else json.loads(then[0])
         columns.pop("label", None)
         change.update_scope(scope_id, op, **columns | {"status": ScopeStatus.WITHDRAWN})
-
-
-def was_found_abandoned(conn: sqlite3.Connection, scope: bytes, undoing: int) -> bool:
-    """Check whether a scope that the undo of a change empties had no facts before it either, as where a teammate took them.
-
-    Known of the latest change alone: after an older one others may have taken facts out.
-    """
-    if conn.execute(CHANGED_SINCE, (undoing,)).fetchone() is not None:
-        return False
-    return conn.execute(CHANGED_BY, (scope, undoing)).fetchone() is None
 
 
 def is_open_in_effect(conn: sqlite3.Connection, uid: bytes, undoing: int | None = None) -> bool:

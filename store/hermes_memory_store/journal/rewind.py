@@ -1,7 +1,4 @@
-"""Rewind a copy of a store: revert the newest changes row by row until a past moment is reached.
-
-For a recent moment in a long journal, that is far less than replaying everything before it.
-"""
+"""Rewind a copy of a store: revert the newest changes row by row until a past moment is reached."""
 
 from __future__ import annotations
 

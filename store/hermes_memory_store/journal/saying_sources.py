@@ -1,7 +1,6 @@
 """Why did it say that? The facts that an agent's sentence most likely came from, and what its session was given before.
 
-What is compared is words: the rare ones that a sentence shares with a fact in the wording of that moment. A model may
-say a fact in other words, or know it from elsewhere, so words that nothing in the memory holds are returned, too.
+What is compared are the rare words that a sentence shares with a fact in the wording of that moment.
 """
 
 from __future__ import annotations

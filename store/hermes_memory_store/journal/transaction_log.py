@@ -1,7 +1,6 @@
-"""The transaction log: the journal as JSONL, one row a line, and its replay into an empty store.
+"""The transaction log: the journal as JSONL, one row a line, and its replay into an empty store, which verifies its chain.
 
-A replay verifies the chain of hashes as it goes and yields a store with the same facts, scopes, gauges and
-journal, hash for hash. `docs/formats.md` describes the fields.
+`docs/formats.md` describes the fields.
 """
 
 from __future__ import annotations

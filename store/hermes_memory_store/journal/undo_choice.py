@@ -1,7 +1,4 @@
-"""Choose what an undo takes back: the newest actions in a theme, each whole, with the files that a relief replaced.
-
-A person's action may be several changes of the journal: the batches of an import, the entries that a relief moved.
-"""
+"""Choose what an undo takes back: the newest actions in a theme, each whole, with the files that a relief replaced."""
 
 from __future__ import annotations
 
