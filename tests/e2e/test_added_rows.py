@@ -23,8 +23,8 @@ ATTRIBUTE = (
     ),
     (
         "store/hermes_memory_store/items/kinds.py",
-        '        Attribute("verdict", default=None, is_optional=True, is_local=True),\n',
-        '        Attribute("verdict", default=None, is_optional=True, is_local=True),\n'
+        '        Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),\n',
+        '        Attribute("verdict", default=None, is_optional=True, is_local=True, phrase="its check"),\n'
         '        Attribute("note", default=None, is_optional=True),\n',
     ),
     (
