@@ -39,7 +39,7 @@ MEMORY_DISK_BYTES = 2 * 2**30
 RUN_FOLDERS: list[str] = []
 """The folder of temporary files that this process made for its run; xdist's workers inherit it."""
 
-WORKERS_PER_CORE = 2
+WORKERS_PER_CORE = 3
 """Most of a test of the bridge or the inspector is waiting: for a lease, a process, a timer."""
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -132,10 +132,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = set() if config.option.hosts else {"hosts"}
     if not (config.option.all or config.option.markexpr or any("::" in arg for arg in config.args)):
         left_out |= TIERS.keys()
-    kept = [item for item in items if not any(mark.name in left_out for mark in item.iter_markers())]
-    if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+    deselected = [item for item in items if any(mark.name in left_out for mark in item.iter_markers())]
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        gone = set(deselected)
+        items[:] = [item for item in items if item not in gone]
 
 
 def pytest_collection_finish() -> None:

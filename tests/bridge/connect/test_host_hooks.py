@@ -17,6 +17,7 @@ from hermes_memory_bridge.connect.host_config_files import HostFileError
 from hermes_memory_bridge.connect.host_hooks import HOOKS, find_hook_program
 
 FILE = Path("settings.json")
+LONG = json.dumps({"list": [{"n": number, "text": "x" * 40} for number in range(2000)]}, indent=2)
 OTHERS = {"type": "command", "command": "other program", "timeout": 7}
 
 
@@ -50,7 +51,7 @@ def texts_of(event: str) -> list[str]:
         '{\n  // mine\n  "model": "x" // the good one\n}',
         '{\n    "permissions": {\n        "allow": ["Bash(ls)"]\n    }\n}\n',
         '{"deep": ' + "[" * 60 + "]" * 60 + "}",
-        json.dumps({"list": [{"n": number, "text": "x" * 40} for number in range(2000)]}, indent=2),
+        LONG,
     ]
 
 
