@@ -10,6 +10,7 @@ import pytest
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
+from tests.empty_store import put_empty_store
 
 
 class HandClock:
@@ -37,5 +38,6 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path, clock: HandClock, tmp_path: Path) -> Iterator[Store]:
+    put_empty_store(path)
     with Store.open(path, clock=clock, policies=Policies.load(tmp_path / "memory-themes.toml")) as opened:
         yield opened

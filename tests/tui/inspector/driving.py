@@ -22,6 +22,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.view_catalog import CATALOG, VIEWS_BY_NAME
 from hermes_memory_tui.screens.facts_screen import MainScreen
 from hermes_memory_tui.views.base_view import BaseView
+from tests.empty_store import put_empty_store
 
 NOW = Millis(1_773_756_000_000)
 PATIENCE_S = 60.0
@@ -36,12 +37,13 @@ VIEWS = [
 
 
 def frozen() -> Millis:
-    """A clock that stands still."""
     return NOW
 
 
 def fill(path: Path, *lines: str, theme: str = "default", scope: str | None = None, session: str | None = None) -> None:
     """Write facts as another process would: through a connection of its own."""
+    if not path.exists():
+        put_empty_store(path)
     with Store.open(path, clock=frozen) as store:
         who = store.sessions.open(theme, session) if session else None
         for line in lines:
@@ -87,7 +89,6 @@ async def until(pilot: Pilot[int], happened: Callable[[], object], what: str = "
 
 
 async def type_text(pilot: Pilot[int], text: str) -> None:
-    """Type a text, key by key."""
     from textual.keys import _character_to_key
 
     await pilot.press(*map(_character_to_key, text))
@@ -153,7 +154,6 @@ async def opened(pilot: Pilot[int], name: str) -> BaseView[Any]:
 
 
 def view_of(pilot: Pilot[int]) -> BaseView[Any]:
-    """The view that is open."""
     view = pilot.app.screen
     assert isinstance(view, BaseView)
     return view
@@ -174,7 +174,6 @@ async def to_row(pilot: Pilot[int], text: str) -> None:
 
 
 def beside(pilot: Pilot[int]) -> str:
-    """The text beside the list."""
     return view_of(pilot).pages.plain
 
 
@@ -191,13 +190,11 @@ def facts_of(path: Path, theme: str | None = None) -> dict[str, Fact]:
 
 
 def scopes_of(path: Path) -> dict[str, Scope]:
-    """Every scope by its label."""
     with Store.open(path, read_only=True) as store:
         return {scope.label: scope for scope in store.scopes.list()}
 
 
 def doctor_says(path: Path) -> list[str]:
-    """What is wrong with a store."""
     from hermes_memory_store.diagnostics.doctor import examine_store
 
     with Store.open(path) as store:
