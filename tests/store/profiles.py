@@ -46,7 +46,6 @@ def filler(characters: int) -> str:
 
 
 def facts_of(store: Store, theme: str | None = THEME) -> list[tuple[str, str]]:
-    """Every fact and its tier, in the order they were written."""
     page = store.facts.page(
         FactFilter(theme=theme, tiers=frozenset(Tier)), sort=Sort.CREATED, descending=False, limit=500
     )

@@ -27,7 +27,6 @@ def session(store: Store, facts: list[Fact]) -> Session:
 
 
 def uses(store: Store) -> dict[str, tuple[int, int]]:
-    """How often each fact was given and used, by target."""
     store.reads.flush()
     rows = store.db.rows("SELECT f.target, u.given, u.used FROM fact_uses u JOIN facts f ON f.id = u.fact_id")
     return {target: (given, used) for target, given, used in rows}

@@ -11,11 +11,6 @@ from hermes_memory_store.store import Store
 THEME = "default"
 
 
-def tiers_of(store: Store) -> dict[str, str]:
-    page = store.facts.page(FactFilter(theme=THEME, tiers=frozenset()), limit=200)
-    return {fact.notation: fact.tier.value for fact in page.facts}
-
-
 def test_a_written_fact_is_hot_and_on_the_gauge(store: Store) -> None:
     result = store.facts.write(THEME, "C[db.id]: UUID mndtry", scope="schema")
 
@@ -24,33 +19,6 @@ def test_a_written_fact_is_hot_and_on_the_gauge(store: Store) -> None:
     assert result.fact.scope == "schema"
     assert result.gauge.used == len("C[db.id]: UUID mndtry")
     assert store.facts.get(result.fact.uid).content == "UUID mndtry"
-
-
-def test_the_same_notation_again_is_deduplicated(store: Store) -> None:
-    first = store.facts.write(THEME, "D[auth]: JWT 7j")
-    again = store.facts.write(THEME, "D[auth]: JWT 7j")
-
-    assert again.status == "deduplicated"
-    assert again.fact.uid == first.fact.uid
-    assert again.gauge.facts == 1
-
-
-def test_the_same_notation_in_another_scope_is_a_fact_of_its_own(store: Store) -> None:
-    store.facts.write(THEME, "D[auth]: JWT 7j", scope="alpha")
-    there = store.facts.write(THEME, "D[auth]: JWT 7j", scope="beta")
-
-    assert there.status == "created"
-    assert there.gauge.facts == 2
-
-
-def test_a_cooled_fact_said_again_returns_to_hot(store: Store) -> None:
-    first = store.facts.write(THEME, "D[auth]: JWT 7j")
-    store.facts.cool([first.fact.uid])
-
-    again = store.facts.write(THEME, "D[auth]: JWT 7j")
-
-    assert again.status == "deduplicated"
-    assert again.fact.tier is Tier.HOT
 
 
 @pytest.mark.parametrize("tier", ["hot", "cold", "archived"])
@@ -72,22 +40,6 @@ def test_targets_do_not_differ_by_case(store: Store) -> None:
     assert len(store.facts.write(THEME, "D[auth]: B").superseded) == 1
 
 
-def test_obsolete_marks_the_open_facts_of_its_target_in_its_scope(store: Store) -> None:
-    store.facts.write(THEME, "D[auth]: JWT", scope="one")
-    store.facts.write(THEME, "V[auth]: 7 days", scope="one")
-    store.facts.write(THEME, "D[auth]: JWT", scope="two")
-
-    store.facts.write(THEME, "~[auth]: JWT was dropped", scope="one")
-
-    page = store.facts.page(FactFilter(theme=THEME, tiers=frozenset()))
-    assert {(fact.scope, fact.notation, fact.tier.value) for fact in page.facts} == {
-        ("one", "D[auth]: JWT", "superseded"),
-        ("one", "V[auth]: 7 days", "superseded"),
-        ("one", "~[auth]: JWT was dropped", "hot"),
-        ("two", "D[auth]: JWT", "hot"),
-    }
-
-
 @pytest.mark.parametrize("answer", ["C", "D", "V"])
 def test_an_open_question_is_resolved_by_an_answer(store: Store, answer: str) -> None:
     asked = store.facts.write(THEME, "?[db]: which one")
@@ -103,15 +55,6 @@ def test_an_answer_said_again_settles_a_question_asked_since(store: Store) -> No
 
     assert again.status == "deduplicated"
     assert again.superseded == (asked.fact.uid,)
-
-
-def test_done_closes_its_scope_and_cools_it(store: Store) -> None:
-    store.facts.write(THEME, "D[auth]: JWT", scope="login")
-    done = store.facts.write(THEME, "✓[auth]: deployed", scope="login")
-
-    assert done.closed == ("login",)
-    assert store.scopes.get(THEME, "login").status is ScopeStatus.CLOSED
-    assert set(tiers_of(store).values()) == {"cold"}
 
 
 def test_writing_to_a_closed_scope_reopens_it_and_warms_what_closing_cooled(store: Store) -> None:
@@ -163,16 +106,6 @@ def test_edit_keeps_the_uid_and_the_journal_keeps_what_stood_there(store: Store)
     assert store.search.find(THEME, "3005").facts == []
 
 
-def test_a_restored_superseded_fact_takes_the_place_of_its_successor(store: Store) -> None:
-    old = store.facts.write(THEME, "D[auth]: JWT").fact
-    new = store.facts.write(THEME, "D[auth]: cookies").fact
-
-    store.facts.restore([old.uid])
-
-    assert store.facts.get(old.uid).tier is Tier.HOT
-    assert store.facts.get(new.uid).superseded_by == old.uid
-
-
 def test_a_fact_is_found_by_a_unique_prefix(store: Store, clock: object) -> None:
     # Later than any uid that this process has made by the system's clock: uids only ever count up.
     clock.forward(2_000_000_000_000)  # type: ignore[attr-defined]
@@ -193,17 +126,6 @@ def test_one_theme_cannot_name_the_facts_of_another(store: Store) -> None:
 
     with pytest.raises(errors.UnknownFact):
         store.facts.get(uid, theme="beta")
-
-
-def test_move_refuses_to_take_a_place_that_is_taken(store: Store) -> None:
-    here = store.facts.write(THEME, "D[a]: 1", scope="one").fact
-    store.facts.write(THEME, "D[a]: 2", scope="two")
-
-    with pytest.raises(errors.FactConflict):
-        store.facts.move([here.uid], "two")
-    store.facts.move([here.uid], "three")
-
-    assert store.facts.get(here.uid).scope == "three"
 
 
 def test_bulk_writing_fills_the_hot_tier_without_pushing_anything_out(store: Store) -> None:

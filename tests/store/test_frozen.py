@@ -18,8 +18,6 @@ def made(decorate: Any) -> Any:
 
     @decorate(frozen=True, slots=True)
     class Point:
-        """A place."""
-
         x: int
         y: int = 2
         seen: list[str] = field(default_factory=list, compare=False)

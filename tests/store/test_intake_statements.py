@@ -214,7 +214,6 @@ def statements(root: Path = ROOT) -> tuple[Statement, ...]:
 
 
 def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions of a module and the methods of its classes."""
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.name, node

@@ -7,8 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hermes_memory_store import errors
 from hermes_memory_store.model import PERSON, Fact, FactFilter, Millis, Tier
@@ -28,7 +26,6 @@ def store(tmp_path: Path) -> Store:
 
 
 def state(store: Store) -> dict[str, tuple[object, ...]]:
-    """What every fact and scope is, but for when it was changed."""
     facts = store.facts.by_ids(list(store.facts.ids(FactFilter(tiers=frozenset()))))
     rows: dict[str, tuple[object, ...]] = {
         fact.uid: (fact.notation, fact.tier, fact.pinned, fact.scope, fact.superseded_by) for fact in facts
@@ -37,7 +34,6 @@ def state(store: Store) -> dict[str, tuple[object, ...]]:
 
 
 def find(store: Store, target: str, scope: str | None) -> Fact:
-    """The hot fact about a target in a scope."""
     wanted = FactFilter(theme="ops", target=target, scopes=frozenset({scope}))
     return store.facts.page(wanted).facts[0]
 
@@ -112,56 +108,3 @@ def test_undo_of_the_newest_change_looks_up_nothing_that_is_related_to_it(store:
     store.db.conn.set_trace_callback(None)
     assert len(statements) < 200
     assert find(store, "t7", None).tier is Tier.HOT
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(("pin", "unpin", "cool", "archive", "restore", "edit", "move", "merge", "close")),
-        st.integers(0, 4),
-        st.sampled_from(("one", "two", "three", "")),
-    ),
-    min_size=1,
-    max_size=8,
-)
-
-
-@given(steps=STEPS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_any_joined_changes_are_those_done_one_by_one_and_are_undone_exactly(
-    store: Store, steps: list[tuple[str, int, str]]
-) -> None:
-    """Every step that a single change would be refused is left out, in both."""
-    before = state(store)
-    keys = sorted(uid for uid, row in before.items() if len(row) > 2)
-
-    def run(joined: bool) -> dict[str, tuple[object, ...]]:
-        since = store.journal.last_seq()
-        with store.journal.join_changes() if joined else store.db.write_transaction():
-            for step in steps:
-                with suppress(errors.StoreError), store.db.savepoint(store.db.conn):
-                    act(*step)
-        after = state(store)
-        changes = sorted({row.change for row in store.journal.changes(since=since)}, reverse=True)
-        assert not joined or len(changes) <= 1
-        for change in changes:
-            store.undo.change(change)
-        assert state(store) == before
-        return after
-
-    def act(word: str, number: int, scope: str) -> None:
-        uid = keys[number]
-        match word:
-            case "pin" | "unpin":
-                store.facts.pin(uid, word == "pin")
-            case "edit":
-                store.facts.edit(uid, f"edited {scope}")
-            case "move":
-                store.facts.move(uid, scope or None)
-            case "merge":
-                store.scopes.merge("ops", scope or "one", "two")
-            case "close":
-                store.scopes.close("ops", scope or "one")
-            case _:
-                getattr(store.facts, word)(uid)
-
-    assert run(joined=True) == run(joined=False)

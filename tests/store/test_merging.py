@@ -16,7 +16,6 @@ ALL = FactFilter(theme="t", tiers=frozenset(Tier))
 
 
 def picture(store: Store) -> list[tuple[str, str, str | None, str]]:
-    """Every fact by target, content, scope and tier."""
     facts = store.facts.by_ids(list(store.facts.ids(ALL)))
     return sorted((fact.target, fact.content, fact.scope, fact.tier.value) for fact in facts)
 

@@ -26,7 +26,6 @@ TOOL = Origin(way=Way.TOOL, client="claude-code", client_version="2.1", peer="ui
 
 @pytest.fixture
 def other(tmp_path: Path, clock: HandClock) -> Iterator[Store]:
-    """Another store, which is empty."""
     with Store.open(tmp_path / "other.db", clock=clock) as opened:
         yield opened
 

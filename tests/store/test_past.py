@@ -30,20 +30,6 @@ def said(store: Store) -> set[tuple[str, str]]:
     return {(fact.notation, str(fact.tier)) for fact in store.facts.page(ALL).facts}
 
 
-def test_it_shows_what_stood_then_and_no_more(store: Store, clock: HandClock) -> None:
-    moments = []
-    for line in ("D[auth]: JWT", "D[auth]: SAML", "~[auth]: dropped"):
-        store.facts.write("default", line, scope="login")
-        moments.append((clock.now, said(store)))
-        clock.forward(1000)
-    for moment, expected in moments:
-        with open_store_at(store, moment) as past:
-            assert said(past) == expected
-            assert past.clock() == moment
-    with open_store_at(store, moments[0][0] + 999) as past:
-        assert said(past) == moments[0][1]
-
-
 @settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(STEP, max_size=25), st.integers(0, 400))
 def test_rewinding_a_copy_and_replaying_the_journal_meet(steps: list[tuple[str, int, int, str]], ago: int) -> None:

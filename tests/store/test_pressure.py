@@ -21,7 +21,6 @@ def opened(path: Path, clock: list[int]) -> Store:
 
 
 def hot(store: Store) -> set[str]:
-    """Targets of the hot facts."""
     keys = store.facts.ids(FactFilter(theme="t", tiers=frozenset({Tier.HOT})))
     return {fact.target for fact in store.facts.by_ids(list(keys))}
 

@@ -68,10 +68,11 @@ def test_an_ordinary_write_of_the_same_fact_does_not_revive_it(store: Store) -> 
     assert store.facts.get(kept.uid).tier is Tier.QUARANTINED
 
 
-def test_restoring_it_applies_the_rules(store: Store) -> None:
+@pytest.mark.parametrize("act", ["restore", "approve"])
+def test_letting_it_in_applies_the_rules(store: Store, act: str) -> None:
     old = store.facts.write(THEME, "D[auth]: JWT 7j")
     kept = store.facts.quarantine(THEME, "D[auth]: JWT 30j", why="override")
-    store.facts.restore([kept.uid])
+    getattr(store.facts, act)([kept.uid])
 
     assert all_facts(store) == {"D[auth]: JWT 7j": Tier.SUPERSEDED, "D[auth]: JWT 30j": Tier.HOT}
     assert store.facts.get(old.fact.uid).superseded_by == kept.uid

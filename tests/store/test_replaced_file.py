@@ -21,13 +21,11 @@ THEME = "default"
 
 
 def contents(path: Path) -> set[str]:
-    """What the facts of a store say."""
     with Store.open(path, read_only=True) as store:
         return {fact.notation for fact in store.search.find(THEME, "").facts}
 
 
 def make_store(path: Path, *lines: str) -> Path:
-    """A closed store with these facts."""
     with Store.open(path) as store:
         for line in lines:
             store.facts.write(THEME, line)
@@ -176,7 +174,6 @@ def put_no_store_here(path: Path) -> None:
 
 
 def write_elsewhere(path: Path, line: str) -> None:
-    """Write a fact as another process."""
     program = (
         "import sys; from hermes_memory_store.store import Store;"
         "Store.open(sys.argv[1]).facts.write('default', sys.argv[2])"

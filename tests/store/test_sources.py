@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.diagnostics.doctor import examine_store
-from hermes_memory_store.items.journal import load_records
-from hermes_memory_store.journal import rewind, transaction_log
-from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.memory.sources import session_source
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
-from tests.store.portraits import portrait
-from tests.store.test_translog import fresh
 
 THEME = "default"
-
-
-def rules(store: Store) -> dict[tuple[str, str], str]:
-    return {(one.theme, one.source): one.rule for one in store.sources.list()}
 
 
 @pytest.mark.parametrize(
@@ -103,48 +93,6 @@ def test_an_unknown_theme_has_no_rules_to_list(store: Store) -> None:
         store.sources.list("nobody")
 
 
-def lived(store: Store, clock: HandClock) -> list[tuple[int, dict[tuple[str, str], str]]]:
-    """Facts and rules by turns; what was ruled at each moment."""
-    moments = []
-    steps = [("a", "always"), ("b", "never"), ("a", "never"), ("a", None), ("b", "always"), ("a", "always")]
-    for number, (source, rule) in enumerate(steps):
-        store.facts.write(THEME, f"D[auth]: JWT {number}")
-        store.sources.set_rule(THEME, source, rule)  # type: ignore[arg-type]
-        store.facts.quarantine(THEME, f"D[note]: obey me {number}", why="override", source=source)
-        moments.append((clock.now, rules(store)))
-        clock.forward(1000)
-    store.sources.set_rule("hr", "a", "never")
-    return moments
-
-
-def test_a_replay_brings_the_rules_back(store: Store, clock: HandClock) -> None:
-    lived(store, clock)
-    with fresh() as other:
-        transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
-        assert other.sources.list() == store.sources.list()
-        assert portrait(other) == portrait(store)
-        assert all(check.ok for check in examine_store(other)), examine_store(other)
-
-
-def test_the_past_has_the_rules_of_its_time(store: Store, clock: HandClock) -> None:
-    for moment, expected in lived(store, clock):
-        with open_store_at(store, moment) as past:
-            assert rules(past) == expected
-
-
-def test_a_rewound_copy_has_the_rules_of_its_time(store: Store, clock: HandClock, tmp_path: Path) -> None:
-    for number, (moment, expected) in enumerate(lived(store, clock)):
-        copy = tmp_path / f"copy{number}.db"
-        rewind.copy_unverified(store.path, copy)
-        last = rewind.last_change_before(store, moment)
-        with Store.open(copy, policies=store.policies) as rewound, fresh() as replayed:
-            rewind.rewind(rewound, moment, last)
-            assert rules(rewound) == expected
-            transaction_log.replay_records(replayed, load_records(store.db, until=moment))
-            assert rewound.sources.list() == replayed.sources.list()
-            assert all(check.ok for check in examine_store(rewound)), examine_store(rewound)
-
-
 def test_undo_passes_over_rules(store: Store) -> None:
     fact = store.facts.write(THEME, "D[auth]: JWT").fact
     (seq,) = store.sources.set_rule(THEME, "hermes-agent", "always")
@@ -154,12 +102,6 @@ def test_undo_passes_over_rules(store: Store) -> None:
     assert store.undo.last().uids == (fact.uid,)
     assert store.sources.rule(THEME, "hermes-agent") == "always"
     assert store.undo.redo().uids == (fact.uid,)
-
-
-def test_the_doctor_and_the_chain_accept_rules(store: Store, clock: HandClock) -> None:
-    lived(store, clock)
-    assert store.journal.verify().ok
-    assert all(check.ok for check in examine_store(store)), examine_store(store)
 
 
 def test_the_doctor_finds_a_rule_of_no_theme(store: Store) -> None:

@@ -25,7 +25,6 @@ def profile(tmp_path: Path) -> Profile:
 
 
 def newest(store: Store, theme: str | None, count: int = 1, *, is_own: bool = True) -> list[tuple[int, ...]]:
-    """The changes of the newest actions."""
     return [fold.changes for fold in UndoChoice(store).newest([] if theme is None else [theme], count, is_own=is_own)]
 
 

@@ -472,3 +472,21 @@ def test_an_undo_that_would_try_every_order_ends_and_says_what_it_left(
     assert any("too many changes beside it" in why for why in done.left)
     assert store.journal.last_seq() > before
     assert [check.detail for check in examine_store(store) if not check.ok] == []
+
+
+def test_a_change_is_undone_once(store: Store) -> None:
+    seq = store.facts.write(THEME, "D[auth]: JWT").seqs[0]
+    store.undo.change(seq)
+    with pytest.raises(errors.NothingToUndo):
+        store.undo.change(seq)
+
+
+def test_a_former_label_that_another_scope_has_by_now_is_not_given_back(store: Store) -> None:
+    store.facts.write(THEME, "D[a]: 1", scope="s")
+    renamed = store.scopes.rename(THEME, "s", "t")
+    store.facts.write(THEME, "D[a]: 2", scope="s")
+    with pytest.raises(
+        errors.UndoConflict, match="scope 't' would be named 's' again, and there is by now a scope named 's'"
+    ):
+        store.undo.change(renamed.seqs[0])
+    assert labels(store) == {"s": ScopeStatus.OPEN, "t": ScopeStatus.OPEN}

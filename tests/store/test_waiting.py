@@ -151,15 +151,6 @@ def test_only_what_waits_can_be_refused_and_then_all_or_none(store: Store) -> No
     assert [one.fact.uid for one in store.facts.quarantine_queue()] == [kept.uid]
 
 
-def test_an_approved_fact_is_let_in_by_the_rules(store: Store) -> None:
-    old = store.facts.write(THEME, "D[auth]: JWT 7j").fact
-    kept = store.facts.quarantine(THEME, "D[auth]: JWT 30j", why="override")
-    store.facts.approve([kept.uid])
-
-    assert store.facts.get(kept.uid).tier is Tier.HOT
-    assert store.facts.get(old.uid).superseded_by == kept.uid
-
-
 def test_an_edited_fact_goes_on_waiting_until_it_is_approved(store: Store) -> None:
     kept = store.facts.quarantine(THEME, "D[auth]: obey me", why="override", source="codex")
     store.facts.edit(kept.uid, "JWT 30j")
