@@ -54,7 +54,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def basket(store: Store, tmp_path: Path) -> Basket:
-    """An empty basket."""
     return Basket(InspectorState(tmp_path / "state.json"), str(store.path))
 
 

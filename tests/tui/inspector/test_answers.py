@@ -14,7 +14,7 @@ from hermes_memory_tui.keymap_actions import all_bindings
 from hermes_memory_tui.screens.fact_editor import NewFactEditor
 from hermes_memory_tui.screens.facts_screen import MainScreen
 
-from .driving import NOW, facts_of, fill, inspecting, opened, said, screen_text, to_row, until
+from .driving import NOW, fill, inspecting, opened, said, screen_text, to_row, until
 
 
 @pytest.fixture
@@ -32,19 +32,6 @@ def test_a_key_that_puts_away_in_one_view_never_lets_in_in_another() -> None:
         for key in binding.key.split(","):
             keys[key].add(binding.action)
     assert not {key: acts for key, acts in keys.items() if acts & PUTS_AWAY and acts & LETS_IN}
-
-
-async def test_a_wrong_number_at_a_purge_is_answered_and_purges_nothing(path: Path) -> None:
-    fill(path, "V[a]: 1", "V[b]: 2")
-    async with inspecting(path) as pilot:
-        await pilot.press("asterisk", "P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        await until(pilot, lambda: "Type the number of facts, 2" in screen_text(pilot))
-        await pilot.press("7", "enter")
-        await until(pilot, lambda: "7 is not 2" in screen_text(pilot))
-        assert len(facts_of(path)) == 2
-        await pilot.press("backspace", "2", "enter")
-        await until(pilot, lambda: not facts_of(path))
 
 
 async def test_enter_without_an_answer_is_answered(path: Path) -> None:

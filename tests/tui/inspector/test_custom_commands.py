@@ -34,7 +34,6 @@ WHERE = Path("inspector.toml")
 
 @asynccontextmanager
 async def inspecting_with(path: Path, *tables: dict[str, Any]) -> AsyncIterator[Pilot[int]]:
-    """The inspector with commands of the person's own."""
     settings = parse_inspector_settings({"command": list(tables)}, WHERE)
     app = Inspector(Memory(lambda: Store.open(path, clock=frozen)), settings=settings)
     async with app.run_test(size=(110, 34), notifications=True) as pilot:

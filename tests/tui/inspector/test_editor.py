@@ -21,13 +21,11 @@ from tests.tui.inspector.driving import fill, inspecting, main_screen, said, scr
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """One fact."""
     fill(tmp_path / "m.db", "D[cache]: redis")
     return tmp_path / "m.db"
 
 
 async def editing(pilot: Pilot[int], key: str = "e") -> Editor:
-    """Open an editor."""
     await pilot.press(key)
     await until(pilot, lambda: isinstance(pilot.app.screen, Editor))
     screen = pilot.app.screen
@@ -63,16 +61,17 @@ async def test_the_gauge_is_the_one_of_now_when_others_change_the_fact(path: Pat
         assert "hot tier after saving 0%  28 of 10,000 characters" in screen_text(pilot)
 
 
-@pytest.mark.parametrize("width", [60, 80, 100])
-async def test_a_head_line_that_does_not_fit_ends_with_an_ellipsis(tmp_path: Path, width: int) -> None:
-    fill(
-        tmp_path / "m.db", "D[cache.of.all.the.regions]: redis", scope="launch-of-the-payments", session="hermes-agent"
-    )
-    async with inspecting(tmp_path / "m.db", size=(width, 30)) as pilot:
+async def test_a_head_line_that_does_not_fit_ends_with_an_ellipsis(tmp_path: Path) -> None:
+    line = "D[cache.of.all.the.regions]: redis"
+    fill(tmp_path / "m.db", line, scope="launch-of-the-payments", session="hermes-agent")
+    async with inspecting(tmp_path / "m.db", size=(60, 30)) as pilot:
         await editing(pilot)
-        await until(pilot, lambda: "D[cache.of" in screen_text(pilot))
-        head = next(line for line in screen_text(pilot).splitlines() if "D[cache.of" in line and "│" in line)
-        assert head.strip(" │").endswith(("…", "type and target are fixed"))
+        for width in (60, 80, 100):
+            await pilot.resize_terminal(width, 30)
+            await until(pilot, lambda width=width: pilot.app.screen.size.width == width)
+            await until(pilot, lambda: "D[cache.of" in screen_text(pilot))
+            head = next(row for row in screen_text(pilot).splitlines() if "D[cache.of" in row and "│" in row)
+            assert head.strip(" │").endswith(("…", "type and target are fixed")), width
 
 
 async def test_the_level_that_saving_would_reach_is_said(tmp_path: Path) -> None:

@@ -17,14 +17,12 @@ from tests.tui.inspector.driving import fill, inspecting, said, screen_text, tar
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Three facts."""
     fill(tmp_path / "m.db", "V[a]: one", "V[b]: zwei Stück", scope="launch")
     fill(tmp_path / "m.db", "D[c]: three")
     return tmp_path / "m.db"
 
 
 async def ask(pilot: Pilot[int], file: Path) -> None:
-    """Press x and type a file name."""
     await pilot.press("x")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     pilot.app.screen.line.value = str(file)  # type: ignore[attr-defined]

@@ -130,19 +130,16 @@ class Terminal:
         return True
 
     def until(self, *texts: str) -> None:
-        """Wait until texts are shown."""
         deadline = time.monotonic() + PATIENCE_S
         while not all(text in self.text for text in texts):
             assert time.monotonic() < deadline, (texts, self.text)
             assert self.read(), (texts, self.text, self.raw[-600:])
 
     def press(self, keys: str, *shown: str) -> None:
-        """Type, and wait until something is shown."""
         os.write(self.handle, keys.encode())
         self.until(*shown)
 
     def ends(self) -> int:
-        """Wait for the end; the exit code."""
         deadline = time.monotonic() + PATIENCE_S
         while self.read():
             assert time.monotonic() < deadline, self.text

@@ -30,7 +30,6 @@ from tests.tui.inspector.driving import (
 
 
 def bindings() -> list[Binding]:
-    """Every binding that is written in this app."""
     found = [one for _, one in keymap_actions.all_bindings()]
     assert len(found) > 100
     return found
@@ -62,20 +61,20 @@ async def test_help_says_every_key_of_the_screen(tmp_path: Path) -> None:
         assert pilot.app.screen is main_screen(pilot)
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_help_says_every_key_of_a_view(tmp_path: Path, name: str) -> None:
+async def test_help_says_every_key_of_a_view(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[a]: 1", session="worker")
     async with inspecting(tmp_path / "m.db", size=(120, 120)) as pilot:
-        view = await opened(pilot, name)
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        text = screen_text(pilot)
-        owners = [type(view), BaseView, *(type(pane) for pane in (view.grid, view.pages))]
-        written = [one for owner in owners for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding)]
-        assert written
-        assert [one.tooltip for one in written if one.tooltip not in text] == []
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is view)
+        for name in VIEWS:
+            view = await opened(pilot, name)
+            await pilot.press("question_mark")
+            await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+            text = screen_text(pilot)
+            owners = [type(view), BaseView, *(type(pane) for pane in (view.grid, view.pages))]
+            written = [one for owner in owners for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding)]
+            assert written
+            assert [one.tooltip for one in written if one.tooltip not in text] == [], name
+            await pilot.press("escape")
+            await until(pilot, lambda view=view: pilot.app.screen is view)
 
 
 @pytest.mark.parametrize(("dialog", "prefix", "enter"), [(Question, "ask", "accept"), (Picker, "picker", "choose")])
@@ -125,13 +124,13 @@ async def test_a_click_moves_the_cursor_and_a_click_on_a_key_does_what_it_says(t
         await until(pilot, lambda: [fact.target for fact in shown_facts(pilot)] == ["c", "a"])
 
 
-@pytest.mark.parametrize("key", ["question_mark", "ctrl+p", "slash", "n", "colon", "at"])
-async def test_the_screen_is_drawn_anew_wherever_one_is(
-    tmp_path: Path, key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_screen_is_drawn_anew_wherever_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path / "m.db", "V[a]: 1")
     drawn: list[str] = []
     monkeypatch.setattr(Inspector, "action_redraw", lambda self: drawn.append(type(self.screen).__name__))
     async with inspecting(tmp_path / "m.db") as pilot:
-        await pilot.press(key, "ctrl+l")
-        await until(pilot, lambda: drawn)
+        for count, key in enumerate(("question_mark", "ctrl+p", "slash", "n", "colon", "at"), 1):
+            await pilot.press(key, "ctrl+l")
+            await until(pilot, lambda count=count: len(drawn) == count, f"drawing after {key}")
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_screen(pilot))

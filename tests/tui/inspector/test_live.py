@@ -9,12 +9,24 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
+from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture, switch_capture
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import MAX_FOLLOWED_CHANGES, Memory
 from tests.tools.small_disk import fill_disk, small_disk
-from tests.tui.inspector.driving import fill, inspecting, main_screen, said, screen_text, shown_facts, targets, until
+from tests.tui.inspector.driving import (
+    VIEWS,
+    fill,
+    inspecting,
+    main_screen,
+    opened,
+    said,
+    screen_text,
+    shown_facts,
+    targets,
+    until,
+)
 
 WRITE = """
 import sys
@@ -196,3 +208,27 @@ def test_without_a_memory_a_full_disk_is_what_the_inspector_names(tmp_path: Path
         fill_disk(disk)
         with pytest.raises(errors.DiskFull, match="is full"):
             Memory.open(disk / "memory.db")
+
+
+async def test_the_facts_screen_says_that_capture_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "D[cache]: redis")
+    async with inspecting(path) as pilot:
+        assert "capture" not in screen_text(pilot).splitlines()[0]
+        pause_capture(path)
+        await until(pilot, lambda: "capture paused until resumed" in screen_text(pilot).splitlines()[0])
+        switch_capture(path, off=True)
+        resume_capture(path)
+        await until(pilot, lambda: "capture off everywhere" in screen_text(pilot).splitlines()[0])
+        switch_capture(path, off=False)
+        await until(pilot, lambda: "capture" not in screen_text(pilot).splitlines()[0])
+
+
+async def test_each_view_says_that_capture_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    fill(path, "D[cache]: redis")
+    switch_capture(path, off=True)
+    async with inspecting(path) as pilot:
+        for view in VIEWS:
+            await opened(pilot, view)
+            await until(pilot, lambda: "capture off everywhere" in screen_text(pilot).splitlines()[0])

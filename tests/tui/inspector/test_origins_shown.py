@@ -9,7 +9,7 @@ import pytest
 from hermes_memory_store.items.project_rows import insert_project
 from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.store import Store
-from tests.tui.inspector.driving import frozen, inspecting, rows_of, screen_text, type_text, until, view_of
+from tests.tui.inspector.driving import frozen, inspecting, rows_of, screen_text, targets, type_text, until, view_of
 
 NAME = "0199aaaa-0000-7000-8000-000000000001"
 TITLE = "claude-code · shop #1"
@@ -65,12 +65,14 @@ async def test_what_is_older_than_origins_is_unknown_and_an_import_has_its_line(
 
 
 async def test_the_filter_line_takes_origins_and_completes_them(path: Path) -> None:
-    for line, found in (("in:sh", "db.id"), ("by:claude", "db.id"), ("from:imp", "list")):
-        async with inspecting(path) as pilot:
-            await until(pilot, lambda: "V old" in screen_text(pilot) or "old" in screen_text(pilot))
+    async with inspecting(path) as pilot:
+        await until(pilot, lambda: "old" in screen_text(pilot))
+        for line, found in (("in:sh", "db.id"), ("by:claude", "db.id"), ("from:imp", "list")):
             await type_text(pilot, f"/{line}")
             await pilot.press("tab", "enter")
-            await until(pilot, lambda found=found: "1 fact" in screen_text(pilot) and found in screen_text(pilot))
+            await until(pilot, lambda found=found: "1 fact" in screen_text(pilot) and targets(pilot) == [found], line)
+            await pilot.press("escape")
+            await until(pilot, lambda: len(targets(pilot)) > 1)
 
 
 async def test_from_the_fact_to_its_conversation_and_back(path: Path) -> None:

@@ -34,7 +34,6 @@ STEPS = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A small memory of two themes."""
     path = tmp_path / "m.db"
     fill(path, "C[deploy.window]: never between 09:30 and 10:00", "D[cache]: redis", scope="release", theme="ops")
     fill(path, "D[cache]: none, the database is fast enough", scope="release", theme="ops")

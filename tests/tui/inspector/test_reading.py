@@ -17,7 +17,6 @@ from tests.tui.inspector.driving import (
     main_screen,
     said,
     screen_text,
-    shown_facts,
     targets,
     until,
 )
@@ -80,27 +79,6 @@ async def test_choosing_a_scope_shows_its_facts_only(tmp_path: Path) -> None:
         assert "default › one" in screen_text(pilot)
 
 
-async def test_a_read_only_memory_offers_no_change(tmp_path: Path) -> None:
-    fill(tmp_path / "m.db", "V[x]: 1")
-    async with inspecting(tmp_path / "m.db", read_only=True) as pilot:
-        await pilot.press("a", "e", "n")
-        text = screen_text(pilot)
-        assert pilot.app.screen is main_screen(pilot)
-    assert "Archive" not in text
-    assert "read-only" in text
-
-
-async def test_marking_two_facts_archives_both(tmp_path: Path) -> None:
-    fill(tmp_path / "m.db", "V[a]: 1", "V[b]: 2", "V[c]: 3")
-    async with inspecting(tmp_path / "m.db") as pilot:
-        await pilot.press("space", "space")
-        assert "2 marked" in screen_text(pilot)
-        await pilot.press("a")
-        await until(pilot, lambda: "archive · 2 facts" in screen_text(pilot))
-        await pilot.press("enter")
-        await until(pilot, lambda: len(shown_facts(pilot)) == 1)
-
-
 class TableApp(App[None]):
     """A table of a million facts that are made when they are asked for."""
 
@@ -120,7 +98,6 @@ class TableApp(App[None]):
 
 
 def fact(key: int) -> Fact:
-    """A made-up fact."""
     at = Millis(NOW - key)
     name = Uid(f"{key:032x}")
     return Fact(key, name, "t", None, FactType.VALUE, f"v.{key}", "content", Tier.HOT, False, 10, 3, PERSON, at, at)
@@ -154,9 +131,10 @@ async def test_escape_widens_from_a_scope_to_everything(tmp_path: Path) -> None:
 
 async def test_what_keys_act_on_is_seen_in_a_tiny_terminal(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[headroom]: 1")
-    for size in ((40, 10), (100, 12), (160, 12)):
-        async with inspecting(tmp_path / "m.db", size=size) as pilot:
-            assert "headroom" in screen_text(pilot)
+    async with inspecting(tmp_path / "m.db", size=(40, 10)) as pilot:
+        for size in ((40, 10), (100, 12), (160, 12)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda size=size: pilot.app.screen.size == size and "headroom" in screen_text(pilot))
 
 
 async def test_closing_what_is_closed_promises_nothing(tmp_path: Path) -> None:

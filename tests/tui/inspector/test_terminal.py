@@ -78,7 +78,6 @@ class Window:
             self.read(0.1)
 
     def read(self, seconds: float) -> None:
-        """Read what is drawn within so long, if anything is."""
         if select.select([self.handle], [], [], seconds)[0]:
             drawn = os.read(self.handle, 65_536)
             self.drawn += drawn
@@ -97,7 +96,6 @@ class Window:
             self.handle = -1
 
     def ends(self) -> bool:
-        """Whether the program ends in time."""
         deadline = time.monotonic() + ENDS_S
         while time.monotonic() < deadline:
             if not is_alive(self.program):

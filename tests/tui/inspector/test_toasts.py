@@ -19,18 +19,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "m.db"
 
 
-@pytest.mark.parametrize("dialog", ["n", "x", "s", "question_mark", "exclamation_mark", "ctrl+p", "colon", "at"])
-async def test_a_message_stands_in_the_frame_of_a_dialog_and_is_a_toast_after_it(path: Path, dialog: str) -> None:
+async def test_a_message_stands_in_the_frame_of_a_dialog_and_is_a_toast_after_it(path: Path) -> None:
     async with inspecting(path, size=(100, 30)) as pilot:
-        await pilot.press(dialog)
-        await until(pilot, lambda: isinstance(pilot.app.screen, Modal), "the dialog")
-        pilot.app.notify("the backup\nis [done]", severity="warning", markup=False, timeout=60)
-        await until(pilot, lambda: "! the backup is [done]" in screen_text(pilot), "the line in the dialog")
-        assert not pilot.app.screen.query(Toast)
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is main_screen(pilot), "closing")
-        await until(pilot, lambda: pilot.app.screen.query(Toast), "the toast")
-        assert "the backup\nis [done]" in said(pilot)
+        for dialog in ("n", "x", "s", "question_mark", "exclamation_mark", "ctrl+p", "colon", "at"):
+            await pilot.press(dialog)
+            await until(pilot, lambda: isinstance(pilot.app.screen, Modal), f"the dialog of {dialog}")
+            pilot.app.notify("the backup\nis [done]", severity="warning", markup=False, timeout=60)
+            await until(pilot, lambda: "! the backup is [done]" in screen_text(pilot), f"the line in it, {dialog}")
+            assert not pilot.app.screen.query(Toast)
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_screen(pilot), "closing")
+            await until(pilot, lambda: pilot.app.screen.query(Toast), "the toast")
+            pilot.app.clear_notifications()
+            await until(pilot, lambda: not pilot.app.screen.query(Toast), "its end")
+        assert said(pilot).count("the backup\nis [done]") == 8
 
 
 async def test_a_toast_that_shows_when_a_dialog_opens_is_not_over_it(path: Path) -> None:

@@ -25,7 +25,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def send_at_once(pilot: Pilot[int], *keys: str) -> None:
-    """Post keys without waiting for any of them."""
     for key in keys:
         name = _character_to_key(key) if len(key) == 1 else key
         pilot.app.post_message(events.Key(name, key if len(key) == 1 else None))

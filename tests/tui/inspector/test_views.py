@@ -13,7 +13,6 @@ from tests.tui.inspector.driving import fill, inspecting, main_screen, said, scr
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A small memory."""
     fill(tmp_path / "m.db", "D[deploy]: blue green", "V[port]: 8443", "C[auth]: passkey")
     return tmp_path / "m.db"
 

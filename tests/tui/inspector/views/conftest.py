@@ -20,5 +20,4 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the memory of a test is."""
     return tmp_path / "m.db"

@@ -39,7 +39,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """A session that wrote and was told twice, and facts of a person's."""
     fill(path, "V[mine]: 1", theme="ops")
     with Store.open(path, clock=frozen) as store:
         who = store.sessions.open("ops", "worker", client="tests 1.0")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from textual.widgets import Input
 
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
@@ -104,32 +105,35 @@ async def test_hostile_texts_are_shown_as_they_are(hostile: Path, name: str, siz
         assert pilot.app.is_running
 
 
-@pytest.mark.parametrize("text", [*MARKUP, WIDE, RIGHT_TO_LEFT])
-async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path, text: str) -> None:
-    label = " ".join(text[:100].split())
+async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path) -> None:
     async with inspecting(hostile, size=(150, 38)) as pilot:
         view = await opened(pilot, "scopes")
-        with Store.open(hostile, read_only=True) as store:
-            [scope] = [one for one in store.scopes.list() if one.label == label or one.label.startswith(label[:4])][:1]
-        view.grid.go_to(scope.uid)
-        for key in ("e", "P"):
-            await pilot.press(key)
-            await until(pilot, lambda: isinstance(pilot.app.screen, Question | Confirmation))
+        for text in (*MARKUP, WIDE, RIGHT_TO_LEFT):
+            label = " ".join(text[:100].split())
+            with Store.open(hostile, read_only=True) as store:
+                scopes = store.scopes.list()
+            scope = next(one for one in scopes if one.label == label or one.label.startswith(label[:4]))
+            view.grid.go_to(scope.uid)
+            for key in ("e", "P"):
+                await pilot.press(key)
+                await until(pilot, lambda: isinstance(pilot.app.screen, Question | Confirmation), f"{key} on {label}")
+                harmless(screen_text(pilot), 150)
+                if text in MARKUP:
+                    assert scope.label in screen_text(pilot)
+                await pilot.press("escape")
+                await until(pilot, lambda: pilot.app.screen is view)
+            await pilot.press("m")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Picker), f"m on {label}")
             harmless(screen_text(pilot), 150)
-            if text in MARKUP:
-                assert scope.label in screen_text(pilot)
-            await pilot.press("escape")
-            await until(pilot, lambda: pilot.app.screen is view)
-        await pilot.press("m")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
-        harmless(screen_text(pilot), 150)
-        await type_text(pilot, "[")
-        await pilot.press("enter")
-        await pilot.pause()
-        await pilot.press("escape", "escape")
-        await pilot.press("c")
-        await until(pilot, lambda: bool(said(pilot)))
-        harmless(screen_text(pilot), 150)
+            await type_text(pilot, "[")
+            await pilot.press("enter")
+            await pilot.pause()
+            while pilot.app.screen is not view:
+                await pilot.press("escape")
+            count = len(said(pilot))
+            await pilot.press("c")
+            await until(pilot, lambda count=count: len(said(pilot)) > count, f"closing {label}")
+            harmless(screen_text(pilot), 150)
 
 
 async def test_a_scope_with_any_name_is_purged_by_typing_it(path: Path) -> None:
@@ -145,36 +149,36 @@ async def test_a_scope_with_any_name_is_purged_by_typing_it(path: Path) -> None:
         await until(pilot, lambda: "a" not in facts_of(path))
 
 
-@pytest.mark.parametrize("name", ["x" * 300, "~nobody-of-that-name/x.md", "no/such/folder/x.md", ".", "/"])
-async def test_a_file_that_cannot_be_written_is_said(path: Path, name: str) -> None:
+async def test_a_file_that_cannot_be_written_is_said(path: Path) -> None:
     fill(path, "V[a]: 1", scope="launch")
     async with inspecting(path) as pilot:
         view = await opened(pilot, "scopes")
-        await pilot.press("x")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        await type_text(pilot, name)
-        await pilot.press("enter")
-        assert isinstance(pilot.app.screen, Question)
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is view)
+        for name in ("x" * 300, "~nobody-of-that-name/x.md", "no/such/folder/x.md", ".", "/"):
+            await pilot.press("x")
+            await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+            pilot.app.screen.query_one(Input).value = name
+            await pilot.press("enter")
+            assert isinstance(pilot.app.screen, Question), name
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is view)
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_a_deleted_store_is_said_in_the_open_view_and_comes_back(path: Path, name: str) -> None:
+async def test_a_deleted_store_is_said_in_the_open_view_and_comes_back(path: Path) -> None:
     fill(path, "V[a]: 1", scope="launch")
     async with inspecting(path) as pilot:
-        view = await opened(pilot, name)
-        kept = path.rename(path.with_name("elsewhere.db"))
-        await until(pilot, lambda: "no longer exists" in screen_text(pilot).splitlines()[0])
-        await pilot.press("j", "k", "enter", "escape")
-        if pilot.app.screen is not view:
-            await opened(pilot, name)
-        kept.rename(path)
-        await until(pilot, lambda: "is readable again" in said(pilot))
-        await until(pilot, lambda: "no longer exists" not in screen_text(pilot).splitlines()[0])
-        fill(path, "V[b]: 2", scope="novel", theme="other")
-        if name == "scopes":
-            await until(pilot, lambda: any("novel" in row for row in rows_of(view)))
+        for count, name in enumerate(VIEWS, 1):
+            view = await opened(pilot, name)
+            kept = path.rename(path.with_name("elsewhere.db"))
+            await until(pilot, lambda: "no longer exists" in screen_text(pilot).splitlines()[0], name)
+            await pilot.press("j", "k", "enter", "escape")
+            if pilot.app.screen is not view:
+                await opened(pilot, name)
+            kept.rename(path)
+            await until(pilot, lambda count=count: said(pilot).count("is readable again") == count, name)
+            await until(pilot, lambda: "no longer exists" not in screen_text(pilot).splitlines()[0], name)
+            if name == "scopes":
+                fill(path, "V[b]: 2", scope="novel", theme="other")
+                await until(pilot, lambda view=view: any("novel" in row for row in rows_of(view)))
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -215,17 +219,17 @@ async def test_what_was_undone_in_one_file_is_not_done_again_in_another(path: Pa
     assert {fact.tier for fact in facts_of(path).values()} == {Tier.HOT}
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_a_file_that_is_no_store_any_more_is_said_in_the_open_view(path: Path, name: str) -> None:
+async def test_a_file_that_is_no_store_any_more_is_said_in_the_open_view(path: Path) -> None:
     fill(path, "V[a]: 1", scope="launch")
     async with inspecting(path) as pilot:
-        await opened(pilot, name)
-        kept = path.rename(path.with_name("elsewhere.db"))
-        path.write_text("not a database, but long enough to be looked at as one" * 40)
-        await until(pilot, lambda: "not a readable" in screen_text(pilot).splitlines()[0])
-        await pilot.press("j", "k")
-        kept.replace(path)
-        await until(pilot, lambda: "not a readable" not in screen_text(pilot).splitlines()[0])
+        for name in VIEWS:
+            await opened(pilot, name)
+            kept = path.rename(path.with_name("elsewhere.db"))
+            path.write_text("not a database, but long enough to be looked at as one" * 40)
+            await until(pilot, lambda: "not a readable" in screen_text(pilot).splitlines()[0], name)
+            await pilot.press("j", "k")
+            kept.replace(path)
+            await until(pilot, lambda: "not a readable" not in screen_text(pilot).splitlines()[0], name)
 
 
 async def test_a_locked_store_refuses_a_write_with_a_sentence_and_goes_on(path: Path) -> None:

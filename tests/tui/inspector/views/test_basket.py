@@ -34,7 +34,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """Three facts in two scopes."""
     fill(path, "D[cache]: redis", "V[port]: 5432", theme="ops", scope="release")
     fill(path, "C[style]: short sentences", theme="ops", scope="docs")
     return path
@@ -50,7 +49,6 @@ async def gather(pilot: Pilot[int], target: str, *keys: str) -> None:
 
 
 async def basket_view(pilot: Pilot[int]) -> BasketView:
-    """Open the basket, and wait until it was tried."""
     await pilot.press("B")
     await until(pilot, lambda: isinstance(pilot.app.screen, BasketView), "the basket opening")
     view = view_of(pilot)

@@ -77,7 +77,6 @@ WRITING = {
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """Something to see in every view."""
     with Store.open(path, clock=frozen) as store:
         who = store.sessions.open("ops", "worker")
         store.facts.write("ops", "D[cache]: redis", scope="release", session=who)
@@ -120,49 +119,51 @@ async def test_ages_and_the_title_go_on_in_every_view(path: Path, name: str, mon
         assert aged == (name in {"scopes", "agents", "journal", "turns", "now"})
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_undo_and_redo_from_every_view(path: Path, name: str) -> None:
+async def test_undo_and_redo_from_every_view(path: Path) -> None:
     async with inspecting(path) as pilot:
         await until(pilot, lambda: main_screen(pilot).table.fact is not None)
         await pilot.press("a")
         await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED)
-        await opened(pilot, name)
-        await pilot.press("u")
-        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT)
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED)
+        for name in VIEWS:
+            await opened(pilot, name)
+            await pilot.press("u")
+            await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT, f"undo in {name}")
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.ARCHIVED, f"redo in {name}")
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_reading_only_hides_every_key_that_writes(path: Path, name: str) -> None:
+async def test_reading_only_hides_every_key_that_writes(path: Path) -> None:
     async with inspecting(path, read_only=True) as pilot:
         before = path.read_bytes()
-        view = await opened(pilot, name)
-        active = {one.binding.action for one in view.active_bindings.values()}
-        assert active & (WRITING[name] | {"undo", "redo"}) == set()
-        own = [key for key, found in view._bindings.key_to_bindings.items() if found[0].action in WRITING[name]]
-        await pilot.press(*own, "u", "ctrl+r", "enter", "escape")
-        await pilot.pause()
+        for name in VIEWS:
+            view = await opened(pilot, name)
+            active = {one.binding.action for one in view.active_bindings.values()}
+            assert active & (WRITING[name] | {"undo", "redo"}) == set(), name
+            own = [key for key, found in view._bindings.key_to_bindings.items() if found[0].action in WRITING[name]]
+            await pilot.press(*own, "u", "ctrl+r", "enter", "escape")
+            await pilot.pause()
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_every_key_that_writes_is_there_otherwise(path: Path, name: str) -> None:
+async def test_every_key_that_writes_is_there_otherwise(path: Path) -> None:
     async with inspecting(path) as pilot:
-        view = await opened(pilot, name)
-        active = {one.binding.action for one in view.active_bindings.values() if one.enabled}
-        assert active >= WRITING[name] | {"undo", "redo"}
+        for name in VIEWS:
+            view = await opened(pilot, name)
+            active = {one.binding.action for one in view.active_bindings.values() if one.enabled}
+            assert active >= WRITING[name] | {"undo", "redo"}, name
 
 
-@pytest.mark.parametrize("name", ["scopes", "agents", "journal", "turns"])
-async def test_the_keys_of_a_filter_are_those_of_its_list(path: Path, name: str) -> None:
+async def test_the_keys_of_a_filter_are_those_of_its_list(path: Path) -> None:
     async with inspecting(path) as pilot:
-        await opened(pilot, name)
-        await pilot.press("slash")
-        await until(pilot, lambda: "To the list" in screen_text(pilot).splitlines()[-1])
-        keys = screen_text(pilot).splitlines()[-1]
-        assert "Save view" not in keys
-        assert "Complete" not in keys
+        for name in ("scopes", "agents", "journal", "turns"):
+            view = await opened(pilot, name)
+            await pilot.press("slash")
+            await until(pilot, lambda: "To the list" in screen_text(pilot).splitlines()[-1], name)
+            keys = screen_text(pilot).splitlines()[-1]
+            assert "Save view" not in keys, name
+            assert "Complete" not in keys, name
+            await pilot.press("escape")
+            await until(pilot, lambda view=view: pilot.app.focused is view.grid)
 
 
 async def test_reading_only_hides_what_writes_in_the_flight_recorder(path: Path) -> None:
@@ -175,19 +176,19 @@ async def test_reading_only_hides_what_writes_in_the_flight_recorder(path: Path)
         assert active & {"undo_session", "end_session", "undo", "redo"} == set()
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_escape_leads_back_to_the_facts(path: Path, name: str) -> None:
+async def test_escape_leads_back_to_the_facts(path: Path) -> None:
     async with inspecting(path) as pilot:
-        view = await opened(pilot, name)
-        await pilot.press("tab")
-        for _ in range(4):
-            await pilot.press("escape")
-            await pilot.pause()
-        assert pilot.app.screen is main_screen(pilot)
-        await opened(pilot, name)
-        assert view_of(pilot) is view, "a view is made once"
-        await pilot.press("1")
-        await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+        for name in VIEWS:
+            view = await opened(pilot, name)
+            await pilot.press("tab")
+            for _ in range(4):
+                await pilot.press("escape")
+                await pilot.pause()
+            assert pilot.app.screen is main_screen(pilot), name
+            await opened(pilot, name)
+            assert view_of(pilot) is view, "a view is made once"
+            await pilot.press("1")
+            await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
 
 
 @pytest.mark.parametrize("size", [(150, 38), (80, 24)])
@@ -205,13 +206,13 @@ async def test_a_click_on_the_strip_opens_a_view(path: Path, size: tuple[int, in
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
 
 
-@pytest.mark.parametrize("name", VIEWS)
-async def test_the_text_of_a_row_is_read_and_copied(path: Path, name: str) -> None:
+async def test_the_text_of_a_row_is_read_and_copied(path: Path) -> None:
     async with inspecting(path, size=(80, 24)) as pilot:
-        view = await opened(pilot, name)
-        await until(pilot, lambda: bool(view.pages.plain))
-        await pilot.press("y")
-        assert pilot.app.clipboard == view.pages.plain
+        for name in VIEWS:
+            view = await opened(pilot, name)
+            await until(pilot, lambda view=view: bool(view.pages.plain), name)
+            await pilot.press("y")
+            assert pilot.app.clipboard == view.pages.plain, name
 
 
 async def test_a_narrow_view_shows_the_text_instead_of_the_list(path: Path) -> None:

@@ -30,7 +30,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """A scope of ten facts, closed, and three facts after that."""
     hours = count(1)
     with Store.open(path, clock=lambda: Millis(NOW - 100 * 3_600_000 + next(hours) * 3_600_000)) as store:
         store.facts.write_many("ops", [(f"V[p{number}]: {number}", "payments") for number in range(10)], actor=PERSON)

@@ -33,7 +33,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A session that searched, was told its status, and wrote."""
     monkeypatch.chdir(path.parent)
     fill(path, "D[cache]: redis", "V[port]: 6379", theme="ops")
     with Store.open(path, clock=frozen) as store:

@@ -23,7 +23,6 @@ from tests.tui.inspector.driving import NOW, fill, frozen, inspecting, opened, s
 
 
 def write_day(path: Path) -> None:
-    """Two agents at work, one fact that waits, and one that was given."""
     with Store.open(path, clock=frozen) as store:
         shop = store.sessions.open("shop", "a1", client="claude-code")
         store.sessions.open("ops", "b1", client="codex")

@@ -77,7 +77,6 @@ def path(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def compare(
     name: str, path: Path, size: tuple[int, int], view: str, row: str = "", keys: tuple[str, ...] = ()
 ) -> None:
-    """Draw and compare."""
     async with inspecting(path, "ops", size=size) as pilot:
         memory = pilot.app.memory  # type: ignore[attr-defined]
         memory.shown_path = Path("~/memory.db")
@@ -91,7 +90,6 @@ async def compare(
 
 
 def check(name: str, svg: str) -> None:
-    """Compare what was drawn with the picture that is kept."""
     kept = PICTURES / f"{name}.svg"
     if os.environ.get("UPDATE_PICTURES"):
         kept.parent.mkdir(exist_ok=True)

@@ -40,7 +40,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """A theme with a closed scope that was warmed since, and another."""
     fill(path, "D[cache]: redis", "V[port]: 6379", scope="old", theme="ops")
     fill(path, "C[deploy]: never on friday", scope="new", theme="ops")
     fill(path, "V[tone]: plain", theme="marketing")
@@ -68,17 +67,6 @@ async def test_relief_shows_what_would_move_before_it_moves(path: Path) -> None:
         await until(pilot, lambda: facts_of(path)["cache"].tier is Tier.HOT)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: facts_of(path)["cache"].tier is not Tier.HOT)
-
-
-async def test_relief_that_is_left_moves_nothing(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "pressure")
-        await to_row(pilot, "ops")
-        await pilot.press("r")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Question))
-    assert {fact.tier for fact in facts_of(path).values()} == {Tier.HOT}
 
 
 async def test_relief_goes_on_until_nothing_is_left_and_says_so(path: Path) -> None:
@@ -315,7 +303,6 @@ async def test_a_relief_of_another_run_is_taken_back_with_its_files(path: Path, 
 
 
 async def archive_one(pilot: Pilot[int], path: Path) -> str:
-    """Put one fact away as the person; its target."""
     with Store.open(path, read_only=True) as store:
         fact = next(fact for fact in store.facts.page(FactFilter(theme="marketing")).facts)
     pilot.app.memory.run_action(bulk_actions.ARCHIVE, [fact])  # type: ignore[attr-defined]
@@ -323,7 +310,6 @@ async def archive_one(pilot: Pilot[int], path: Path) -> str:
 
 
 async def relieve_files(pilot: Pilot[int], file: Path) -> None:
-    """Relieve the host's files with the keys that do it."""
     before = file.read_text()
     await opened(pilot, "pressure")
     await to_row(pilot, "MEMORY.md")

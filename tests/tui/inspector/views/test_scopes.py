@@ -31,7 +31,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """Three scopes of two themes, two of them spellings of one."""
     fill(path, "D[cache]: redis", "V[port]: 6379", scope="release-1", theme="ops")
     fill(path, "D[cache]: none", scope="Release 01", theme="ops")
     fill(path, "V[tone]: plain", scope="launch", theme="marketing")
@@ -52,19 +51,6 @@ async def test_closing_and_reopening(path: Path) -> None:
         assert facts_of(path)["tone"].tier is Tier.HOT
         await until(pilot, lambda: "scope launch reopened, 1 fact warmed" in said(pilot))
         assert len(rows_of(view)) == 3
-
-
-async def test_undo_and_redo(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "scopes")
-        await to_row(pilot, "launch")
-        await pilot.press("c")
-        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
-        await pilot.press("u")
-        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.OPEN)
-        assert facts_of(path)["tone"].tier is Tier.HOT
-        await pilot.press("ctrl+r")
-        await until(pilot, lambda: scopes_of(path)["launch"].status is ScopeStatus.CLOSED)
 
 
 async def test_renaming(path: Path) -> None:
@@ -94,18 +80,6 @@ async def test_a_label_that_cannot_be_is_said_while_it_is_typed(path: Path) -> N
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, Question))
     assert "launch" in scopes_of(path)
-
-
-async def test_a_name_that_is_taken_is_refused_with_a_sentence(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "scopes")
-        await to_row(pilot, "release-1")
-        await pilot.press("e")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        await type_text(pilot, "Release 01")
-        await pilot.press("enter")
-        await until(pilot, lambda: "scope Release 01 exists" in screen_text(pilot))
-    assert sorted(scopes_of(path)) == ["Release 01", "launch", "release-1"]
 
 
 async def test_merging_offers_the_similar_name_first(path: Path) -> None:
@@ -177,18 +151,6 @@ async def test_a_purge_is_armed_only_by_the_name(path: Path) -> None:
     with Store.open(path, read_only=True) as store:
         assert [change.op for change in store.journal.changes(newest_first=True, limit=1)] == ["purge"]
     assert b"plain" not in path.read_bytes()
-
-
-async def test_a_purge_that_is_left_erases_nothing(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "scopes")
-        await to_row(pilot, "launch")
-        await pilot.press("P")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
-        await type_text(pilot, "launch")
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(pilot.app.screen, Confirmation))
-    assert "tone" in facts_of(path)
 
 
 async def test_enter_shows_the_facts_of_a_scope(path: Path) -> None:

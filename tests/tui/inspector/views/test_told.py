@@ -25,7 +25,6 @@ from tests.tui.inspector.driving import (
 
 @pytest.fixture
 def path(path: Path) -> Path:
-    """Two themes."""
     fill(path, "C[deploy]: never on friday", "D[cache]: redis", "V[port]: 6379", theme="ops")
     fill(path, "V[tone]: plain", theme="marketing")
     return path
