@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -41,21 +42,24 @@ with MemoryClient() as client:
 HOOK_INPUT = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}
 
 
-def importable_names() -> set[str]:
+@functools.cache
+def importable_names() -> frozenset[str]:
     """Every top-level name that a program of ours could import, our own packages with them."""
-    return {
-        *(name for name in sys.stdlib_module_names if name not in sys.builtin_module_names),
-        *(name for name in packages_distributions() if name.isidentifier()),
-        *PACKAGES,
-        "sitecustomize",
-        "usercustomize",
-    }
+    return frozenset(
+        (
+            *(name for name in sys.stdlib_module_names if name not in sys.builtin_module_names),
+            *(name for name in packages_distributions() if name.isidentifier()),
+            *PACKAGES,
+            "sitecustomize",
+            "usercustomize",
+        )
+    )
 
 
 class Repository:
     """A repository that holds a module of every name, and a home of a person who works in it."""
 
-    def __init__(self, folder: Path, names: set[str]) -> None:
+    def __init__(self, folder: Path, names: Set[str]) -> None:
         self.mark = folder / "ran"
         self.home = folder / "home"
         self.home.mkdir()
@@ -72,7 +76,6 @@ class Repository:
 
     @property
     def ran(self) -> list[str]:
-        """The modules that were executed."""
         return self.mark.read_text().split() if self.mark.exists() else []
 
     def environ(self, path: str | None = None) -> dict[str, str]:
@@ -84,7 +87,6 @@ class Repository:
         return environ if path is None else environ | {"PYTHONPATH": path}
 
     def run(self, *words: str, said: str = "", path: str | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a command in the repository."""
         return subprocess.run(
             words,
             input=said,

@@ -4,8 +4,6 @@ inspector. (The provider's is in `provider/test_recall_order.py`.)"""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.context.given import Given
 from hermes_memory_store.model import Origin
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.command_runner import run_command_line
 from tests.bridge.hook_service.hook_line import send_event
 from tests.bridge.hook_service.prompt_set import FACTS
 from tests.bridge.running import Shim, bridge, environment
@@ -59,7 +58,6 @@ def shim(shop: Path) -> Iterator[Shim]:
 
 
 def rank(shop: Path, question: str, limit: int = 20) -> list[str]:
-    """What the library says."""
     with Store.open(shop, read_only=True) as store:
         items = store.recall.rank(["default"], question, kinds=("fact",), limit=limit).items
     return [item.line for item in items]
@@ -123,28 +121,30 @@ def test_prompts_are_given_the_facts_that_they_touch_in_that_order(shop: Path) -
     assert is_subsequence(touched, rank(shop, prompt, 80))
 
 
-@pytest.mark.parametrize("question", QUESTIONS[:2])
-def test_the_command_line_prints_that_order(shop: Path, question: str) -> None:
-    for command in ("search", "facts"):
-        ran = subprocess.run(
-            [sys.executable, "-m", "hermes_memory_tui", command, "--db", str(shop), "--json", *question.split()],
-            env=environment(shop.parent),
-            cwd=shop.parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        document = json.loads(ran.stdout)
+@pytest.mark.parametrize("command", ["search", "facts"])
+def test_the_command_line_prints_that_order(
+    shop: Path, command: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(shop.parent)
+    for name, value in environment(shop.parent).items():
+        monkeypatch.setenv(name, value)
+    for question in QUESTIONS[:2]:
+        assert run_command_line([command, "--db", str(shop), "--json", *question.split()]) == 0
+        document = json.loads(capfd.readouterr().out)
         assert document["ranked_by"] == "words only"
         found = [f"{fact['notation']}" for fact in document["facts"]]
         assert found == rank(shop, question, 50)[: len(found)]
         assert found
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-async def test_the_inspectors_filter_shows_that_order(shop: Path, question: str) -> None:
-    expected = rank(shop, question)
+async def test_the_inspectors_filter_shows_that_order(shop: Path) -> None:
     async with inspecting(shop) as pilot:
-        await pilot.press("slash")
-        await type_text(pilot, question)
-        await until(pilot, lambda: [fact.notation for fact in shown_facts(pilot)][: len(expected)] == expected, "order")
+        for question in QUESTIONS:
+            expected = rank(shop, question)
+            await pilot.press("slash", "ctrl+u")
+            await type_text(pilot, question)
+            await until(
+                pilot,
+                lambda expected=expected: [fact.notation for fact in shown_facts(pilot)][: len(expected)] == expected,
+                f"the order for {question}",
+            )

@@ -27,7 +27,6 @@ def agent(db: Path, theme: str = "default") -> Client:
 
 
 async def told(client: Client, tool: str, **arguments: Any) -> str:
-    """The text an agent gets from a tool."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error
     return "\n".join(block.text for block in result.content if block.type == "text")
@@ -77,5 +76,4 @@ KEYS = {" ": "space", ":": "colon", ".": "full_stop", "-": "minus", "/": "slash"
 
 
 def inspector(db: Path, theme: str | None = None) -> Inspector:
-    """The app on a real store."""
     return Inspector(Memory.open(db), theme)

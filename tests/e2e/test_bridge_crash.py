@@ -46,7 +46,6 @@ class Agent(threading.Thread):
         self.failure: BaseException | None = None
 
     def run(self) -> None:
-        """Go on until told to stop."""
         try:
             count = 0
             while not self.stop_now.is_set():
@@ -79,7 +78,6 @@ class Agent(threading.Thread):
         raise AssertionError(f"{word} was never acknowledged")
 
     def opened(self) -> Shim:
-        """The present shim, or a new one."""
         if self.shim is None:
             shim = Shim(self.db)
             self.shim = shim

@@ -32,7 +32,6 @@ METHODS = [
 
 
 def junk(chance: random.Random, depth: int = 0) -> Any:
-    """Any JSON."""
     kind = chance.randrange(9 if depth < 3 else 6)
     match kind:
         case 0:
@@ -80,7 +79,6 @@ def line(chance: random.Random) -> bytes:
 
 
 def bother(places: BridgePaths, chance: random.Random) -> None:
-    """One connection that misbehaves."""
     with dial(places) as connection:
         connection.settimeout(0.05)
         try:
@@ -99,7 +97,6 @@ def bother(places: BridgePaths, chance: random.Random) -> None:
 
 
 def bother_http(places: BridgePaths, chance: random.Random) -> None:
-    """One HTTP connection that misbehaves."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(0.05)
         try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
+from hermes_memory_tui.cli.command_runner import run_command_line
 from tests.tools import architecture, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
@@ -109,25 +109,20 @@ def test_every_code_of_the_troubleshooting_page_is_in_the_manual() -> None:
     assert [code for code in codes if f"`{code}`" not in manual] == []
 
 
-def test_every_command_of_the_page_on_uninstalling_exists() -> None:
+def test_every_command_of_the_page_on_uninstalling_exists(capfd: pytest.CaptureFixture[str]) -> None:
     page = (HOUSE / "docs" / "uninstall.md").read_text(encoding="utf-8")
     commands = re.findall(r"^(hermes-memory-\w+) ([^#\n]*)", page, re.MULTILINE)
     assert len(commands) > 8
+    runs = {"hermes-memory-tui": run_command_line, "hermes-memory-bridge": run_bridge_command}
     for program, words in commands:
         called = [word for word in words.split() if not word.isupper() and "." not in word]
         verbs = [
             word for word in called if not word.startswith("-") and word not in {"cursor", "hermes-agent", "jsonl"}
         ]
-        helped = subprocess.run(
-            [sys.executable, "-m", program.replace("-", "_"), *verbs, "--help"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert helped.returncode == 0, f"{program} {words}: {helped.stderr}"
-        assert [word for word in called if word.startswith("--") and word not in helped.stdout] == [], (
-            f"{program} {words}"
-        )
+        code = runs[program]([*verbs, "--help"])
+        said = capfd.readouterr()
+        assert code == 0, f"{program} {words}: {said.err}"
+        assert [word for word in called if word.startswith("--") and word not in said.out] == [], f"{program} {words}"
 
 
 def test_every_file_of_the_glossary_exists() -> None:

@@ -60,7 +60,6 @@ def written_at_once(db: Path, count: int, line: str) -> list[list[str]]:
 
 
 def assert_whole(store: Store) -> None:
-    """Gauges equal a recount, the chain holds, and the doctor finds nothing."""
     with store.db.snapshot() as conn:
         assert gauge_recount.find_gauge_differences(conn) == []
     assert store.journal.verify().ok
@@ -107,6 +106,5 @@ def test_eight_processes_that_contradict_each_other_leave_one_fact_standing(tmp_
 
 
 def facts(store: Store, tiers: Sequence[Tier] = (Tier.HOT, Tier.COLD)) -> dict[str, str]:
-    """Every fact in these tiers by uid."""
     keys = store.facts.ids(FactFilter(tiers=frozenset(tiers)))
     return {fact.uid: fact.notation for fact in store.facts.by_ids(keys)}

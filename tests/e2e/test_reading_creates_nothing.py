@@ -5,6 +5,7 @@ Every command of both programs stands in one of the tables below; a new one fail
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -16,8 +17,9 @@ from pathlib import Path
 import click
 import pytest
 
-from hermes_memory_bridge.cli.bridge_commands import bridge_cli
+from hermes_memory_bridge.cli.bridge_commands import bridge_cli, run_bridge_command
 from hermes_memory_tui.cli import cli
+from hermes_memory_tui.cli.command_runner import run_command_line
 
 UID = "01a1fc12-f375-7001-98d2-1607a8a2ab97"
 
@@ -123,6 +125,9 @@ class Ran:
     err: str
 
 
+Run = Callable[..., Ran]
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     made = tmp_path / "home"
@@ -134,23 +139,21 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(home: Path) -> Callable[..., Ran]:
-    """`run("hermes_memory_tui", "status")`, in an empty home."""
+def run(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """`run("hermes_memory_tui", "status")`, in an empty home and in this process."""
+    for name in os.environ:
+        if name.startswith(("HERMES_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
 
     def call(program: str, *args: str) -> Ran:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("HERMES_", "XDG_"))}
-        environment |= {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, "-m", program, *args],
-            cwd=home,
-            env=environment,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-        assert "Traceback" not in done.stdout + done.stderr
-        return Ran(done.returncode, done.stdout, done.stderr)
+        capfd.readouterr()
+        code = {"hermes_memory_tui": run_command_line, "hermes_memory_bridge": run_bridge_command}[program]([*args])
+        said = capfd.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return Ran(code, said.out, said.err)
 
     return call
 
@@ -189,7 +192,7 @@ def test_every_command_of_the_bridge_is_known_to_read_or_to_create() -> None:
 
 
 @pytest.mark.parametrize("name", NEEDING_A_STORE)
-def test_a_command_that_needs_a_store_creates_none(name: str, run: Callable[..., Ran], home: Path) -> None:
+def test_a_command_that_needs_a_store_creates_none(name: str, run: Run, home: Path) -> None:
     before = files(home)
 
     told = (
@@ -206,7 +209,7 @@ def test_a_command_that_needs_a_store_creates_none(name: str, run: Callable[...,
 
 
 @pytest.mark.parametrize("name", ["status", "facts", "doctor", "log", "purge --dry-run"])
-def test_the_error_has_a_code_for_programs(name: str, run: Callable[..., Ran], home: Path) -> None:
+def test_the_error_has_a_code_for_programs(name: str, run: Run, home: Path) -> None:
     told = run("hermes_memory_tui", *name.split(), "--json", "--db", "typo.db")
 
     error = json.loads(told.err)["error"]
@@ -215,20 +218,26 @@ def test_the_error_has_a_code_for_programs(name: str, run: Callable[..., Ran], h
 
 
 @pytest.mark.parametrize("name", ["status", "facts", "export -", "doctor", "undo"])
-def test_the_default_store_is_not_created_by_looking_at_it_either(
-    name: str, run: Callable[..., Ran], home: Path
-) -> None:
+def test_the_default_store_is_not_created_by_looking_at_it_either(name: str, run: Run, home: Path) -> None:
     before = files(home)
-
     told = run("hermes_memory_tui", *name.split())
-
     assert told.code == 1
     assert f"there is no memory at {home / '.hermes' / 'memory.db'}" in told.err
     assert files(home) == before
 
 
+@pytest.mark.parametrize("program", ["hermes_memory_tui", "hermes_memory_bridge"])
+def test_nor_by_a_process_that_looks_at_it(program: str, home: Path) -> None:
+    before = files(home)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HERMES_", "XDG_"))}
+    environment |= {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run([sys.executable, "-m", program, "status"], cwd=home, env=environment, capture_output=True)
+    assert done.returncode == 1
+    assert files(home) == before
+
+
 @pytest.mark.parametrize("command", [["optimize"], ["import", "facts.spec"]])
-def test_a_dry_run_needs_no_store_and_creates_none(command: list[str], run: Callable[..., Ran], home: Path) -> None:
+def test_a_dry_run_needs_no_store_and_creates_none(command: list[str], run: Run, home: Path) -> None:
     before = files(home)
 
     told = run("hermes_memory_tui", *command, "--dry-run", "--db", "typo.db")
@@ -238,7 +247,7 @@ def test_a_dry_run_needs_no_store_and_creates_none(command: list[str], run: Call
 
 
 @pytest.mark.parametrize("name", CREATING)
-def test_a_command_that_keeps_something_creates_the_store(name: str, run: Callable[..., Ran], home: Path) -> None:
+def test_a_command_that_keeps_something_creates_the_store(name: str, run: Run, home: Path) -> None:
     told = run("hermes_memory_tui", *name.split(), *CREATING[name], "--db", "folder/new.db")
 
     assert told.code == 0, told
@@ -246,7 +255,7 @@ def test_a_command_that_keeps_something_creates_the_store(name: str, run: Callab
 
 
 @pytest.mark.parametrize("line", ["nonsense", "V[a]:", "V[a]: nul\x1b"])
-def test_a_write_that_is_refused_creates_none(line: str, run: Callable[..., Ran], home: Path) -> None:
+def test_a_write_that_is_refused_creates_none(line: str, run: Run, home: Path) -> None:
     before = files(home)
 
     told = run("hermes_memory_tui", "write", line, "--db", "folder/new.db")
@@ -256,9 +265,7 @@ def test_a_write_that_is_refused_creates_none(line: str, run: Callable[..., Ran]
 
 
 @pytest.mark.parametrize("name", BRIDGE_NEEDING_A_STORE)
-def test_a_command_of_the_bridge_that_needs_a_store_creates_none(
-    name: str, run: Callable[..., Ran], home: Path
-) -> None:
+def test_a_command_of_the_bridge_that_needs_a_store_creates_none(name: str, run: Run, home: Path) -> None:
     before = files(home)
 
     told = run("hermes_memory_bridge", *name.split(), *BRIDGE_NEEDING_A_STORE[name], "--db", "missing/typo.db")
@@ -280,7 +287,7 @@ def test_a_command_of_the_bridge_that_needs_a_store_creates_none(
     ids=["empty", "folder", "dangling link", "text"],
 )
 def test_what_is_no_store_is_named_and_left_alone(
-    made: Callable[[Path], None], said: str, run: Callable[..., Ran], home: Path
+    made: Callable[[Path], None], said: str, run: Run, home: Path
 ) -> None:
     made(home / "other.db")
     before = files(home)
@@ -291,14 +298,14 @@ def test_what_is_no_store_is_named_and_left_alone(
     assert files(home) == before
 
 
-def test_a_path_through_a_file_is_named(run: Callable[..., Ran], home: Path) -> None:
+def test_a_path_through_a_file_is_named(run: Run, home: Path) -> None:
     told = run("hermes_memory_tui", "facts", "--db", "facts.spec/memory.db")
 
     assert told.code == 1
     assert "facts.spec/memory.db cannot be opened: Not a directory" in told.err
 
 
-def test_the_database_of_another_program_gets_no_lock_file_beside_it(run: Callable[..., Ran], home: Path) -> None:
+def test_the_database_of_another_program_gets_no_lock_file_beside_it(run: Run, home: Path) -> None:
     import sqlite3
 
     with sqlite3.connect(home / "other.db") as conn:

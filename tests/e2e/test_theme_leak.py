@@ -38,7 +38,6 @@ UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7")
 
 
 def fill(store: Store, theme: str, words: list[str]) -> list[str]:
-    """A small memory; the names by which its things are asked for."""
     session = store.sessions.open(theme, f"{theme}-session")
     names = [session.name]
     for number, word in enumerate(words):

@@ -64,7 +64,6 @@ class Version:
 
     @contextlib.contextmanager
     def serve(self, home: Path, **more: str) -> Iterator[Path]:
-        """A bridge of this version on the store of a home."""
         db = home / "memory.db"
         bridge = subprocess.Popen(
             [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db)],

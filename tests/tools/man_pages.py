@@ -1,7 +1,7 @@
 """The man pages of the command line, made from the commands themselves and their examples.
 
 `python -m tests.tools.man_pages` writes `docs/man/`, from where a wheel takes them to `share/man/man1`;
-`tests/tui/commands/test_man_pages.py` compares them.
+`tests/tui/commands/test_manual.py` compares them.
 """
 
 from __future__ import annotations

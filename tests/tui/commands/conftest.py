@@ -21,20 +21,16 @@ COMMAND = (sys.executable, "-m", "hermes_memory_tui")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command said, and its exit code."""
-
     code: int
     out: str
     err: str
 
     @property
     def document(self) -> Any:
-        """The JSON document on standard output."""
         return json.loads(self.out)
 
     @property
     def error(self) -> dict[str, Any]:
-        """The JSON error on standard error."""
         said = json.loads(self.err)["error"]
         assert set(said) == {"code", "message", "value"}
         return dict(said)
@@ -87,8 +83,6 @@ def tell(ask: Ask) -> Tell:
 
 @pytest.fixture
 def process(db: Path) -> Ask:
-    """Runs a command as a process; arguments may be bytes."""
-
     def called(*args: str | bytes, stdin: bytes = b"", db: Path = db, **options: Any) -> Answer:
         done = subprocess.run(
             [*COMMAND, "--db", os.fsencode(db), *args],
@@ -99,5 +93,29 @@ def process(db: Path) -> Ask:
             **options,
         )
         return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return called
+
+
+class Screen(io.StringIO):
+    """Standard output that is a terminal for whoever asks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+Show = Callable[..., str]
+"""Runs a command for somebody who looks; what it prints. `test_processes.py` has real terminals."""
+
+
+@pytest.fixture
+def show(db: Path, monkeypatch: pytest.MonkeyPatch) -> Show:
+    def called(*args: str, columns: int = 80, **environment: str) -> str:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", screen := Screen())
+            for name, value in ({"COLUMNS": str(columns), "TERM": "xterm-256color"} | environment).items():
+                patch.setenv(name, value)
+            run_command_line(["--db", str(db), *args])
+        return screen.getvalue()
 
     return called

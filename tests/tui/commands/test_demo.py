@@ -44,7 +44,6 @@ HEAVY = {"mcp", "httpx", "keyring", "pydantic", "psycopg", "anyio", "detect_secr
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo home."""
     folder = tmp_path_factory.mktemp("demo") / "home"
     demo_home.make_demo_home(folder, facts=300)
     return folder
@@ -57,7 +56,6 @@ def store(made: Path) -> Iterator[Store]:
 
 
 def facts_of(store: Store) -> list[tuple[object, ...]]:
-    """All facts, without what is new at every making."""
     facts = store.facts.by_ids(list(store.facts.ids(EVERYTHING)))
     return sorted((one.theme, one.scope or "", one.notation, one.tier, one.updated_at, one.pinned) for one in facts)
 
@@ -168,12 +166,10 @@ def test_what_is_imported(module: str, more: set[str]) -> None:
 
 @pytest.fixture
 def stage(home: Path) -> Path:
-    """The folder in which demos are made."""
     return Path(tempfile.mkdtemp(prefix="hmd-"))
 
 
 def until(true: Callable[[], Any], what: str) -> Any:
-    """Look until something has come true."""
     deadline = time.monotonic() + PATIENCE_S
     while not (found := true()):
         assert time.monotonic() < deadline, f"never came: {what}"
@@ -192,7 +188,6 @@ def processes(stage: Path, word: str = "") -> list[psutil.Process]:
 
 
 def gone(stage: Path) -> None:
-    """Nothing is left."""
     assert processes(stage) == []
     assert list(stage.iterdir()) == []
     stage.rmdir()
@@ -256,7 +251,6 @@ def test_a_second_machine_shares_a_theme_and_contradicts_the_first(stage: Path) 
 
 
 def is_true_soon(true: Callable[[], bool]) -> bool:
-    """Look, while what is looked for may not be there yet."""
     try:
         return true()
     except ValueError:  # no conflict so far
@@ -364,7 +358,6 @@ class Terminal:
         self.code: int | None = None
 
     def read(self, wait_s: float) -> None:
-        """Take what it writes meanwhile."""
         if self.handle < 0:
             time.sleep(wait_s)
         elif select.select([self.handle], [], [], wait_s)[0]:
@@ -374,14 +367,12 @@ class Terminal:
                 time.sleep(wait_s)  # it has closed the terminal
 
     def shows(self, text: str) -> None:
-        """Wait until a text was written."""
         deadline = time.monotonic() + PATIENCE_S
         while text.encode() not in self.written:
             assert time.monotonic() < deadline, f"{text!r} is not in {self.written[-2000:]!r}"
             self.read(0.05)
 
     def ends(self) -> int:
-        """Wait for the end; the exit code."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -392,7 +383,6 @@ class Terminal:
             self.read(0.05)
 
     def close(self) -> None:
-        """Close the terminal's window."""
         if self.handle >= 0:
             os.close(self.handle)
             self.handle = -1

@@ -20,8 +20,7 @@ from hermes_memory_tui.cli import COMMANDS, cli
 from hermes_memory_tui.cli.table_output import choose_columns, fit_widths
 from hermes_memory_tui.cli.terminal_output import cell_width
 from hermes_memory_tui.text.separated_values import FORMULA_STARTS, to_csv_line, to_tsv_line
-from tests.tui.commands.conftest import Ask, Tell
-from tests.tui.commands.test_processes import on_a_terminal
+from tests.tui.commands.conftest import Ask, Show, Tell
 
 LISTS = (
     ("facts",),
@@ -200,21 +199,18 @@ def test_a_page_that_cannot_be_is_refused(tell: Tell, ask: Ask, args: tuple[str,
 
 
 @pytest.mark.usefixtures("memory")
-@pytest.mark.parametrize("columns", [40, 80, 200])
 @pytest.mark.parametrize("command", LISTS, ids=" ".join)
-def test_a_table_fits_the_terminal_in_cells(db: Path, command: tuple[str, ...], columns: int) -> None:
-    _, said = on_a_terminal(db, *command, "-o", "table", "--color", "never", columns=columns)
-
-    for line in said.splitlines():
-        if not line.startswith(("next page", "no ", "quarantine", "note", "project ", "and ")) and "token" not in line:
-            assert cell_width(line) <= columns, line
+def test_a_table_fits_the_terminal_in_cells(show: Show, command: tuple[str, ...]) -> None:
+    for columns in (40, 80, 200):
+        for line in show(*command, "-o", "table", "--color", "never", columns=columns).splitlines():
+            if not line.startswith(("no ", "quarantine", "project ", "and ")) and "token" not in line:
+                assert cell_width(line) <= columns, line
 
 
 @pytest.mark.usefixtures("memory")
-def test_a_table_colours_type_and_tier_and_says_them_too(db: Path, ask: Ask) -> None:
-    _, said = on_a_terminal(db, "facts", "target:auth", "-o", "table", columns=100)
+def test_a_table_colours_type_and_tier_and_says_them_too(show: Show, ask: Ask) -> None:
+    said = show("facts", "target:auth", "-o", "table", columns=100)
     plain = ask("facts", "target:auth", "-o", "table").out
-
     assert "\x1b[36m\x1b[1mdecision" in said
     assert "● hot" in said
     assert "● hot" in plain
@@ -289,11 +285,10 @@ def test_a_narrow_terminal_shows_fewer_columns_but_the_widest(columns: list[tupl
 
 
 @pytest.mark.usefixtures("memory")
-def test_a_narrow_table_has_no_times_rather_than_cut_ones_and_every_field_asked_for(db: Path) -> None:
-    _, narrow = on_a_terminal(db, "facts", "-o", "table", "--color", "never", columns=80)
+def test_a_narrow_table_has_no_times_rather_than_cut_ones_and_every_field_asked_for(show: Show) -> None:
+    narrow = show("facts", "-o", "table", "--color", "never")
     asked = ("uid", "type", "tier", "target", "content", "updated_at", "by")
-    _, chosen = on_a_terminal(db, "facts", "--fields", ",".join(asked), "--color", "never", columns=100)
-
+    chosen = show("facts", "--fields", ",".join(asked), "--color", "never", columns=100)
     assert "content" in narrow.splitlines()[0]
     assert "updated" not in narrow.splitlines()[0]
     assert chosen.splitlines()[0].split() == [name.removesuffix("_at") for name in asked]

@@ -31,7 +31,6 @@ given = ["D[db.engine]"]
 
 @pytest.fixture
 def file(home: Path, db: Path) -> Path:
-    """A file of three tests, and a store in which the first passes."""
     with Store.open(db) as store:
         store.facts.write("default", "D[db.engine]: PostgreSQL 16", scope="schema")
         store.facts.write("default", "V[db.port]: 5432", scope="schema")

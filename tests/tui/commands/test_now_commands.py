@@ -1,4 +1,4 @@
-"""`watch` says what *Now* shows, and follows it; `stats` counts what is there."""
+"""`watch` says what *Now* shows, and follows it; `stats` counts what is there; `status --why` says why a fact is given."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from hermes_memory_store.clock import system_clock
+from hermes_memory_store.context.fence import MARK
 from hermes_memory_store.model import Millis
+from hermes_memory_store.notation.token_count import count_tokens, estimate_from_pieces
 from hermes_memory_store.store import Store
 from tests.tui.commands.conftest import COMMAND, Ask, Tell
 
@@ -22,18 +26,6 @@ def write(path: Path) -> None:
         store.facts.write("ops", "D[on.call]: weekly")
         store.search.find("shop", "port", session=who)
         store.reads.flush()
-
-
-def test_watch_says_how_it_is(db: Path, ask: Ask, tell: Tell) -> None:
-    write(db)
-    said = ask("watch", "--once").out
-    assert said.startswith("1 agent at work. ")
-    assert "claude-code #1 wrote C[db.id]: UUID" in said
-    (only,) = ask("watch", "--once", "--plain").out.splitlines()
-    document = tell("watch", "--once")
-    assert document["sentence"] == only
-    assert document["agents"][0]["calls"] == 3
-    assert [sum(one["written"]) for one in document["themes"]] == [1, 2]
 
 
 def test_watch_says_who_is_not_heard(db: Path, ask: Ask, tell: Tell) -> None:
@@ -81,18 +73,45 @@ def test_watch_follows_other_processes_until_it_is_interrupted(db: Path) -> None
     assert (event["verb"], event["text"], event["theme"]) == ("wrote", "V[late]: 1", "ops")
 
 
-def test_stats_count_each_theme(db: Path, ask: Ask, tell: Tell) -> None:
-    write(db)
-    shop = next(one for one in tell("stats", "--days", "2")["themes"] if one["theme"] == "shop")
-    assert (shop["facts"], shop["hot"], shop["types"]["C"], shop["written"], shop["written_a_day"]) == (2, 2, 1, 2, 1.0)
-    assert (shop["read"], shop["never_read"]) == (1, 1)
-    assert shop["given_tokens"] > 0
-    head, row = ask("stats", "-o", "csv", "--fields", "theme,types.V", "--theme", "ops").out.splitlines()
-    assert (head, row) == ("theme,types.V", "ops,0")
-
-
 def test_an_empty_store_has_nothing_to_count(db: Path, ask: Ask, tell: Tell) -> None:
     with Store.open(db):
         pass
     assert tell("stats")["themes"] == []
     assert ask("watch", "--once").out.strip() == "no agent at work. nothing waits."
+
+
+def test_what_is_given_depends_on_the_working_folder_and_says_why(
+    ask: Ask, tell: Tell, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_MEMORY_THEME", "ops")
+    for scope in ("billing", "mobile"):
+        for number in range(12):
+            ask("write", f"D[{scope}.part{number}]: the decision about part number {number} of it", "--scope", scope)
+    folder = home / "services" / "billing"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    told = tell("status", "--why")
+    given = [one for one in told["why"] if one["given"]]
+    assert [one["uid"] for one in given] == told["told"]
+    assert {one["notation"][2:9] for one in given} == {"billing"}
+    assert all(one["parts"]["scope"] > 1 for one in given)
+    assert sum(one["tokens"] for one in given) == told["fact_tokens"] <= 180
+    assert "left out: D[billing.part" in ask("status", "--why").out
+    assert "of a scope near where the session works" in ask("status", "--why").out
+    assert "why" not in tell("status")
+    monkeypatch.chdir(home)
+    assert "mobile" in tell("status", "--why")["why"][0]["notation"]
+
+
+def test_tokens_are_estimated_unless_they_are_to_be_counted(tell: Tell) -> None:
+    content = "invoices are rounded half up to two decimals, and never before the tax is added"
+    for number in range(3):
+        tell("write", f"D[billing.part{number}]: {content}, part {number}")
+
+    estimate, count = tell("status", "--why"), tell("status", "--why", "--exact")
+
+    lines = [f"\n{MARK}D[billing.part{number}]: {content}, part {number}" for number in range(3)]
+    assert estimate.keys() == count.keys()
+    assert estimate["fact_tokens"] == sum(map(estimate_from_pieces, lines))
+    assert count["fact_tokens"] == sum(map(count_tokens, lines))
+    assert all(shown["fact_tokens"] == sum(one["tokens"] for one in shown["why"]) for shown in (estimate, count))

@@ -17,7 +17,6 @@ NAMES = ("0199aaaa-0000-7000-8000-000000000001", "0199bbbb-0000-7000-8000-000000
 
 @pytest.fixture
 def shop(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository that the commands run in."""
     folder = home / "shop"
     (folder / ".git" / "refs" / "heads").mkdir(parents=True)
     (folder / ".git" / "objects").mkdir()

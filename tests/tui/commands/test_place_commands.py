@@ -14,7 +14,6 @@ from tests.tui.commands.conftest import Ask, Tell
 
 @pytest.fixture
 def shop(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository that the commands run in."""
     folder = home / "shop"
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     monkeypatch.chdir(folder)

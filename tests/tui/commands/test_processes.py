@@ -1,4 +1,4 @@
-"""The command line as a process: exit codes, pipes, signals, terminals, and files that cannot be used."""
+"""Where the system has a part in a command: exit codes, pipes, signals, terminals, and files that cannot be used."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
 from hermes_memory_store.store import Store
+from hermes_memory_tui.cli.command_runner import COMPLETING, run_command_line
 from hermes_memory_tui.cli.table_output import FORMATS
 from hermes_memory_tui.cli.terminal_output import cell_width
 from tests.tools.small_disk import fill_disk, small_disk
-from tests.tui.commands.conftest import COMMAND, Ask, Tell
+from tests.tui.commands.conftest import COMMAND, Answer, Ask, Show, Tell
 
 FEW_PAGES = 200_000
 """Bytes a file may grow to where the disk is to be full: an empty store fits, many facts do not."""
@@ -103,52 +105,39 @@ def test_a_path_that_is_no_text_is_a_path(process: Ask, home: Path) -> None:
     assert "m\\u{dcff}.db" in process("write", "C[a]: b", db=strange / "x").err
 
 
-@pytest.mark.parametrize("command", [["write", "C[a]: b"], ["status"], ["facts"], ["doctor"]])
-def test_files_that_are_no_store_are_left_alone(process: Ask, home: Path, command: list[str]) -> None:
+def test_files_that_are_no_store_are_left_alone(ask: Ask, home: Path) -> None:
     (home / "text.db").write_text("this is not a database\n" * 100)
-    with sqlite3.connect(home / "other.db") as other:
+    with closing(sqlite3.connect(home / "other.db")) as other:
         other.execute("CREATE TABLE songs (title)")
-    other.close()
     (home / "folder.db").mkdir()
-    wrong = {
-        "text.db": "store.unreadable",
-        "other.db": "store.unreadable",
-        "folder.db": "store.unreadable",
-        "text.db/below.db": "store.unreadable",
-    }
     before = {name: (home / name).read_bytes() for name in ("text.db", "other.db")}
-
-    for name, code in wrong.items():
-        answer = process(*command, "--json", db=home / name)
-        assert (answer.code, answer.error["code"]) == (1, code), name
-        assert name in answer.error["message"]
-
+    for name in ("text.db", "other.db", "folder.db", "text.db/below.db"):
+        for command in (["write", "C[a]: b"], ["status"], ["facts"], ["doctor"]):
+            answer = ask(*command, "--json", "--db", str(home / name))
+            assert (answer.code, answer.error["code"]) == (1, "store.unreadable"), name
+            assert name in answer.error["message"]
     assert {name: (home / name).read_bytes() for name in before} == before
 
 
-def test_a_store_of_a_newer_version_is_refused_untouched(process: Ask, tell: Tell, db: Path) -> None:
+def test_a_store_of_a_newer_version_is_refused_untouched(ask: Ask, tell: Tell, db: Path) -> None:
     tell("write", "C[a]: b")
-    with sqlite3.connect(db) as conn:
+    with closing(sqlite3.connect(db)) as conn:
         conn.execute("PRAGMA user_version = 999")
-    conn.close()
     before = db.read_bytes()
-
     for command in (["write", "C[a]: c"], ["facts"], ["doctor", "--repair"], ["purge", "--yes"]):
-        answer = process(*command, "--json")
+        answer = ask(*command, "--json")
         assert (answer.code, answer.error["code"]) == (1, "store.too_new")
         assert "999" in answer.error["message"]
-
     assert db.read_bytes() == before
 
 
-def test_a_truncated_store_is_an_error_and_not_a_crash(process: Ask, tell: Tell, db: Path) -> None:
+def test_a_truncated_store_is_an_error_and_not_a_crash(ask: Ask, tell: Tell, db: Path) -> None:
     tell("import", "-", stdin="".join(f"V[v{n}]: {'x' * 300}\n" for n in range(300)).encode())
     whole = db.read_bytes()
-
     for size in (100, 4096, 20_000, len(whole) // 2):
         db.write_bytes(whole[:size])
         for command in (["facts"], ["write", "C[a]: b"], ["status"], ["doctor"]):
-            answer = process(*command, "--json")
+            answer = ask(*command, "--json")
             assert "Traceback" not in answer.err
             assert answer.code in (0, 1)
             if command == ["doctor"] and answer.out:
@@ -213,32 +202,35 @@ def frozen(home: Path, tell: Tell, db: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_store_on_a_read_only_disk_can_be_read_and_not_written(process: Ask, frozen: Path) -> None:
-    for command in (["facts"], ["search", "b"], ["status"], ["scopes"], ["doctor"], ["at", "0s", "facts"]):
-        answer = process(*command, "--json", db=frozen)
+def test_a_store_on_a_read_only_disk_can_be_read_and_not_written(ask: Ask, frozen: Path) -> None:
+    def asked(*command: str, db: Path = frozen) -> Answer:
+        return ask(*command, "--json", "--db", str(db))
+
+    for command in (["facts"], ["search", "b"], ["status"], ["scopes"], ["doctor"]):
+        answer = asked(*command)
         assert answer.code == 0, answer.err
-    assert process("facts", "--json", db=frozen).document["total"] == 1
+    assert ask("--db", str(frozen), "at", "0s", "facts").code == 0
+    assert asked("facts").document["total"] == 1
     for command in (["write", "C[x]: y"], ["undo"], ["purge", "--scope", "s", "--yes"], ["scope", "close", "s"]):
-        answer = process(*command, "--json", db=frozen)
+        answer = asked(*command)
         assert (answer.code, answer.error["code"]) == (1, "store.read_only"), command
-    missing = process("facts", "--json", db=frozen.with_name("none.db"))
+    missing = asked("facts", db=frozen.with_name("none.db"))
     assert (missing.code, missing.error["code"]) == (1, "store.unreadable")
 
 
-def test_a_file_that_commands_made_is_for_its_owner_alone(process: Ask, db: Path) -> None:
+def test_a_file_that_commands_made_is_for_its_owner_alone(ask: Ask, db: Path) -> None:
     old = os.umask(0)
     try:
-        process("write", "C[a]: b")
+        ask("write", "C[a]: b")
     finally:
         os.umask(old)
-
     assert db.stat().st_mode & 0o777 == 0o600
 
 
-def test_people_are_told_of_a_new_memory_and_scripts_are_not(process: Ask, home: Path) -> None:
-    assert f"created a new memory at {home / 'a.db'}" in process("write", "V[a]: 1", db=home / "a.db").err
-    assert process("write", "V[a]: 1", "--json", db=home / "b.db").err == ""
-    assert "created a new memory" not in process("write", "V[a]: 2", db=home / "a.db").err
+def test_people_are_told_of_a_new_memory_and_scripts_are_not(ask: Ask, db: Path, home: Path) -> None:
+    assert f"created a new memory at {db}" in ask("write", "V[a]: 1").err
+    assert "created a new memory" not in ask("write", "V[a]: 2").err
+    assert ask("write", "V[a]: 1", "--json", "--db", str(home / "b.db")).err == ""
 
 
 def hear_interrupts() -> None:
@@ -336,17 +328,16 @@ def test_a_person_is_asked_about_hidden_characters_and_the_fact_goes_where_its_t
     assert [(fact["theme"], fact["content"]) for fact in tell("search", "mndtry")["facts"]] == [(theme, "mndtry")]
 
 
-def test_colour_only_where_somebody_looks(tell: Tell, process: Ask, db: Path) -> None:
+def test_colour_only_where_somebody_looks(tell: Tell, ask: Ask, show: Show, db: Path) -> None:
     tell("write", "V[a]: one")
-
     assert "\x1b[" in on_a_terminal(db, "themes")[1]
-    assert "\x1b[" not in on_a_terminal(db, "themes", NO_COLOR="1")[1]
-    assert "\x1b[" not in on_a_terminal(db, "themes", TERM="dumb")[1]
-    assert "\x1b[" not in process("themes").out
-    assert "\x1b[" in process("facts", "--color", "always").out
-    assert "\x1b[" in process("--color", "always", "at", "0s", "facts").out
-    assert "\x1b[" not in on_a_terminal(db, "themes", "--color", "never")[1]
-    assert "\x1b[" in on_a_terminal(db, "themes", "--color", "always", NO_COLOR="1")[1]
+    assert "\x1b[" in show("themes", "--color", "always", NO_COLOR="1")
+    for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b[" not in show("themes", **plain)
+    assert "\x1b[" not in show("themes", "--color", "never")
+    assert "\x1b[" not in ask("themes").out
+    for words in (("facts", "--color", "always"), ("--color", "always", "at", "0s", "facts")):
+        assert "\x1b[" in ask(*words).out
 
 
 @pytest.fixture
@@ -379,28 +370,25 @@ def test_a_document_takes_no_pager(ten_facts: Path) -> None:
     assert json.loads(on_a_terminal(ten_facts, "facts", "--json", PAGER="false", LINES="4")[1])["total"] == 10
 
 
-def test_lines_keep_to_the_terminals_width(tell: Tell, process: Ask, db: Path) -> None:
+def test_lines_keep_to_the_terminals_width(tell: Tell, ask: Ask, show: Show) -> None:
     tell("write", "V[a]: " + "word " * 60 + "漢字" * 30, "--scope", "scope")
-
-    _, said = on_a_terminal(db, "facts", "--color", "never", columns=60)
-    lines = said.splitlines()
-
+    lines = show("facts", "--color", "never", columns=60).splitlines()
     assert len(lines) > 5
     assert max(len(line) for line in lines) <= 60
     assert all(line.startswith(" " * 12) for line in lines[1:])
-    assert len(process("facts").out.splitlines()) == 1
+    assert len(ask("facts").out.splitlines()) == 1
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80, 120])
-@pytest.mark.parametrize("command", [("watch", "--once"), ("themes",), ("status",)])
-def test_a_gauge_fits_the_terminal(tell: Tell, db: Path, command: tuple[str, ...], columns: int) -> None:
+@pytest.mark.parametrize("command", [("watch", "--once"), ("themes",), ("status",)], ids=" ".join)
+def test_a_gauge_fits_the_terminal(tell: Tell, show: Show, command: tuple[str, ...]) -> None:
     for theme in ("ops", "marketing"):
         tell("write", f"V[a]: {'word ' * 40}", "--theme", theme)
-    _, said = on_a_terminal(db, *command, "--theme", "marketing", "--color", "never", columns=columns)
-    lines = said.replace("\r", "").partition("context: ")[0].splitlines()  # what an agent is given stands as it is
-    assert max(map(cell_width, lines)) <= columns
-    assert any("of 10,000 characters" in line for line in lines)
-    assert any("|" in line and "%" in line for line in lines)
+    for columns in (40, 60, 80, 120):
+        said = show(*command, "--theme", "marketing", "--color", "never", columns=columns)
+        lines = said.partition("context: ")[0].splitlines()  # what an agent is given stands as it is
+        assert max(map(cell_width, lines)) <= columns
+        assert any("of 10,000 characters" in line for line in lines)
+        assert any("|" in line and "%" in line for line in lines)
 
 
 def test_the_inspector_needs_a_terminal(process: Ask) -> None:
@@ -426,70 +414,62 @@ def test_completion_offers_the_themes_there_are(tell: Tell, db: Path, shell: str
     assert "ops" in done.stdout
 
 
+COMPLETED = {"facts -o js": "jsonl", "log --fields seq,te": "seq,text", "--color nev": "never", "hel": "help"}
+"""What is typed so far, and what is offered for its last word."""
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-@pytest.mark.parametrize(
-    ("begun", "offered"),
-    [("facts -o js", "jsonl"), ("log --fields seq,te", "seq,text"), ("--color nev", "never"), ("hel", "help")],
-)
-def test_completion_offers_formats_fields_and_colours(db: Path, shell: str, begun: str, offered: str) -> None:
-    words = f"hermes-memory-tui {begun}"
-    last = words.split()[-1] if shell == "fish" else str(len(words.split()) - 1)
-
-    done = subprocess.run(
-        COMMAND,
-        env=os.environ | {
-            "_HERMES_MEMORY_TUI_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": last,
-        },
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-
-    assert offered in done.stdout
+def test_completion_offers_formats_fields_and_colours(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(COMPLETING, f"{shell}_complete")
+    for begun, offered in COMPLETED.items():
+        words = f"hermes-memory-tui {begun}"
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", words.split()[-1] if shell == "fish" else str(len(words.split()) - 1))
+        with pytest.raises(SystemExit):
+            run_command_line([])
+        assert offered in capfd.readouterr().out, begun
 
 
-def test_a_memory_on_a_full_disk_is_read_by_every_command_that_reads(process: Ask, tmp_path: Path) -> None:
+def test_a_memory_on_a_full_disk_is_read_by_every_command_that_reads(ask: Ask, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
-        db = disk / "memory.db"
-        process("write", "V[port.api]: 8443", db=db)
+        there = ("--db", str(disk / "memory.db"))
+        ask(*there, "write", "V[port.api]: 8443")
         fill_disk(disk)
         for words in ("facts", "search 8443", "status", "themes", "log", "doctor"):
-            answer = process(*words.split(), db=db)
+            answer = ask(*there, *words.split())
             assert (answer.code, answer.out != "") == (0, True), words
-            assert f"the disk of {db} is full" in answer.err, words
-        assert process("--json", "status", db=db).document["facts"] == 1
-        assert process("export", os.fsencode(tmp_path / "facts.txt"), db=db).code == 0
+            assert f"the disk of {disk / 'memory.db'} is full" in answer.err, words
+        assert ask(*there, "--json", "status").document["facts"] == 1
+        assert ask(*there, "export", str(tmp_path / "facts.txt")).code == 0
         assert "V[port.api]: 8443" in (tmp_path / "facts.txt").read_text()
-        assert process("backup", os.fsencode(tmp_path / "backup.db"), db=db).code == 0
-        refused = process("write", "V[port.db]: 5432", db=db)
+        assert ask(*there, "backup", str(tmp_path / "backup.db")).code == 0
+        refused = ask(*there, "write", "V[port.db]: 5432")
         assert refused.code == 1
-        assert f"the disk of {db} is full" in refused.err
+        assert f"the disk of {disk / 'memory.db'} is full" in refused.err
 
 
-def test_names_that_are_no_utf8_stop_no_command(process: Ask, tmp_path: Path) -> None:
+def test_names_that_are_no_utf8_stop_no_command(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the folder, its repository's branch, the home and the memory's own file."""
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     folder.mkdir()
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
-    env = os.environ | {"HOME": str(folder), "HERMES_HOME": str(folder / ".hermes")}
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("HERMES_HOME", str(folder / ".hermes"))
+    monkeypatch.chdir(folder)
     for is_repository in (False, True):
         if is_repository:
             subprocess.run([*git, "init", "-q"], cwd=folder, check=True)
             subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], cwd=folder, check=True)
             subprocess.run([*git, "checkout", "-q", "-b", b"br\xe9nch"], cwd=folder, check=True)
-        db = folder / f"{is_repository}.db"
-        for words in (
-            "write 'V[port.api]: 8443'",
-            "facts",
-            "status",
-            "--json status",
-            "search 8443",
-            "doctor",
-            "log",
-            "projects",
-        ):
-            answer = process(*shlex.split(words), db=db, cwd=folder, env=env)
+        db = ("--db", str(folder / f"{is_repository}.db"))
+        assert ask(*db, "write", "V[port.api]: 8443").code == 0
+        for words in ("facts", "status", "--json status", "search 8443", "doctor", "log", "projects"):
+            answer = ask(*db, *words.split())
             assert answer.code == 0, answer
-        assert "8443" in process("status", db=db, cwd=folder, env=env).out
-        refused = process("connect", "claude-code", "--dry-run", db=db, cwd=folder, env=env)
+        assert "8443" in ask(*db, "status").out
+        refused = ask(*db, "connect", "claude-code", "--dry-run")
         assert (refused.code, "no UTF-8; choose another with --db" in refused.err) == (1, True), refused
 
 
@@ -510,26 +490,18 @@ def test_an_export_goes_into_standard_output_a_pipe_and_a_device(process: Ask, t
     assert b"V[port.api]: 8443" in substituted.stdout
 
 
-@pytest.mark.parametrize(
-    ("content", "options"),
-    [
-        (None, ()),
-        ("folder", ()),
-        (b"\x7fELF\x00\x00", ()),
-        (b"SQLite format 3\x00", ()),
-        (b"no JSON", ("--from", "mem0")),
-        (b'[{"memory": "a", "user_id": "u", "hash": "h"', ()),
-        (b"V[a.b]: c", ("--from", "hermes-memory")),
-        (b"V[a.b]: c", ("--scope", "a\x01b")),
-    ],
-)
-def test_an_import_that_fails_creates_no_memory(
-    content: bytes | str | None, options: tuple[str, ...], process: Ask, tmp_path: Path, db: Path
-) -> None:
-    source = tmp_path / "source"
-    if content == "folder":
-        source.mkdir()
-    elif isinstance(content, bytes):
-        source.write_bytes(content)
-    assert process("import", os.fsencode(source), *options).code == 1
-    assert not db.exists()
+def test_an_import_that_fails_creates_no_memory(ask: Ask, tmp_path: Path, db: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert ask("import", str(tmp_path / "missing")).code == 1
+    assert ask("import", str(tmp_path / "folder")).code == 1
+    for content, *options in (
+        (b"\x7fELF\x00\x00",),
+        (b"SQLite format 3\x00",),
+        (b"no JSON", "--from", "mem0"),
+        (b'[{"memory": "a", "user_id": "u", "hash": "h"',),
+        (b"V[a.b]: c", "--from", "hermes-memory"),
+        (b"V[a.b]: c", "--scope", "a\x01b"),
+    ):
+        (tmp_path / "source").write_bytes(content)
+        assert ask("import", str(tmp_path / "source"), *options).code == 1, content
+        assert not db.exists()

@@ -1,4 +1,4 @@
-"""`recall ask` and `recall curve`."""
+"""`recall`, `turns` and `why`: what is found for a question, what was captured, and what an agent's words came from."""
 
 from __future__ import annotations
 
@@ -10,22 +10,7 @@ from hermes_memory_store.memory_tests.evidence_curve import CurvePoint, RecallCu
 from hermes_memory_store.model import FactType, Notation
 from hermes_memory_store.store import Store
 from tests.tui.commands.conftest import Ask, Tell
-
-
-def test_a_question_shows_what_an_agent_is_given_and_why(db: Path, ask: Ask, tell: Tell) -> None:
-    with Store.open(db) as store:
-        store.facts.write("default", Notation(FactType.DECISION, "db.engine", "PostgreSQL 16"))
-        store.facts.write("default", Notation(FactType.VALUE, "db.port", "5432"))
-        store.turns.add("default", "user", "The engine room is in Frankfurt.")
-    said = ask("recall", "ask", "--why", "which", "engine", "--theme", "default")
-    assert said.code == 0, said.err
-    assert "D[db.engine]: PostgreSQL 16" in said.out
-    assert "words" in said.out
-    document = tell("recall", "ask", "which engine", "--tokens", "180")
-    assert document["tokens"] <= document["budget"] == 180
-    assert {one["kind"] for one in document["items"]} == {"fact", "turn"}
-    assert document["ranked_by"] == "words only"
-    assert ask("recall", "ask", "zebra").err.startswith("nothing answers that")
+from tests.tui.commands.test_manual import section
 
 
 def test_ones_own_tests_are_a_curve_too(db: Path, home: Path, ask: Ask, tell: Tell) -> None:
@@ -53,3 +38,63 @@ def test_the_area_is_one_where_everything_is_given() -> None:
     half = RecallCurve("half", (CurvePoint(90, 0.0, 10, 1, 2), CurvePoint(180, 1.0, 10, 1, 2)), 3)
     assert full.area == pytest.approx(1.0)
     assert half.area == pytest.approx(0.5)
+
+
+@pytest.fixture
+def captured(tell: Tell, db: Path) -> None:
+    tell("write", "D[a]: b")
+    with Store.open(db) as store:
+        session = store.sessions.open("default", "one")
+        store.turns.add("default", "user", "deploy on Friday", session=session, at=1_000)
+        store.turns.add("default", "assistant", "noted:\nFriday it is")
+
+
+@pytest.mark.usefixtures("captured")
+def test_turns_are_erased_by_age_and_only_when_told(tell: Tell, ask: Ask) -> None:
+    refused = ask("turns", "--purge")
+    assert refused.code == 1
+    assert "2 messages would be purged" in refused.err
+    assert tell("turns", "--purge", "--older-than", "1d", "--yes") == {"purged": 1, "unreached": []}
+    assert [one["role"] for one in tell("turns")["turns"]] == ["assistant"]
+    assert tell("turns", "--purge", "--yes") == {"purged": 1, "unreached": []}
+    assert tell("turns")["turns"] == []
+
+
+@pytest.mark.usefixtures("captured")
+def test_a_purge_by_words_is_refused(ask: Ask) -> None:
+    assert "leave QUERY" in ask("turns", "Friday", "--purge", "--yes").err
+    assert "--purge" in ask("turns", "--older-than", "1d").err
+
+
+@pytest.fixture
+def told(home: Path, db: Path) -> None:
+    with Store.open(db) as store:
+        store.facts.write("default", "V[cache.port]: redis listens on 6379")
+        who = store.sessions.open("default", "worker", client="claude-code 2.0")
+        store.context.status("default", session=who)
+        store.reads.flush()
+        store.turns.add("default", "assistant", "Sure: redis listens on 6379.", session=who)
+
+
+@pytest.mark.usefixtures("told")
+def test_words_of_a_captured_message_lead_to_the_fact_it_was_given(ask: Ask, tell: Tell) -> None:
+    said = ask("why", "redis", "listens on 6379").out
+    assert "Said by claude-code #1 at" in said
+    assert "V[cache.port]: redis listens on 6379" in said
+
+    document = tell("why", "redis listens on 6379 in kubernetes", "--session", "claude-code")
+    assert document["session"] == "worker"
+    assert document["unknown"] == ["kubernetes"]
+    (source,) = document["sources"]
+    assert source["given_at"] is not None
+    assert source["fact"]["target"] == "cache.port"
+    assert ask("undo", "--change", str(source["change"])).code == 0
+    missing = [key for key in (*document, *source) if f"`{key}`" not in section("why")]
+    assert not missing
+
+
+@pytest.mark.usefixtures("told")
+def test_what_nothing_explains_is_said(ask: Ask) -> None:
+    assert "Nothing in this memory shares rare words with it." in ask("why", "zebra unicorn").out
+    assert "nothing to explain" in ask("why", "  ").err
+    assert ask("why", "redis", "--session", "nobody").code == 1

@@ -34,8 +34,6 @@ installed = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Served:
-    """A running server."""
-
     process: subprocess.Popen[str]
     url: str
     """With the key."""
@@ -49,13 +47,11 @@ class Served:
         return f"http://{self.address}/"
 
     def children(self) -> list[psutil.Process]:
-        """The inspectors it has started."""
         return psutil.Process(self.process.pid).children(recursive=True)
 
 
 @contextmanager
 def serving_at(*args: str) -> Iterator[Served]:
-    """A server on a free port."""
     process = subprocess.Popen(
         [*COMMAND, *args, "--serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -85,7 +81,6 @@ async def browsing(served: Served) -> AsyncIterator[Any]:
 
 
 async def shown(socket: Any, text: str) -> str:
-    """What a page is drawn, until the text is in it."""
     drawn = ""
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -97,7 +92,6 @@ async def shown(socket: Any, text: str) -> str:
 
 
 async def until(true: Callable[[], object], what: str) -> None:
-    """Look until something has come true."""
     deadline = time.monotonic() + PATIENCE_S
     while not true():
         assert time.monotonic() < deadline, f"never came: {what}"
@@ -106,7 +100,6 @@ async def until(true: Callable[[], object], what: str) -> None:
 
 @pytest.fixture
 def memory(db: Path, tell: Tell) -> Path:
-    """A memory with two themes."""
     tell("write", "C[db.id]: UUID mndtry", "--theme", "ops")
     tell("write", "V[tone]: plain", "--theme", "copy")
     return db

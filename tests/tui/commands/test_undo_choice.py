@@ -15,7 +15,6 @@ ENTRIES = "\n§\n".join(f"V[port.{number}]: the service {number} listens on {500
 
 @pytest.fixture
 def ports(home: Path, db: Path) -> tuple[int, int]:
-    """A change of the person, and a newer one of an agent in the same theme; a newer one of the person in another."""
     with Store.open(db) as store:
         mine = store.facts.write("default", "V[port]: 5432").seqs[0]
         agent = store.sessions.open("default", "claude-code#1")
