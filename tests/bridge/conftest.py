@@ -18,15 +18,21 @@ def db(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(db: Path) -> Iterator[StdioServerParameters]:
-    """The command an MCP host would name, with its bridge running: `test_shim.py` tests that a shim starts one."""
+def served(db: Path) -> Iterator[Path]:
+    """A store that a bridge serves."""
     with bridge(db):
-        yield StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "hermes_memory_bridge", "--db", str(db)],
-            cwd=db.parent,  # a home is no project, so that the theme is `default`
-            env=environment(db.parent),  # else the client passes on a few variables, without the path of the modules
-        )
+        yield db
+
+
+@pytest.fixture
+def server(served: Path) -> StdioServerParameters:
+    """The command an MCP host would name, with its bridge running: `test_shim.py` tests that a shim starts one."""
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "hermes_memory_bridge", "--db", str(served)],
+        cwd=served.parent,  # a home is no project, so that the theme is `default`
+        env=environment(served.parent),  # else the client passes on a few variables, without the path of the modules
+    )
 
 
 async def ask(client: Client, tool: str, **arguments: object) -> str:

@@ -89,13 +89,11 @@ class Shim:
         return answer
 
     def say(self, message: dict[str, Any]) -> None:
-        """One line to the shim."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
     def hear(self) -> dict[str, Any]:
-        """The next line from the shim."""
         assert self.process.stdout is not None
         heard: dict[str, Any] = json.loads(self.process.stdout.readline())
         return heard
@@ -107,7 +105,6 @@ class Shim:
         return self.number
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """Call a tool; the whole answer."""
         number = self.request("tools/call", {"name": tool, "arguments": arguments})
         answer = self.hear()
         assert answer["id"] == number
@@ -138,7 +135,6 @@ class Shim:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -150,3 +146,12 @@ def dial(places: BridgePaths) -> socket.socket:
     made.settimeout(PATIENCE_S)
     made.connect(places.line)
     return made
+
+
+def data(answer: dict[str, Any]) -> dict[str, Any]:
+    structure: dict[str, Any] = answer["result"]["structuredContent"]
+    return structure
+
+
+def text(answer: dict[str, Any]) -> str:
+    return str(answer["result"]["content"][0]["text"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +9,11 @@ import pytest
 
 from hermes_memory_store.model import Change
 from hermes_memory_store.store import Store
-from tests.bridge.running import Shim, bridge, until
-
-WHO = {f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-
-
-def git(folder: Path, *words: str) -> str:
-    """Run Git, untouched by the settings of whoever runs the tests."""
-    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", **WHO}
-    done = subprocess.run(["git", *words], cwd=folder, env=environ, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+from tests.bridge.running import Shim, bridge, text, until
+from tests.store.test_projects import git
 
 
 def commit(folder: Path, name: str, text: str) -> str:
-    """Write a file and commit it."""
     (folder / name).write_text(text, encoding="utf-8")
     git(folder, "add", name)
     git(folder, "commit", "-q", "-m", name)
@@ -42,16 +30,6 @@ def shop(tmp_path: Path) -> Path:
     git(folder, "switch", "-q", "-c", "pay")
     commit(folder, "pay.txt", "pay\n")
     return folder
-
-
-@pytest.fixture
-def served(db: Path) -> Iterator[Path]:
-    with bridge(db):
-        yield db
-
-
-def text(answer: dict[str, Any]) -> str:
-    return str(answer["result"]["content"][0]["text"])
 
 
 def lines(answer: dict[str, Any], part: str) -> list[str]:

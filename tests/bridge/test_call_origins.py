@@ -6,9 +6,7 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,25 +26,13 @@ from hermes_memory_bridge.toolkit.declared_folder import (
 from hermes_memory_store.model import Fact, FactFilter, Origin, Rights, Way
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store
-from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, dial, free_port, until
+from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, data, dial, free_port, text, until
+from tests.store.test_projects import git
 
 REMOTE = "https://anna:s3cret-pass@example.org/team/shop.git"
 
 
-def git(folder: Path, *words: str) -> str:
-    """Run Git, untouched by the settings of whoever runs the tests."""
-    environ = {
-        **os.environ,
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        **{f"GIT_{who}_{what}": "a@b.example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-    }
-    done = subprocess.run(["git", *words], cwd=folder, env=environ, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 def repository(folder: Path, remote: str | None = REMOTE) -> Path:
-    """A repository with one commit on `main`."""
     folder.mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
     (folder / "a.txt").write_text(folder.name, encoding="utf-8")
@@ -57,26 +43,11 @@ def repository(folder: Path, remote: str | None = REMOTE) -> Path:
     return folder
 
 
-@pytest.fixture
-def served(db: Path) -> Iterator[Path]:
-    with bridge(db):
-        yield db
-
-
 class ThemedShim(Shim):
     """A shim whose theme is named, so that the facts of several folders are in one."""
 
     def __init__(self, db: Path, *, cwd: Path) -> None:
         super().__init__(db, "--theme", "default", cwd=cwd)
-
-
-def data(answer: dict[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = answer["result"]["structuredContent"]
-    return said
-
-
-def text(answer: dict[str, Any]) -> str:
-    return str(answer["result"]["content"][0]["text"])
 
 
 def fact_named(db: Path, target: str) -> Fact:
@@ -363,7 +334,6 @@ def test_a_token_reads_no_folder_but_its_own(db: Path, tmp_path: Path) -> None:
 
 
 def over_port(port: int, token: str, folder: Path) -> None:
-    """Write a fact over TCP, saying that one works in a folder."""
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"authorization": f"Bearer {token}"}) as client:
         write_over_http(client, "V[tcp]: 1", folder)
 

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from hermes_memory_bridge import BridgePaths, ask_bridge
+from hermes_memory_bridge.daemon.call_follower import follow_calls
 from hermes_memory_bridge.runtime.call_log import MOST_CHECKED_CHARS, MOST_SESSIONS, MOST_SUBJECT_CHARS, CallLog
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.tools import TOOLS
@@ -20,6 +21,7 @@ from hermes_memory_store.model import Millis, Rights, SessionStatus
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, dial, until
+from tests.bridge.test_daemon import command
 from tests.bridge.test_fast import call as message
 from tests.bridge.test_fast import exchange
 
@@ -27,20 +29,17 @@ KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
 
 def asked(places: BridgePaths, command: str, **arguments: Any) -> dict[str, Any]:
-    """What the bridge answers."""
     answer = ask_bridge(places, command, **arguments)
     assert answer is not None
     return answer
 
 
 def calls_of(places: BridgePaths, **arguments: Any) -> list[dict[str, Any]]:
-    """The calls the bridge tells of."""
     calls: list[dict[str, Any]] = asked(places, "calls", **arguments)["calls"]
     return calls
 
 
 def greeted(connection: socket.socket, **hello: str) -> str:
-    """Greet the bridge and shake hands; the session's name."""
     name = exchange(connection, {"hermes-memory": 1, **hello})["session"]
     exchange(connection, INITIALIZE)
     connection.sendall(json.dumps(INITIALIZED).encode() + b"\n")
@@ -310,8 +309,6 @@ def test_a_session_that_never_was_is_said_so(shared: BridgePaths) -> None:
 
 
 class Ticking:
-    """A clock that is set by hand."""
-
     now = 1_000_000
 
     def __call__(self) -> Millis:
@@ -319,7 +316,6 @@ class Ticking:
 
 
 def noted(log: CallLog, session: str = "a", tool: str = "memory_search", query: str = "q") -> None:
-    """One call that went well."""
     agent = Connection(None, "default", resume=session)  # type: ignore[arg-type]
     log.note(agent, TOOLS[tool], {"query": query}, None, "ok", 0.001)
 
@@ -386,3 +382,37 @@ def test_a_purged_fact_is_told_no_more_by_the_calls_that_wrote_or_found_it(db: P
         written, found, other, missed, later = calls_of(places)
         assert (written["about"], found["about"], missed["about"]) == ("(purged)", "(purged)", "(purged)")
         assert (other["about"], later["about"]) == ("V[port]: 5432", "nothing")
+
+
+def test_the_command_prints_them(db: Path) -> None:
+    assert command(db, "calls").returncode == 1
+    with bridge(db) as places, dial(places) as one, dial(places) as other:
+        name = greeted(one)
+        greeted(other, theme="other")
+        exchange(one, message(1, "memory_write", {"content": "D[cache]: redis"}))
+        exchange(other, message(1, "memory_search", {"query": "cache"}))
+        exchange(one, message(2, "memory_search", {"query": "cache"}))
+        for_people = command(db, "calls").stdout.splitlines()
+        assert len(for_people) == 3
+        assert all(
+            word in for_people[0] for word in ("default", "test #1", "test 1", "memory_write", "ok", "D[cache]: redis")
+        )
+        assert "1 found" in for_people[2]
+        documents = [json.loads(line) for line in command(db, "calls", "--json", "--session", name).stdout.splitlines()]
+        assert documents == calls_of(places, session=name)
+        assert len(command(db, "calls", "-n", "1", "--theme", "default").stdout.splitlines()) == 1
+
+
+def test_the_command_follows_through_another_bridge(db: Path) -> None:
+    with bridge(db) as places, dial(places) as agent:
+        greeted(agent)
+        exchange(agent, message(1, "memory_search", {"query": "before"}))
+        lines = follow_calls(places, 1, follow=True)
+        assert next(lines)["about"] == "before"
+        exchange(agent, message(2, "memory_search", {"query": "meanwhile"}))
+        assert next(lines)["about"] == "meanwhile"
+    with bridge(db) as places, dial(places) as agent:
+        greeted(agent)
+        for number in range(3):
+            exchange(agent, message(number, "memory_search", {"query": f"after {number}"}))
+        assert [next(lines)["about"] for _ in range(3)] == ["after 0", "after 1", "after 2"]

@@ -66,7 +66,6 @@ def new_context(command: click.Command) -> click.Context:
 
 
 def find_command(path: tuple[str, ...]) -> click.Command:
-    """The command at the end of a path."""
     command: click.Command = bridge_cli
     for name in path:
         assert isinstance(command, click.Group)

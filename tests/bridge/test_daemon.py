@@ -19,7 +19,6 @@ from tests.bridge.running import Shim, bridge, dial, environment, until
 
 
 def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run one command of the bridge."""
     return subprocess.run(
         [sys.executable, "-m", "hermes_memory_bridge", *words, "--db", str(db)],
         env=environment(db.parent),

@@ -20,7 +20,6 @@ META = {
 
 
 def exchange(connection: socket.socket, message: dict[str, Any]) -> dict[str, Any]:
-    """Say one line, hear one."""
     connection.sendall(json.dumps(message).encode() + b"\n")
     said = b""
     while not said.endswith(b"\n"):
@@ -30,7 +29,6 @@ def exchange(connection: socket.socket, message: dict[str, Any]) -> dict[str, An
 
 
 def call(number: int | str, tool: str, arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A tool call."""
     params = {"name": tool, "arguments": arguments, **more}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 

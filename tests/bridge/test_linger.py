@@ -30,7 +30,6 @@ def places(db: Path) -> Iterator[BridgePaths]:
 
 
 def gone(places: BridgePaths) -> bool:
-    """Whether the bridge has left."""
     return not Path(places.pid).exists()
 
 
@@ -43,7 +42,6 @@ def stays(places: BridgePaths) -> bool:
 
 @contextmanager
 def session(client: httpx.Client) -> Iterator[None]:
-    """A legacy session that has listed the tools."""
     opened = client.post(URL, json=INITIALIZE, headers=ACCEPT)
     headers = ACCEPT | {"mcp-session-id": opened.headers["mcp-session-id"]}
     client.post(URL, json=INITIALIZED, headers=headers)

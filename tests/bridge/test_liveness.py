@@ -68,7 +68,6 @@ def store(db: Path) -> Iterator[Store]:
 
 
 def status(store: Store) -> SessionStatus:
-    """The state of the one session, as the store has it."""
     ((found,),) = store.db.rows("SELECT status FROM sessions")
     return SessionStatus(found)
 
@@ -168,7 +167,6 @@ class Clocks:
         return self.monotonic_s
 
     def forward(self, seconds: float) -> None:
-        """Time passes."""
         self.monotonic_s += seconds
         self.utc_ms += round(seconds * 1000)
 
@@ -213,7 +211,6 @@ class Desk:
 
 
 def at_desk(db: Path, story: Callable[[Desk], object]) -> None:
-    """Play a story at a desk."""
     clocks = Clocks()
 
     async def play() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
-from tests.bridge.running import Shim, bridge
+from tests.bridge.running import Shim, data
+from tests.store.test_projects import make_repository
 from tests.tools.ten_projects import run_projects
 
 
@@ -22,21 +20,8 @@ def test_ten_repositories_that_write_at_once_are_not_mixed(tmp_path: Path) -> No
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Path]:
-    with bridge(tmp_path / "memory.db"):
-        yield tmp_path / "memory.db"
-
-
-@pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    return folder
-
-
-def data(answer: dict[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = answer["result"]["structuredContent"]
-    return said
+    return make_repository(tmp_path / "shop", commit=False)
 
 
 def themes_of(db: Path, target: str) -> list[str]:
@@ -78,8 +63,7 @@ def test_facts_about_the_person_are_given_in_every_project(served: Path, shop: P
         shim.call("memory_write", content="V[user.name]: Ann")
         shim.call("memory_write", content="V[machine.gpu]: none")
         shim.call("memory_write", content="V[users.table]: accounts")
-    bank = tmp_path / "bank"
-    subprocess.run(["git", "init", "-q", str(bank)], check=True)
+    bank = make_repository(tmp_path / "bank", commit=False)
     for folder in (bank, None):
         with Shim(served, cwd=folder) as shim:
             shim.open()

@@ -21,7 +21,6 @@ from tests.bridge.running import Shim, bridge, until
 
 
 def bridge_pid(db: Path) -> int:
-    """Process id of the running bridge."""
     running = until(lambda: ask_bridge(BridgePaths.of(db), "status"), "the bridge")
     return int(running["pid"])
 

@@ -37,7 +37,6 @@ def bridge(db: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def said(bridge: subprocess.Popen[bytes], line: bytes) -> dict[str, object]:
-    """Send one line; the next answer."""
     assert bridge.stdin is not None
     assert bridge.stdout is not None
     bridge.stdin.write(line + b"\n")

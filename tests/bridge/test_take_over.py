@@ -78,7 +78,6 @@ def program(folder: Path, version: str) -> dict[str, str]:
 
 @contextmanager
 def serving(db: Path, env: dict[str, str], *options: str) -> Iterator[subprocess.Popen[str]]:
-    """A bridge of that program."""
     with subprocess.Popen(
         [sys.executable, "-m", "hermes_memory_bridge", "serve", "--db", str(db), *options],
         env=env,
@@ -141,7 +140,6 @@ class OldShim(Shim):
 
 
 def stop(db: Path) -> None:
-    """End whatever bridge serves the store."""
     ask_bridge(BridgePaths.of(db), "stop")
     until(lambda: ask_bridge(BridgePaths.of(db), "status") is None, "the end of the bridge")
 

@@ -31,7 +31,6 @@ class Talk:
         self._say(json.dumps(INITIALIZED).encode() + b"\n")
 
     def answer(self, line: bytes) -> Any:
-        """Say a line; the next answer."""
         self._say(line + b"\n")
         return json.loads(self._hear())
 

@@ -36,8 +36,6 @@ class TextProcess:
 
 @dataclass(frozen=True)
 class HostHome:
-    """The folders of one person, and the programs that run in them."""
-
     root: Path
     programs: Path
     """The folder of this tree's programs."""
@@ -47,22 +45,18 @@ class HostHome:
 
     @property
     def home(self) -> Path:
-        """`$HOME`."""
         return self.root / "home"
 
     @property
     def temporary(self) -> Path:
-        """`$TMPDIR`."""
         return self.root / "tmp"
 
     @property
     def store(self) -> Path:
-        """The store, where it stands unless somebody names another."""
         return self.home / ".hermes" / "memory.db"
 
     @property
     def shop(self) -> Path:
-        """The project the person works in."""
         return self.root / "work" / "shop"
 
     @property
@@ -72,7 +66,6 @@ class HostHome:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The whole environment of every program: nothing of whoever runs the tests."""
         folders = [*self.host_programs, str(self.programs), "/usr/local/bin", "/usr/bin", "/bin"]
         return {
             "PATH": os.pathsep.join(folders),
@@ -85,7 +78,6 @@ class HostHome:
         }
 
     def make(self) -> HostHome:
-        """Make the folders and the projects."""
         for folder in (self.home, self.temporary):
             folder.mkdir(parents=True)
         for project in (self.shop, self.garden):
@@ -97,13 +89,11 @@ class HostHome:
         return self
 
     def git(self, project: Path, *arguments: str) -> None:
-        """Run git in a project."""
         self.run("git", *arguments, folder=project, extra=PERSON)
 
     def run(
         self, *command: str, folder: Path | None = None, extra: Mapping[str, str] | None = None, said: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program and require that it succeeds."""
         done = self.try_run(*command, folder=folder, extra=extra, said=said)
         assert done.returncode == 0, f"{command}: exit {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
         return done
@@ -161,18 +151,15 @@ class HostHome:
                 process.kill()
 
     def find(self, command: Sequence[str]) -> list[str]:
-        """Return a command with the path of its program."""
         return [shutil.which(command[0], path=self.environment["PATH"]) or command[0], *command[1:]]
 
     def remember(self, *facts: str, folder: Path | None = None) -> None:
-        """Write facts as the person would, in a project's folder."""
         if len(facts) == 1:
             self.run("hermes-memory-tui", "write", *facts, folder=folder)
         else:
             self.run("hermes-memory-tui", "import", "-", folder=folder, said="\n".join(facts))
 
     def memory(self, *arguments: str, folder: Path | None = None) -> str:
-        """Return what a command of the inspector prints."""
         return self.run("hermes-memory-tui", *arguments, folder=folder).stdout
 
     def start_bridge(self) -> None:
@@ -180,14 +167,12 @@ class HostHome:
         self.run("hermes-memory-bridge", "start")
 
     def stop_bridge(self) -> None:
-        """Have no bridge run, and everything it holds written."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             os.kill(self.find_bridge(), signal.SIGCONT)  # a test may have stopped its process
         python = str(self.programs / Path(sys.executable).name)  # a test may have removed the program itself
         self.try_run(python, "-m", "hermes_memory_bridge", "stop")
 
     def find_bridge(self) -> int:
-        """Return the process id of the running bridge."""
         return int(Path(BridgePaths.of(self.store).pid).read_text().split()[0])
 
     def files_with(self, words: str, *, apart_from: tuple[Path, ...] = ()) -> list[Path]:

@@ -53,7 +53,6 @@ class InstalledHosts:
 
 
 def hosts_folder() -> Path:
-    """Return the folder where hosts are installed."""
     named = os.environ.get("HERMES_MEMORY_HOSTS", "")
     return Path(named).expanduser() if named else Path.home() / ".cache" / "hermes-memory-hosts"
 
@@ -64,7 +63,6 @@ def to_package_folder(folder: Path, package: str) -> Path:
 
 
 def find_version(folder: Path, package: str) -> str:
-    """Return the version that is installed; "" if none is."""
     manifest = to_package_folder(folder, package) / "node_modules" / package / "package.json"
     return json.loads(manifest.read_text())["version"] if manifest.is_file() else ""
 
@@ -142,7 +140,6 @@ def parse_hosts() -> list[str]:
 
 
 def main() -> int:
-    """Install the hosts named on the command line, else all; print what is there and what is missing."""
     hosts = parse_hosts()
     installed = install_hosts(hosts)
     for host in hosts:

@@ -49,8 +49,6 @@ class Rule:
 
 
 class StandInModel:
-    """The model, serving from a thread of this process until the context ends."""
-
     def __init__(self, rules: Sequence[Rule] = (), *, record: Path | None = None, port: int = 0) -> None:
         self.rules = list(rules)
         self.requests: list[ModelRequest] = []
@@ -66,7 +64,6 @@ class StandInModel:
 
     @property
     def url(self) -> str:
-        """The address of the model, without a path."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> StandInModel:
@@ -79,7 +76,6 @@ class StandInModel:
         self._thread.join()
 
     def serve(self) -> None:
-        """Serve until the process ends."""
         self._thread.start()
         self._thread.join()
 
@@ -132,8 +128,6 @@ def to_call(request: ModelRequest, rule: Rule) -> tuple[OfferedTool | None, dict
 
 
 def make_handler(model: StandInModel) -> type[BaseHTTPRequestHandler]:
-    """Make the handler of HTTP for a model."""
-
     class ModelHandler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -208,7 +202,6 @@ def make_handler(model: StandInModel) -> type[BaseHTTPRequestHandler]:
 
 
 def main() -> int:
-    """Serve as a process of its own: print the address, then serve until ended."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--requests", type=Path, help="append each request to this file, one line of JSON each")
     parser.add_argument("--script", type=Path, help="a JSON list of rules: when, text, tool, arguments, tokens")

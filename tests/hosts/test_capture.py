@@ -23,7 +23,6 @@ SAID = {
 
 
 def turn_texts(home: HostHome) -> list[str]:
-    """Return the texts of all turns that are kept."""
     found = json.loads(home.memory("--json", "turns"))
     return [turn["content"] for turn in found["turns"]]
 

@@ -23,7 +23,6 @@ def hang_bridge(home: HostHome) -> None:
 
 
 def remove_programs(home: HostHome) -> None:
-    """Have no hook program and no server, as after an uninstallation that left the documents."""
     for program in ("hermes-memory-hook", "hermes-memory-bridge"):
         (home.programs / program).unlink()
 

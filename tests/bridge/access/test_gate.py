@@ -28,7 +28,6 @@ META = {
 
 
 def call(tool: str, **arguments: Any) -> bytes:
-    """A tool call of 2026-07-28."""
     params = {"name": tool, "arguments": arguments, "_meta": META}
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
 
@@ -50,7 +49,6 @@ class Door:
     def ask(
         self, method: str = "POST", path: str = "/mcp", body: bytes = b"", tcp: bool = True, **headers: str
     ) -> tuple[int, dict[str, str], str]:
-        """One request on a connection of its own: status, headers, body."""
         said = {
             "host": "localhost",
             "connection": "close",
@@ -70,7 +68,6 @@ class Door:
 
 
 def answer_of(connection: socket.socket) -> tuple[int, dict[str, str], str]:
-    """Read one answer until the connection is closed."""
     heard = b""
     while more := connection.recv(65_536):
         heard += more
@@ -90,7 +87,6 @@ def door(db: Path, *options: str, files: int | tuple[int, int] | None = None) ->
 
 
 def alive(made: Door) -> bool:
-    """Whether the port answers."""
     try:
         return made.ask("GET", "/health")[0] == 200
     except OSError:
@@ -113,7 +109,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Door, dic
 
 
 def bearer(secret: str) -> dict[str, str]:
-    """The header of a token."""
     return {"authorization": f"Bearer {secret}"}
 
 

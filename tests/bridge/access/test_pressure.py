@@ -61,7 +61,6 @@ def head(secret: str, *lines: str) -> bytes:
 
 
 def log_of(db: Path) -> str:
-    """What the bridge has logged so far."""
     log = Path(f"{db}.bridge/bridge.log")
     return log.read_text(encoding="utf-8") if log.exists() else ""
 

@@ -64,7 +64,6 @@ class House:
 
 
 def build_victim(store: Store, vault: Vault) -> Victim:
-    """Fill the sealed theme."""
     session = store.sessions.open("hr", "zebrasession", client="OKAPIclient 1", lease_ms=DAY_MS)
     store.sessions.open("hr", "yaksession", lease_ms=DAY_MS)
     first = store.facts.write("hr", "V[zebratarget]: giraffe OKAPI one", scope="zebrascope", session=session).fact
@@ -128,7 +127,6 @@ class PortSpeaker:
         self.number = 0
 
     def ask(self, method: str, **params: Any) -> str:
-        """The whole answer, as text."""
         self.number += 1
         message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": {**params, "_meta": MODERN}}
         headers = {
@@ -142,7 +140,6 @@ class PortSpeaker:
         return self.http.post("/mcp", json=message, headers=headers).text
 
     def close(self) -> None:
-        """Hang up."""
         self.http.close()
 
 
@@ -160,11 +157,9 @@ class LineSpeaker:
         self.say(INITIALIZED)
 
     def say(self, message: dict[str, Any]) -> None:
-        """One line."""
         self.socket.sendall(json.dumps(message).encode() + b"\n")
 
     def ask(self, method: str, **params: Any) -> str:
-        """The whole answer, as text."""
         self.number += 1
         self.say({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
         while True:  # word of a change may come before the answer
@@ -173,7 +168,6 @@ class LineSpeaker:
                 return line
 
     def close(self) -> None:
-        """Hang up."""
         self.heard.close()
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()

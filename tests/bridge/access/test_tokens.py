@@ -18,7 +18,6 @@ from hermes_memory_store.store import Store
 
 
 def token(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """One command about tokens."""
     return subprocess.run(
         [sys.executable, "-m", "hermes_memory_bridge", "token", *words, "--db", str(db)],
         env=os.environ | {"HOME": str(db.parent), "HERMES_MEMORY_SECRETS": "file"},

@@ -116,7 +116,6 @@ def test_it_ends_with_the_bridge_too(db: Path) -> None:
 
 
 def status(places: BridgePaths) -> None:
-    """One call of a client without a session."""
     with httpx.Client(transport=httpx.HTTPTransport(uds=places.http)) as client:
         said = client.post(
             "http://localhost/mcp",

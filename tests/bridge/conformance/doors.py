@@ -26,7 +26,6 @@ Message = dict[str, Any]
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The whole body of a request."""
     body, more = b"", True
     while more:
         part = await receive()
@@ -88,12 +87,10 @@ class EventStream:
         self.has_begun = False
 
     async def begin(self) -> None:
-        """Send the head."""
         self.has_begun = True
         await self.send({"type": "http.response.start", "status": 200, "headers": self.headers})
 
     async def tell(self, message: Message) -> None:
-        """Send one message."""
         if not self.has_begun and "error" in message:
             self.has_begun = True
             status = 404 if message["error"]["code"] == METHOD_NOT_FOUND else 400
@@ -107,7 +104,6 @@ class EventStream:
         await self.send({"type": "http.response.body", "body": body, "more_body": True})
 
     async def end(self) -> None:
-        """Send the end."""
         await self.send({"type": "http.response.body"})
         self.ended.set()
 
@@ -133,11 +129,9 @@ class LineSession:
         return cls(reader, writer)
 
     def say(self, message: Message) -> None:
-        """Send one message to the bridge."""
         self.writer.write(json.dumps(message).encode() + b"\n")
 
     async def listen(self) -> None:
-        """Pass on what the bridge says."""
         while line := await self.reader.readline():
             message = json.loads(line)
             stream = self.waiting.get(message.get("id")) if "method" not in message else None
@@ -151,7 +145,6 @@ class LineSession:
                 await self.standing.tell(message)
 
     def close(self) -> None:
-        """Hang up."""
         self.task.cancel()
         self.writer.close()
 

@@ -38,13 +38,11 @@ def opened(params: Params) -> dict[str, Any]:
 
 
 def form(message: str, field: str = "name", kind: str = "string") -> types.ElicitRequest:
-    """A question to the person."""
     schema = {"type": "object", "properties": {field: {"type": kind}}, "required": [field]}
     return types.ElicitRequest(params=types.ElicitRequestFormParams(message=message, requested_schema=schema))
 
 
 def sample(text: str) -> types.CreateMessageRequest:
-    """A question to the model."""
     message = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=text))
     return types.CreateMessageRequest(params=types.CreateMessageRequestParams(messages=[message], max_tokens=50))
 
@@ -136,7 +134,6 @@ PROMPT = "test_input_required_result_prompt"
 
 
 def described() -> list[types.Tool]:
-    """The fixtures as tools/list shows them."""
     return [
         types.Tool(name=name, description="A fixture of the conformance suite.", input_schema={"type": "object"})
         for name in [*TOOLS, *CHANGES]
@@ -144,7 +141,6 @@ def described() -> list[types.Tool]:
 
 
 async def call(context: Any, params: types.CallToolRequestParams, notices: ChangeNotices) -> Any:
-    """Call one of them."""
     if params.name in CHANGES:
         for bus, _ in notices._listeners.values():
             await bus.publish(CHANGES[params.name]())

@@ -30,7 +30,6 @@ MODERN = os.environ.get("MCP_CONFORMANCE_MODERN")
 
 
 def listens(port: int) -> bool:
-    """Whether somebody does."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

@@ -48,7 +48,6 @@ async def meaning(hub: StoreWorker) -> AsyncIterator[VectorService]:
 
 
 async def until(true: Callable[[], object], what: str | Callable[[], str]) -> None:
-    """Look until something has come true."""
     for _ in range(1_000):
         if await asyncio.to_thread(true):
             return

@@ -61,13 +61,11 @@ class StandIn:
 
 
 def said(document: Any) -> bytes:
-    """As JSON."""
     return json.dumps(document).encode()
 
 
 @contextmanager
 def standing_in() -> Iterator[StandIn]:
-    """A running endpoint on a port of its own."""
     stand_in = StandIn()
 
     class Handler(BaseHTTPRequestHandler):

@@ -110,6 +110,5 @@ CASES = [
 
 
 def case_id(case: Case) -> str:
-    """A name for a test of this case."""
     told = case.payload.get("source") or case.payload.get("hook_event_name") or ""
     return f"{case.host}-{case.event}-{case.speaker or ''}{told}"

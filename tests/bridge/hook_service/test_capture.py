@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -10,16 +12,18 @@ from typing import Any
 
 import pytest
 
+from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
 from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
 from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.runtime.connection_registry import purge_expired_data
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.model import Turn, Way
 from hermes_memory_store.store import Store
+from tests.bridge.bridge_forks import fork_bridge
 from tests.bridge.hook_service.hook_line import allow_capture, send_event, to_event
-from tests.bridge.running import bridge, until
-
-DAY_MS = 86_400_000
+from tests.bridge.running import bridge, environment, until
 
 
 def captured(db: Path) -> list[Turn]:
@@ -257,3 +261,61 @@ def test_half_a_character_in_any_field_loses_no_message(field: str, allowed: Pat
         turns = [turn.content for theme in store.names.all_themes() for turn in store.turns.list(theme)]
     assert sorted(turns) == (["half \\udc88 of it"] * 2 if field == "text" else ["8443 it is", "which port?"])
     assert "surrogates" not in log
+
+
+@pytest.mark.parametrize(("policy", "left"), [("", 1), ("hook_turn_days = 0\n", 2), ("turn_days = 200\n", 2)])
+def test_messages_of_hooks_leave_after_ninety_days_unless_the_theme_says_otherwise(
+    db: Path, policy: str, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_HOME", str(db.parent))
+    (db.parent / "memory-themes.toml").write_text(f"[defaults]\n{policy}")
+    allow_capture(db, "claude-code")
+    with bridge(db) as places:
+        send_event(places, "turn", text="an answer of today", capture=True)
+    with Store.open(db) as store:
+        store.turns.add("default", "user", "captured by a tool, long ago", at=store.clock() - 100 * DAY_MS)
+        assert store.turns.count("default") == 2
+    later = round(time.time() * 1000) + 91 * DAY_MS
+    with Store.open(db, clock=lambda: later) as store:  # type: ignore[arg-type, return-value]
+        purge_expired_data(store)
+        assert store.turns.count("default") == left
+
+
+def test_a_purge_of_messages_leaves_no_digest_and_nothing_comes_back(db: Path) -> None:
+    allow_capture(db, "claude-code")
+    at = round(time.time() * 1000)
+    with bridge(db) as places:
+        send_event(places, "turn", text="an answer to be erased", capture=True, turn="t1", at=at)
+        with Store.open(db) as store:
+            assert store.turns.purge("default") == 1
+            assert store.db.value("SELECT count(*) FROM host_turns WHERE digest IS NOT NULL") == 0
+        send_event(places, "turn", text="an answer to be erased", capture=True, turn="t1", at=at)
+        with Store.open(db) as store:
+            assert store.turns.count("default") == 0
+
+
+pytestmark = pytest.mark.crash
+
+
+@pytest.mark.parametrize("rounds", [12])
+def test_every_acknowledged_message_is_kept_once_though_the_bridge_is_killed(db: Path, rounds: int) -> None:
+    allow_capture(db, "claude-code")
+    places = BridgePaths.of(db)
+    acknowledged: list[str] = []
+    for number in range(rounds):
+        process = fork_bridge(["serve", "--db", str(db)], environment(db.parent), None)
+        until(lambda: ask_bridge(places, "status"), "the bridge")
+        for message in range(4):
+            text = f"round {number} message {message}"
+            event = "turn" if message % 2 else "prompt"
+            send_event(places, event, text=text, turn=text, capture=True)
+            acknowledged.append(text)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        process.close()
+    with bridge(db):
+        until(lambda: not waiting_records.list_waiting(str(db)), "what waited")
+    with Store.open(db) as store:
+        kept = [turn.content for turn in store.turns.list("default", limit=1000)]
+    assert sorted(kept) == sorted(acknowledged)

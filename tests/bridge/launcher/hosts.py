@@ -21,7 +21,6 @@ def modern(client: str = "claude-code") -> dict[str, Any]:
 
 
 def hear_answer(shim: Shim, number: int | str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The answer to a request, and what came before it."""
     before = []
     while (heard := shim.hear()).get("id") != number or "method" in heard:
         before.append(heard)
@@ -42,10 +41,8 @@ def discover(shim: Shim, client: str = "claude-code") -> dict[str, Any]:
 
 
 def call_tool(shim: Shim, tool: str, **arguments: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The answer to a call, and what came before it."""
     return hear_answer(shim, shim.request("tools/call", {"name": tool, "arguments": arguments}))
 
 
 def to_line(message: dict[str, Any]) -> bytes:
-    """One message as a host writes it."""
     return json.dumps(message).encode() + b"\n"

@@ -32,7 +32,6 @@ TOOLS = list(select_tools("core"))
 
 
 def is_served(places: BridgePaths) -> bool:
-    """Whether a bridge runs."""
     return ask_bridge(places, "status") is not None
 
 

@@ -40,13 +40,11 @@ class Profile:
         connected(home, "--provider", "--yes", "--capture", "--db", str(self.db))
 
     def file(self, kind: str = "memory") -> Path:
-        """MEMORY.md or USER.md."""
         folder = self.home / "memories"
         folder.mkdir(exist_ok=True)
         return folder / {"memory": "MEMORY.md", "user": "USER.md"}[kind]
 
     def facts(self, theme: str = "default", tiers: tuple[Tier, ...] = STANDING) -> list[Fact]:
-        """What the store holds."""
         if not self.db.exists():
             return []
         with Store.open(self.db) as store:
@@ -55,11 +53,9 @@ class Profile:
             return store.facts.page(FactFilter(theme=theme, tiers=frozenset(tiers)), limit=200).facts
 
     def contents(self, theme: str = "default", tiers: tuple[Tier, ...] = STANDING) -> set[str]:
-        """What the store's facts say."""
         return {fact.content for fact in self.facts(theme, tiers)}
 
     def turns(self, theme: str = "default") -> list[str]:
-        """What was captured, oldest first."""
         if not self.db.exists():
             return []
         with Store.open(self.db) as store:
@@ -71,7 +67,6 @@ class Profile:
         until(lambda: self.contents(theme) == set(contents), f"{contents}, not {self.contents(theme)}")
 
     def running(self) -> int | None:
-        """Process id of the bridge."""
         answer = ask_bridge(self.places, "status")
         return None if answer is None else int(answer["pid"])
 
@@ -94,7 +89,6 @@ class Profile:
 
     @contextlib.contextmanager
     def bridge(self) -> Iterator[None]:
-        """A bridge that somebody else started."""
         process = fork_bridge(["serve", "--db", str(self.db)], os.environ)
         try:
             until(self.running, "the bridge")
@@ -106,8 +100,6 @@ class Profile:
 
 
 class Host:
-    """A running host."""
-
     def __init__(self, profile: Profile, *, cwd: Path | str = "/", **identity: Any) -> None:
         self.profile = profile
         env = {name: value for name, value in os.environ.items() if not name.startswith(("HERMES_", "PYTHON"))}
@@ -142,13 +134,11 @@ class Host:
         until(lambda: not self("waiting"), "an empty outbox")
 
     def end(self) -> None:
-        """The agent ends properly."""
         self("on_session_end", args=[[]])
         self("shutdown_all")
         self.close()
 
     def kill(self) -> None:
-        """`kill -9`."""
         self.process.kill()
         self.close()
 

@@ -22,8 +22,6 @@ real = importlib.util.find_spec("agent") is not None and not os.environ.get("STA
 
 
 class Real:
-    """hermes-agent's own."""
-
     def __init__(self):
         from agent.memory_manager import MemoryManager
         from plugins.memory import load_memory_provider
@@ -188,7 +186,6 @@ def carry_out(host, command):
 
 
 def main():
-    """Serve the commands until there are no more."""
     wire = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     host = Real() if real else StandIn()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import socket
 import sys
 import warnings
 from pathlib import Path
@@ -15,7 +17,7 @@ from mcp.types import PromptReference, ResourceTemplateReference
 
 from hermes_memory_store.store import Store
 from tests.bridge.conftest import ask
-from tests.bridge.running import PATIENCE_S
+from tests.bridge.running import INITIALIZE, INITIALIZED, PATIENCE_S, bridge, dial
 
 ERAS = ["legacy", "auto"]
 
@@ -146,3 +148,25 @@ async def test_a_subscriber_of_the_handshake_era_hears_of_it_too(db: Path) -> No
             store.facts.write("default", "D[queue]: kafka", scope="new")
         async with asyncio.timeout(PATIENCE_S):
             assert {await heard.get(), await heard.get()} == {"memory://status", "list"}
+
+
+SUBSCRIBE = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "memory://status"}}
+
+
+def say(connection: socket.socket, *messages: dict[str, object]) -> None:
+    connection.sendall(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+
+
+def test_a_subscriber_that_never_reads_delays_no_notice_to_the_others(db: Path) -> None:
+    many = [{"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": {}} for number in range(2, 200)]
+    with Store.open(db) as store, bridge(db) as places, dial(places) as deaf, dial(places) as reading:
+        heard = reading.makefile("rb")
+        for connection in (deaf, reading):
+            say(connection, {"hermes-memory": 1}, INITIALIZE, INITIALIZED, SUBSCRIBE)
+        while json.loads(heard.readline()).get("id") != SUBSCRIBE["id"]:
+            continue
+        say(deaf, *many)  # far more than the system keeps for who does not read
+        for number in range(3):
+            store.facts.write("default", f"V[size]: {number}")
+            while b"notifications/resources/updated" not in heard.readline():
+                continue

@@ -29,8 +29,6 @@ from tests.examples import example_count
 
 
 class Desk:
-    """A hub with a connection of its own."""
-
     def __init__(self, hub: StoreWorker, theme: str = "default", rights: Rights = Rights()) -> None:
         self.hub = hub
         self.connection = Connection(hub.store, theme, rights=rights, later=hub.write_in_background, tools="all")

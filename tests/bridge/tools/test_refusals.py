@@ -199,7 +199,6 @@ def test_a_hidden_tool_is_unknown_over_every_transport(tmp_path: Path) -> None:
 
 
 def greeted_as(name: str, version: str) -> dict[str, Any]:
-    """A handshake of a client of that name."""
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": version}}
     return {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
 

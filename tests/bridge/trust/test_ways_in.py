@@ -67,7 +67,6 @@ def told(store: Store, theme: str = "ours") -> str:
 
 
 def bytes_of(store: Store) -> bytes:
-    """Everything in the store's files."""
     store.db.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return b"".join(file.read_bytes() for file in store.path.parent.glob("memory.db*"))
 

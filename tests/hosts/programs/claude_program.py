@@ -13,8 +13,6 @@ WINDOW_TOKENS = 100_000
 
 
 class ClaudeProgram(HostProgram):
-    """`claude -p`."""
-
     name = "claude-code"
     own_records = (".claude", ".claude.json")
 

@@ -31,8 +31,6 @@ COMPACTS_AT = 200_000
 
 
 class CodexProgram(HostProgram):
-    """`codex exec`."""
-
     name = "codex"
     own_records = (".codex",)
 

@@ -12,8 +12,6 @@ COMPRESSES_AT = 700_000
 
 
 class GeminiProgram(HostProgram):
-    """`gemini -p`."""
-
     name = "gemini"
     keeps_what_hooks_gave = False
     gives_at_compaction = False

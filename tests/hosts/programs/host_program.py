@@ -69,7 +69,6 @@ class HostProgram(ABC):
         """Have the host compact the last session: now, or as soon as it is asked again."""
 
     def connect(self, *, hooks: bool = True, capture: bool = False) -> None:
-        """Connect the host as its person would: with or without hooks, and whether what is said is kept."""
         answers = ["--hooks" if hooks else "--no-hooks", *(["--capture"] if capture else [])]
         self.home.run("hermes-memory-bridge", "connect", self.name, "--yes", *answers)
 
@@ -89,7 +88,6 @@ class HostProgram(ABC):
     def try_ask(
         self, prompt: str, *, resumed: bool = False, folder: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Ask one thing, and return what the program printed and how it ended."""
         command = self.command(prompt, resumed=resumed)
         said = "" if prompt in command else prompt
         return self.home.try_run(*command, folder=folder, extra=self.variables(), said=said)
@@ -114,7 +112,6 @@ class HostProgram(ABC):
 
 
 def edit_json(file: Path, **entries: Any) -> None:
-    """Set entries of a JSON file, which is made if it is not there."""
     file.parent.mkdir(parents=True, exist_ok=True)
     present = json.loads(file.read_text()) if file.is_file() else {}
     file.write_text(json.dumps(present | entries, indent=2))

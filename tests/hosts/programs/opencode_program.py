@@ -12,8 +12,6 @@ CONTEXT_TOKENS = 100_000
 
 
 class OpencodeProgram(HostProgram):
-    """`opencode run`."""
-
     name = "opencode"
     own_records = (".local", ".config", ".cache")
 

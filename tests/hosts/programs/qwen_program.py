@@ -13,8 +13,6 @@ COMPACTS_BEFORE_NEXT = 172_000
 
 
 class QwenProgram(HostProgram):
-    """`qwen -p`."""
-
     name = "qwen"
     keeps_what_hooks_gave = False
     gives_at_compaction = False

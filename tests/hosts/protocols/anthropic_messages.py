@@ -10,7 +10,6 @@ from tests.hosts.protocols.conversation import Message, ModelAnswer, ModelReques
 
 
 def parse_messages_request(path: str, body: dict[str, Any]) -> ModelRequest:
-    """Read a request of `/v1/messages`."""
     messages = [Message("system", flatten_text(body["system"]))] if body.get("system") else []
     for entry in body.get("messages", []):
         content = entry["content"]
@@ -24,7 +23,6 @@ def parse_messages_request(path: str, body: dict[str, Any]) -> ModelRequest:
 
 
 def to_message(answer: ModelAnswer, model: str) -> dict[str, Any]:
-    """Write an answer as one message."""
     return {
         "id": f"msg_{answer.number}",
         "type": "message",
@@ -38,14 +36,12 @@ def to_message(answer: ModelAnswer, model: str) -> dict[str, Any]:
 
 
 def content_block(answer: ModelAnswer) -> dict[str, Any]:
-    """Write what is said, whole."""
     if answer.tool is None:
         return {"type": "text", "text": answer.text}
     return {"type": "tool_use", "id": f"toolu_{answer.number}", "name": answer.tool.name, "input": answer.arguments}
 
 
 def message_events(answer: ModelAnswer, model: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Write an answer as the events of a stream."""
     message = to_message(answer, model)
     block = message["content"][0]
     yield "message_start", {"type": "message_start", "message": message | {"content": [], "stop_reason": None}}

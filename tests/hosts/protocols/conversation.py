@@ -61,7 +61,6 @@ class ModelRequest:
 
     @property
     def tool_names(self) -> tuple[str, ...]:
-        """The names of the tools offered."""
         return tuple(tool.name for tool in self.tools)
 
     @property

@@ -9,7 +9,6 @@ from tests.hosts.protocols.conversation import Message, ModelAnswer, ModelReques
 
 
 def parse_content_request(path: str, body: dict[str, Any]) -> ModelRequest:
-    """Read a request of `…:generateContent` or `…:streamGenerateContent`."""
     system = body.get("systemInstruction") or body.get("system_instruction")
     messages = [Message("system", flatten_text(system))] if system else []
     for content in body.get("contents", []):

@@ -10,7 +10,6 @@ from tests.hosts.protocols.conversation import Message, ModelAnswer, ModelReques
 
 
 def parse_chat_request(path: str, body: dict[str, Any]) -> ModelRequest:
-    """Read a request of `/v1/chat/completions`."""
     messages = tuple(
         Message(entry["role"], flatten_text(entry.get("content") or ""), is_tool_result=entry["role"] == "tool")
         for entry in body.get("messages", [])
@@ -30,7 +29,6 @@ def said(answer: ModelAnswer) -> dict[str, Any]:
 
 
 def token_usage(answer: ModelAnswer) -> dict[str, int]:
-    """Write how much was read and written."""
     return {
         "prompt_tokens": answer.input_tokens,
         "completion_tokens": answer.output_tokens,
@@ -44,7 +42,6 @@ def completion(answer: ModelAnswer, model: str, kind: str) -> dict[str, Any]:
 
 
 def to_completion(answer: ModelAnswer, model: str) -> dict[str, Any]:
-    """Write an answer as one completion."""
     choice = {"index": 0, "message": said(answer), "finish_reason": "tool_calls" if answer.tool else "stop"}
     return completion(answer, model, "chat.completion") | {"choices": [choice], "usage": token_usage(answer)}
 

@@ -13,7 +13,6 @@ CALLS = {"function_call", "custom_tool_call", "local_shell_call"}
 
 
 def parse_responses_request(path: str, body: dict[str, Any]) -> ModelRequest:
-    """Read a request of `/v1/responses`."""
     messages = [Message("system", body["instructions"])] if body.get("instructions") else []
     given = body.get("input", [])
     for item in [{"role": "user", "content": given}] if isinstance(given, str) else given:
@@ -39,7 +38,6 @@ def offered_functions(tools: list[dict[str, Any]], namespace: str = "") -> Itera
 
 
 def output_item(answer: ModelAnswer) -> dict[str, Any]:
-    """Write what is said as an item of the output."""
     if answer.tool is None:
         content = [{"type": "output_text", "text": answer.text, "annotations": []}]
         return {"type": "message", "id": f"msg_{answer.number}", "role": "assistant", "content": content}
@@ -54,7 +52,6 @@ def output_item(answer: ModelAnswer) -> dict[str, Any]:
 
 
 def to_response(answer: ModelAnswer, model: str) -> dict[str, Any]:
-    """Write an answer as one response."""
     usage = {
         "input_tokens": answer.input_tokens,
         "input_tokens_details": {"cached_tokens": 0},
@@ -73,7 +70,6 @@ def to_response(answer: ModelAnswer, model: str) -> dict[str, Any]:
 
 
 def response_events(answer: ModelAnswer, model: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Write an answer as the events of a stream."""
     response = to_response(answer, model)
     item = response["output"][0]
     begun = {"id": response["id"], "status": "in_progress", "output": []}
