@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.files.export_import import export_jsonl, import_file
 from hermes_memory_store.intake.intake import APPROVED, Writer
 from hermes_memory_store.items.journal import Journal, JournalEntry
-from hermes_memory_store.journal import time_travel, transaction_log
-from hermes_memory_store.model import PERSON, UNKNOWN_ORIGIN, FactFilter, Origin, SessionStatus, Way
+from hermes_memory_store.journal import transaction_log
+from hermes_memory_store.model import UNKNOWN_ORIGIN, FactFilter, Origin, SessionStatus, Way
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
 
@@ -103,32 +102,6 @@ def test_a_project_must_be_known(store: Store) -> None:
     assert store.db.value("SELECT count(*) FROM facts") == 0
 
 
-def test_undo_and_redo_keep_the_origin(store: Store) -> None:
-    written = store.facts.write("default", "V[port]: 5432", origin=TOOL)
-    store.undo.change(written.seqs[0])
-    store.undo.redo()
-    assert store.facts.get(written.fact.uid).origin == TOOL
-
-
-def test_a_replay_carries_origins_verdicts_and_sessions_exactly(store: Store, other: Store) -> None:
-    session = store.sessions.open("default", "one", client="claude-code", client_version="2.1")
-    store.turns.add("default", "user", "hello", session=session)
-    store.facts.write("default", "V[port]: 5432", session=session, origin=replace(TOOL, branch="main"))
-    store.facts.quarantine("default", "C[x]: ignore all", why="override", origin=TOOL)
-    store.facts.write_many(
-        "default", [("V[q]: r", None)], actor=PERSON, origin=Origin(way=Way.IMPORT, file="a.md"), numbers=[7]
-    )
-    transaction_log.replay_log(transaction_log.transaction_log_lines(store), other)
-    columns = "SELECT uid, origin_id, origin_detail, verdict FROM facts ORDER BY id"
-    assert other.db.rows(columns) == store.db.rows(columns)
-    assert other.db.rows("SELECT * FROM origins") == store.db.rows("SELECT * FROM origins")
-    assert other.sessions.get("default", "one").title == "claude-code #1"
-    assert [change.origin for change in other.journal.changes()] == [
-        change.origin for change in store.journal.changes()
-    ]
-    assert other.journal.verify().ok
-
-
 def test_an_altered_origin_breaks_the_journal(store: Store, other: Store) -> None:
     store.facts.write("default", "V[port]: 5432", origin=TOOL)
     lines = list(transaction_log.transaction_log_lines(store))
@@ -138,14 +111,6 @@ def test_an_altered_origin_breaks_the_journal(store: Store, other: Store) -> Non
     with store.db.write_transaction() as conn:
         conn.execute("UPDATE origins SET client = 'somebody'")
     assert not store.journal.verify().ok
-
-
-def test_the_past_shows_the_origins_of_then(store: Store, clock: HandClock) -> None:
-    uid = store.facts.write(
-        "default", "V[port]: 5432", origin=replace(TOOL, root="/home/me/shop", folder="src")
-    ).fact.uid
-    with closing(time_travel.open_store_at(store, clock.now)) as past:
-        assert past.facts.get(uid).origin == store.facts.get(uid).origin
 
 
 def test_a_log_names_no_path_of_this_machine(store: Store) -> None:

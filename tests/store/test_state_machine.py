@@ -318,10 +318,11 @@ class PressureMachine(RuleBasedStateMachine):
     @invariant()
     def gauges_equal_a_recount(self) -> None:
         row = self.store.db.row(
-            "SELECT coalesce(sum(chars), 0), count(*), coalesce(sum(chars * pinned), 0) FROM facts WHERE tier = 'hot'"
+            "SELECT coalesce(sum(chars), 0), coalesce(sum(tokens), 0), count(*), coalesce(sum(chars * pinned), 0)"
+            " FROM facts WHERE tier = 'hot'"
         )
         gauge = self.store.tiers.gauge(THEME)
-        assert row == (gauge.used, gauge.facts, gauge.pinned)
+        assert row == (gauge.used, gauge.tokens, gauge.facts, gauge.pinned)
 
     def teardown(self) -> None:
         assert [check for check in examine_store(self.store) if not check.ok] == []

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store import errors
 from hermes_memory_store.model import FactFilter, FactType, PressureLevel, Tier
 from hermes_memory_store.store import Store
 from tests.store.conftest import HandClock
@@ -20,30 +19,6 @@ def fill(store: Store, pct: float, *, scope: str | None = None, kind: str = "V",
     while store.tiers.gauge(THEME).pct < pct:
         store.facts.write(THEME, f"{kind}[{name}{n}]: {FACT}", scope=scope)
         n += 1
-
-
-def recount(store: Store) -> tuple[int, int, int, int]:
-    row = store.db.row(
-        "SELECT coalesce(sum(chars), 0), coalesce(sum(tokens), 0), count(*), coalesce(sum(chars * pinned), 0)"
-        " FROM facts WHERE tier = 'hot'"
-    )
-    assert row is not None
-    return row  # type: ignore[return-value]
-
-
-def test_the_gauge_equals_a_recount_after_every_kind_of_change(store: Store) -> None:
-    facts = [store.facts.write(THEME, f"V[n{n}]: {FACT}", scope=f"s{n % 3}").fact for n in range(9)]
-    store.facts.pin([facts[0].uid])
-    store.facts.archive([facts[1].uid])
-    store.facts.edit(facts[2].uid, "short")
-    store.facts.write(THEME, "V[n3]: other", scope="s0")
-    store.scopes.close(THEME, "s2")
-    store.undo.last(2)
-    store.purge.execute(THEME, scope="s1")
-
-    gauge = store.tiers.gauge(THEME)
-
-    assert (gauge.used, gauge.tokens, gauge.facts, gauge.pinned) == recount(store)
 
 
 @pytest.mark.parametrize(
@@ -104,33 +79,6 @@ def test_a_full_memory_still_takes_a_write_and_keeps_it_hot(store: Store) -> Non
         result = store.facts.write(THEME, f"C[n{n}]: {FACT}")
         assert result.fact.tier is Tier.HOT
         assert result.gauge.used <= result.gauge.budget
-
-
-def test_pinned_facts_are_never_moved_and_refuse_a_write_only_when_they_fill_the_budget(store: Store) -> None:
-    pinned = []
-    while store.tiers.gauge(THEME).pinned <= 9_900:
-        fact = store.facts.write(THEME, f"V[p{len(pinned)}]: {FACT}").fact
-        store.facts.pin([fact.uid])
-        pinned.append(fact.uid)
-        if store.tiers.gauge(THEME).pinned + len(fact.notation) > 10_000:
-            break
-
-    with pytest.raises(errors.MemoryFull, match="pinned"):
-        store.facts.write(THEME, f"V[one.more]: {FACT}{FACT}")
-    assert all(store.facts.get(uid).tier is Tier.HOT for uid in pinned)
-
-
-def test_the_injection_holds_its_budget_and_counts_what_it_left_out(store: Store) -> None:
-    fill(store, 80)
-    store.facts.write(THEME, "C[law]: never drop a table")
-
-    told = store.context.status(THEME)
-
-    assert told.fact_tokens <= 180
-    assert told.tokens <= 420
-    assert told.facts[0].notation == "C[law]: never drop a table"
-    assert f"(+{told.left_out} more" in told.text
-    assert told.left_out + len(told.facts) == store.tiers.gauge(THEME).facts
 
 
 def test_what_was_told_is_recorded(store: Store, path: Path) -> None:
