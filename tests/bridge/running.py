@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import socket
@@ -13,6 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.launcher.paths import BridgePaths
 from tests.bridge.bridge_forks import fork_bridge
@@ -132,6 +136,19 @@ class Shim:
             if pipe is not None and not pipe.closed:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+
+
+def run_command(*words: str, typed: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
+    """What a command of the bridge's program does, in this process. :param environ: is added to its environment"""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stdin", io.StringIO(typed))
+        code = run_bridge_command([*words])
+    out.seek(0)
+    err.seek(0)
+    return subprocess.CompletedProcess(words, code, out.read(), err.read())
 
 
 def free_port() -> int:

@@ -412,13 +412,13 @@ async def test_a_folder_that_never_answers_holds_nobody_up(tmp_path: Path, monke
     (tmp_path / "dead").mkdir()
     reader = ProjectReader()
     assert await reader.read(str(tmp_path / "dead")) is None
+    monkeypatch.setattr(project_reader, "WAIT_S", 5.0)
     seen = await reader.read(str(repository(tmp_path / "shop")))
     assert seen is not None
     assert seen.branch == "main"
     release.set()
     while reader._reading:
         await asyncio.sleep(0)
-    monkeypatch.setattr(project_reader, "WAIT_S", 5.0)
     assert (await reader.read(str(tmp_path / "dead"))) is not None
 
 

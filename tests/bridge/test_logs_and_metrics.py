@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 from hermes_memory_bridge.daemon.logs import format_log_line, tail_bridge_log
@@ -14,7 +12,7 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door
-from tests.bridge.running import Shim, bridge, environment
+from tests.bridge.running import Shim, bridge, environment, run_command
 
 
 def test_the_log_is_json_lines_without_what_facts_say(db: Path) -> None:
@@ -25,13 +23,7 @@ def test_the_log_is_json_lines_without_what_facts_say(db: Path) -> None:
     documents = [json.loads(line) for line in Path(places.log).read_text().splitlines()]
     assert {"at", "level", "logger", "message"} <= documents[0].keys()
     assert "swordfish" not in Path(places.log).read_text()
-    shown = subprocess.run(
-        [sys.executable, "-m", "hermes_memory_bridge", "logs", "-n", "1", "--db", str(db)],
-        env=environment(db.parent),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    shown = run_command("logs", "-n", "1", "--db", str(db), **environment(db.parent))
     assert "stopping" in shown.stdout
     assert len(shown.stdout.splitlines()) == 1
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,15 +13,11 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError, UnknownToken
 from hermes_memory_store.model import Millis, Rights
 from hermes_memory_store.store import Store
+from tests.bridge.running import run_command
 
 
 def token(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "hermes_memory_bridge", "token", *words, "--db", str(db)],
-        env=os.environ | {"HOME": str(db.parent), "HERMES_MEMORY_SECRETS": "file"},
-        capture_output=True,
-        text=True,
-    )
+    return run_command("token", *words, "--db", str(db), HOME=str(db.parent), HERMES_MEMORY_SECRETS="file")
 
 
 def test_a_token_is_made_listed_shown_rotated_and_revoked(db: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from hermes_memory_store.find.vector_file import vector_file_path
 from hermes_memory_store.notation.token_count import count_tokens
 from tests.bridge.embedding.standin import StandIn
 from tests.bridge.embedding.test_meaning import CAR, RAIN, TEA, filled, remember
-from tests.bridge.running import Shim, bridge, environment, until
+from tests.bridge.running import Shim, bridge, environment, run_command, until
 from tests.bridge.tools.test_more_tools import Desk
 
 
@@ -94,32 +93,16 @@ def test_a_bridge_recalls_by_meaning_and_says_so(tmp_path: Path, told: StandIn) 
         answer = shim.call("recall_memory", query="automobile")["result"]["structuredContent"]
         assert [one["content"] for one in answer["results"]] == [FACT]
         assert answer["ranked_by"] == "words and counting"
-        said = subprocess.run(
-            [sys.executable, "-m", "hermes_memory_bridge", "embedding", "--db", str(db)],
-            env=environment(tmp_path),
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        said = run_command("embedding", "--db", str(db), **environment(tmp_path)).stdout
         assert said == "recall by words and counting (1 of 1 facts and turns have vectors)\n"
         assert stat.S_IMODE(vector_file_path(db).stat().st_mode) == 0o600
         shim.close()
 
 
 def test_the_command_tries_what_is_configured_and_keeps_the_key(tmp_path: Path, told: StandIn) -> None:
-    env = environment(tmp_path) | {"HERMES_MEMORY_SECRETS": "file"}
-
     def run(*words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            "-m",
-            "hermes_memory_bridge",
-            "embedding",
-            *words,
-            "--db",
-            str(tmp_path / "memory.db"),
-        ]
-        return subprocess.run(command, env=env, input=typed, capture_output=True, text=True, check=False)
+        environ = environment(tmp_path) | {"HERMES_MEMORY_SECRETS": "file"}
+        return run_command("embedding", *words, "--db", str(tmp_path / "memory.db"), typed=typed, **environ)
 
     assert run("key", typed="sk-of-mine-123\n").returncode == 0
     tried = run("test")

@@ -20,7 +20,7 @@ from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.bridge_forks import fork_bridge
-from tests.bridge.running import until
+from tests.bridge.running import run_command, until
 from tests.processes import is_alive
 
 HOST = Path(__file__).with_name("host.py")
@@ -151,19 +151,13 @@ class Host:
         self.process.wait(15)
 
 
-def connected(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def connected(home: Path, *words: str) -> None:
     """`connect hermes-agent`, in a home of its own."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HERMES_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "hermes_memory_bridge", "connect", "hermes-agent", *words],
-        env=env | {"HOME": str(home), "HERMES_HOME": str(home), "HERMES_MEMORY_LINGER": "0.1"},
-        input="",
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("HERMES_")]:
+            patch.delenv(name)
+        done = run_command("connect", "hermes-agent", *words, HOME=str(home), HERMES_HOME=str(home))
     assert done.returncode == 0, done.stderr + done.stdout
-    return done
 
 
 @pytest.fixture(params=["stand-in", "hermes-agent"])

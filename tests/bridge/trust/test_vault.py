@@ -7,7 +7,6 @@ import hashlib
 import os
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.model import PERSON, FactFilter
 from hermes_memory_store.store import Store
+from tests.bridge.running import run_command
 from tests.bridge.trust.conftest import Desk
 from tests.bridge.trust.test_trust import STRIPE
 
@@ -255,13 +255,7 @@ async def test_a_secret_that_another_fact_needs_stays(ask: Desk) -> None:
 
 def command(db: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """One command about secrets."""
-    return subprocess.run(
-        [sys.executable, "-m", "hermes_memory_bridge", "secret", *words, "--db", str(db)],
-        env=os.environ | {"HOME": str(db.parent), "HERMES_MEMORY_SECRETS": "file"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    return run_command("secret", *words, "--db", str(db), HOME=str(db.parent), HERMES_MEMORY_SECRETS="file")
 
 
 def test_the_command_line_lists_shows_and_forgets(tmp_path: Path) -> None:
