@@ -111,9 +111,10 @@ Show = Callable[..., str]
 @pytest.fixture
 def show(db: Path, monkeypatch: pytest.MonkeyPatch) -> Show:
     def called(*args: str, columns: int = 80, **environment: str) -> str:
+        terminal = {"COLUMNS": str(columns), "TERM": "xterm-256color", "PAGER": "cat"}
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdout", screen := Screen())
-            for name, value in ({"COLUMNS": str(columns), "TERM": "xterm-256color"} | environment).items():
+            for name, value in (terminal | environment).items():
                 patch.setenv(name, value)
             run_command_line(["--db", str(db), *args])
         return screen.getvalue()
