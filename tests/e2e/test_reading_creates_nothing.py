@@ -45,13 +45,13 @@ NEEDING_A_STORE = {
     "history": [UID],
     "status": [],
     "themes": [],
-    "theme adopt": ["--yes"],
-    "theme split": ["--yes"],
-    "theme move": [UID, "--to", "other"],
+    "themes adopt": ["--yes"],
+    "themes split": ["--yes"],
+    "themes move": [UID, "--to", "other"],
     "scopes": [],
-    "scope close": ["label"],
-    "scope reopen": ["label"],
-    "scope rename": ["label", "other"],
+    "scopes close": ["label"],
+    "scopes reopen": ["label"],
+    "scopes rename": ["label", "other"],
     "sessions": [],
     "projects": [],
     "turns": [],
@@ -159,7 +159,7 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
 
 def command_paths(group: click.Group, before: str = "") -> Iterator[str]:
-    """The path of every command, `scope close` and the like; the choices of an `action` count as commands."""
+    """The path of every command, `scopes close` and the like; the choices of an `action` count as commands."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
