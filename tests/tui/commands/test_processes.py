@@ -255,7 +255,16 @@ def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, 
     )  # fmt: skip
     os.close(its)
     said = b""
-    while select.select([ours], [], [], 30)[0]:
+    pressed, tries = b"", 30
+    while (ready := select.select([ours], [], [], 1 if pressed == b"\x03" else 30)[0]) or (
+        pressed == b"\x03" and tries
+    ):
+        if (
+            not ready
+        ):  # it came between the question and the reading of its answer, which then waits: a person presses it again
+            tries -= 1
+            os.write(ours, pressed)
+            continue
         try:
             piece = os.read(ours, 4096)
         except OSError:
@@ -265,7 +274,7 @@ def on_a_terminal(db: Path, *args: str, answer: bytes = b"", columns: int = 80, 
         said += piece
         if answer and (b"[y/N]" in said or b"(yours, any)" in said):
             os.write(ours, answer)
-            answer = b""
+            pressed, answer = answer, b""
     code = started.wait(30)  # before the terminal closes: that would hang up on a process that is about to exit
     os.close(ours)
     return code, said.decode()
