@@ -23,7 +23,7 @@ from hermes_memory_store.database import driver, filesystem
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import index_note, index_troubles
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
-from hermes_memory_store.database.store_version import migrate_store, newer_store_error
+from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.database.write_ahead_log import find_logs_set_aside
 from hermes_memory_store.intake.intake import Intake
 from hermes_memory_store.items.journal import Journal
@@ -530,6 +530,7 @@ def migrate_behind_backup(db: Db, version: int, clock: Clock) -> Path | None:
             f"{db.path} was written by an older version (store {version}); open it once for writing to bring it up to date",
             db.path,
         )
+    from hermes_memory_store.database.migrations import migrate_store
     from hermes_memory_store.upkeep.backup import back_up_file, default_backup_path
 
     with filesystem.file_lock(db.path), db.lock, translate_sqlite_errors(db.path):
@@ -546,6 +547,7 @@ def migrate_behind_backup(db: Db, version: int, clock: Clock) -> Path | None:
 def copy_migrated(path: Path, target: Path) -> None:
     """Copy a store of an older version and migrate the copy; the store itself is only read. :raises FileError: it fails"""
     from hermes_memory_store.database.database_copies import create_private_exclusively
+    from hermes_memory_store.database.migrations import migrate_store
 
     create_private_exclusively(target)
     with closing(Db(path, read_only=True)) as old, closing(Db(target)) as new, translate_sqlite_errors(target):
@@ -560,6 +562,8 @@ def is_creation_unfinished(tables: set[str], application: int) -> bool:
 
 def finish_creation(db: Db) -> None:
     """Make the tables of a new store, unless another process has just done so. The caller holds the file lock."""
+    from hermes_memory_store.database.migrations import migrate_store
+
     with db.lock, translate_sqlite_errors(db.path):
         if file_version(db) != (APPLICATION_ID, STORE_VERSION):
             db.conn.execute("PRAGMA journal_mode = WAL")

@@ -25,6 +25,7 @@ PREPARE = """
 import resource, sys
 from pathlib import Path
 from hermes_memory_store import errors
+from hermes_memory_store.database import migrations
 from hermes_memory_store.journal.time_travel import open_store_at
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store

@@ -82,7 +82,8 @@ RECORDS = {
     "projects.join_project": "identities that `storable_identities` masked",
     "projects.note_root_commit": "the name of a commit, which Git made",
     "projects.Projects.join": "copies an identity of the store's own rows",
-    "store_version.migrate_store": "what the program says of itself",
+    "migrations.create_tables": "the names of migrations",
+    "migrations.migrate_store": "what the program says of itself",
     "sources.write_source_rule": "called by `set_rule`, with a validated name, and by replay",
     "turn_rows.ensure_turn_session": "called with a name that `admit_turn` checked",
 }

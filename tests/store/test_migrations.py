@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hermes_memory_store.database.migrations import migrate_store
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
-from hermes_memory_store.database.store_version import migrate_store
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.errors import StoreNeedsUpgrade
 from hermes_memory_store.model import UNKNOWN_ORIGIN, FactFilter

@@ -15,7 +15,7 @@ import pytest
 
 from hermes_memory_store import errors
 from hermes_memory_store.database.filesystem import create_private_file, file_lock, refuse_network_path
-from hermes_memory_store.database.store_version import migrate_store
+from hermes_memory_store.database.migrations import migrate_store
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
 

@@ -288,7 +288,11 @@ def test_a_file_that_stays_locked_is_told_and_left(old: Path) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("step", range(1, 197, 8))
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_memory_whole(old: Path, step: int) -> None:
-    prepare = f"from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030\npath = {str(old)!r}\n"
+    prepare = (
+        "from hermes_memory_store.database import migrations\n"
+        "from hermes_memory_store.files.upgrade_hermes_030 import upgrade_hermes_030\n"
+        f"path = {str(old)!r}\n"
+    )
     before = dump(old)
     killed_at(step, prepare, "upgrade_hermes_030(path)")
     if needs_upgrade(old):

@@ -1,6 +1,5 @@
-"""The version of a store's file: the tables it has, the program that gave it those, and how it gets those of this program.
+"""The version of a store's file: the tables it has, and the program that gave it those.
 
-A released migration is never edited; a new one is added.
 A newer program may bring a store up to date while an older one has it open, which must not write then: it does not know what the
 new tables expect of it. So every write transaction looks at the version first.
 """
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from hermes_memory_store import errors
 from hermes_memory_store.database import driver
-from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION, load_schemas
+from hermes_memory_store.database.schema import STORE_VERSION
 
 PROGRAM = "hermes-memory-tui"
 """The distribution, as package installers name it."""
@@ -21,23 +20,7 @@ MIGRATION_SET = "hermes-memory"
 PROGRAM_SET = "hermes-memory program"
 """Marks the rows of `_sqlite_migrations` that name the programs which applied the others."""
 
-RECORD = (
-    """CREATE TABLE "_sqlite_migrations" (
-   "id" INTEGER PRIMARY KEY,
-   "migration_set" TEXT,
-   "name" TEXT,
-   "applied_at" TEXT
-)""",
-    """CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
-    ON "_sqlite_migrations" ("migration_set", "name")""",
-)
-"""As sqlite-utils made it, which applied the migrations of older versions."""
-
 APPLIED = "SELECT name FROM _sqlite_migrations WHERE migration_set = ?"
-
-NOTE_MIGRATION = """
-    INSERT OR REPLACE INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, datetime('now'))
-"""
 
 UPGRADE_HINT = (
     "install the newer version here too (from its source: `pip install -U .`, `pipx install --force .` or "
@@ -115,23 +98,3 @@ def find_installed_version() -> str | None:
         return version(PROGRAM)
     except PackageNotFoundError:
         return None
-
-
-def migrate_store(conn: driver.Connection) -> None:
-    """Apply the migrations that a store lacks, all or none; the caller holds the lock, and has a backup of an older store."""
-    with conn:
-        conn.execute("BEGIN IMMEDIATE")
-        if conn.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone() is None:
-            for statement in RECORD:
-                conn.execute(statement)
-        applied = {name for (name,) in conn.execute(APPLIED, (MIGRATION_SET,))}
-        for name, statements in load_schemas().items():
-            if name not in applied:
-                for statement in statements:
-                    conn.execute(statement)
-                conn.execute(NOTE_MIGRATION, (MIGRATION_SET, name))
-    program = find_installed_version()
-    if program is not None:
-        conn.execute(NOTE_MIGRATION, (PROGRAM_SET, program))
-    conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    conn.execute(f"PRAGMA user_version = {STORE_VERSION}")

@@ -81,8 +81,8 @@ def facts_by_start(db: Db, digits: str, theme_id: int | None, *, is_small: bool)
         rows = [FactRow(*row) for row in db.rows(BY_UID, (bytes.fromhex(digits),))]
         return [row for row in rows if theme_id in (None, row.theme_id)]
     within = [bytes.fromhex(digits.ljust(uids.DIGITS, last)) for last in "0f"]
-    rows = db.rows(IN_THEME if is_small else BY_BEGINNING, (theme_id, *within))
-    return [FactRow(*row) for row in rows]
+    sql = IN_THEME if is_small else BY_BEGINNING
+    return [FactRow(*row) for row in db.rows(sql, (theme_id, *within))]
 
 
 def facts_by_end(db: Db, endings: Sequence[str], theme_id: int | None, *, is_small: bool) -> dict[str, list[FactRow]]:

@@ -77,7 +77,7 @@ class InMemoryDb(Db):
 
 @cache
 def empty_store_image() -> bytes:
-    from hermes_memory_store.database.store_version import migrate_store
+    from hermes_memory_store.database.migrations import migrate_store
 
     conn = driver.connect(":memory:", driver.Connection)
     try:
