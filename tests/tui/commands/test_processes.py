@@ -365,7 +365,7 @@ def test_a_list_that_is_longer_than_the_terminal_goes_through_the_pager(ten_fact
     assert [line.partition(":")[0] for line in lines[:5]] == ["paged"] * 5
     assert lines[5].startswith("5 of 10 facts")  # what is said beside the list comes when the pager was left
     assert "paged:" not in on_a_terminal(ten_facts, "facts", "-n5", PAGER="sed s/^/paged:/", LINES="7")[1]
-    for pager in ("cat", "", "no-such-pager"):
+    for pager in ("cat", "", "no-such-pager", "less '"):
         assert on_a_terminal(ten_facts, "facts", PAGER=pager, LINES="4")[1].count("V") == 10
 
 

@@ -42,9 +42,11 @@ def paged_output() -> Iterator[None]:
 
 
 def find_pager() -> list[str]:
-    """Return the command of the pager; empty for none."""
-    chosen = os.environ.get("PAGER")
-    words = ["less"] if chosen is None else shlex.split(chosen)
+    """Return the command of the pager; empty for none, or for one whose quotes do not close."""
+    try:
+        words = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:
+        return []
     return words if words and words[0] != "cat" and shutil.which(words[0]) else []
 
 
