@@ -86,10 +86,13 @@ class Db:
         self._kept: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]] = self.rows
         self._kept_state = (0, 0)
         self._rescued: str | None = None
-        with translate_sqlite_errors(path):
-            write_ahead_log.set_aside_foreign_log(path)
-            write_ahead_log.take_back_own_log(path)
-            self.conn, self.file = self._connect("ro" if read_only else "rw")
+        self._open()
+
+    def _open(self) -> None:
+        with translate_sqlite_errors(self.path):
+            write_ahead_log.set_aside_foreign_log(self.path)
+            write_ahead_log.take_back_own_log(self.path)
+            self.conn, self.file = self._connect("ro" if self.read_only else "rw")
             # What is overwritten or deleted is cleared where it stands; a purge clears what SQLite left of rows that moved.
             self.conn.execute("PRAGMA secure_delete = ON")
             self.conn.execute(f"PRAGMA cache_size = -{CACHE_KIB}")

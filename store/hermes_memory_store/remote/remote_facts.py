@@ -7,7 +7,6 @@ to each other.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,13 +59,9 @@ class InMemoryDb(Db):
     """A store's tables without a file."""
 
     def __init__(self) -> None:
-        self.path = Path(":memory:")
-        self.read_only = False
-        self.lock_timeout_s = 0.0
-        self.lock = threading.RLock()
-        self._forget = []
-        self._before_commit = []
-        self.rescue = None
+        super().__init__(Path(":memory:"), lock_timeout_s=0.0)
+
+    def _open(self) -> None:
         self.conn = driver.connect(":memory:", StoreConnection, check_same_thread=False, cached_statements=256)
         self.conn.deserialize(empty_store_image())
 
@@ -170,8 +165,9 @@ def to_remote_fact_row(fact: RemoteFact, key: int, theme_id: int, scope_id: int)
         actor_id=0,
         created_at=validate_row_time(attrs["created_at"]),
         updated_at=validate_row_time(attrs["updated_at"]),
-        **FACT.defaults | {"pinned": int(bool(attrs["pinned"]))},
-        **FACT.to_columns({name: attrs.get(name) for name in FACT.links}),
+        **FACT.defaults
+        | {"pinned": int(bool(attrs["pinned"]))}
+        | FACT.to_columns({name: attrs.get(name) for name in FACT.links}),
     )
 
 
