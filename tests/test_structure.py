@@ -14,7 +14,7 @@ SHARED_FUNCTIONS = {
 
 # Files that share a name, each with its reason.
 SHARED_FILES = {
-    "peers.py": "the provider is copied into its host, with the file of the launcher in the place of this one",
+    "peers.py": "the provider is copied into its host, with the file of `wire` in the place of this one",
     "packing.py": "the same, with the file of the store",
 }
 

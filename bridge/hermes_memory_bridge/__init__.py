@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
 
 __all__ = ["AsyncMemoryClient", "BridgePaths", "MemoryClient", "__version__", "ask_bridge"]
 
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> object:
 
         return ask_bridge
     if name == "BridgePaths":
-        from hermes_memory_bridge.launcher.paths import BridgePaths
+        from hermes_memory_bridge.wire.paths import BridgePaths
 
         return BridgePaths
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,7 +21,7 @@ def main(args: list[str] | None = None) -> None:
     options = parse_shim_options(given[1:] if given[:1] and given[0] in ALIASES else given)
     if options is not None:
         gc.disable()  # until the host has its first answers: a start makes much and drops little
-        from hermes_memory_bridge.launcher.shim import run_shim as shim
+        from hermes_memory_bridge.wire.shim import run_shim as shim
 
         sys.exit(shim(options))
     if given[:1] == ["serve"]:

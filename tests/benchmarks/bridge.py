@@ -25,7 +25,7 @@ import psutil
 from mcp import Client, StdioServerParameters
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.store import Store
 from tests.benchmarks.timing import median_us, p99_us, table
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, until

@@ -171,7 +171,7 @@ def trace_writes(folder: Path) -> list[TracedWrite]:
 async def write_over_mcp(path: Path, start: Callable[[], None], stop: Callable[[], R], count: int = ROUNDS) -> list[R]:
     """Run a bridge here, call its tool as an agent does, and return what was counted in each warm call."""
     from hermes_memory_bridge.daemon.daemon import Daemon, DaemonSettings, hold_daemon_lock
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
     from tests.bridge.running import INITIALIZE, INITIALIZED
 
     places = BridgePaths.of(path)

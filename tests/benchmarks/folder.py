@@ -22,7 +22,6 @@ from typing import Any
 
 import psutil
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.database.dev_server import DevServer
 from hermes_memory_bridge.team.database.team_schema import migrate_team_schema
 from hermes_memory_bridge.team.database.team_server import TeamServer
@@ -31,6 +30,7 @@ from hermes_memory_bridge.team.folder.folder_run import FolderRun
 from hermes_memory_bridge.team.folder.segment import ThemeKey, decrypt_payload
 from hermes_memory_bridge.team.folder.shared_folder import SharedFolder, mark_folder
 from hermes_memory_bridge.team.sync_run import SyncRun
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import PERSON
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies

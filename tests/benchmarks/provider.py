@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider import HermesMemory, provider_settings
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.store import Store
 from tests.benchmarks.timing import median_us, p99_us, table
 

@@ -18,7 +18,7 @@ import pytest
 
 from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.bridge_forks import fork_bridge
 
 PATIENCE_S = 60.0

@@ -15,7 +15,6 @@ import httpx
 import pytest
 
 from hermes_memory_bridge.client import MemoryClient
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.runtime.project_reader import ProjectReader
 from hermes_memory_bridge.toolkit.declared_folder import (
     choose_folder,
@@ -23,6 +22,7 @@ from hermes_memory_bridge.toolkit.declared_folder import (
     parse_folder_header,
     parse_root_folders,
 )
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import Fact, FactFilter, Origin, Rights, Way
 from hermes_memory_store.places.project_sighting import read_project
 from hermes_memory_store.store import Store

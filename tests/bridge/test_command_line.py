@@ -23,7 +23,7 @@ from hermes_memory_bridge.cli.bridge_commands import PROGRAM, bridge_cli, run_br
 from hermes_memory_bridge.cli.click_support import HELP_SETTINGS
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.daemon_start import ServeOptions, parse_serve_options
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_tui.cli import cli as inspector_cli
 from tests.bridge.running import environment, until
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import SessionStatus
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge, dial, environment, until

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, split_hook_command
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider.bridge_line import BridgeStarter
 from hermes_memory_bridge.provider.provider_settings import load_provider_settings
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store import own_process
 from hermes_memory_tui.system import web_server
 from tests.bridge.running import INITIALIZE, INITIALIZED, PATIENCE_S, until

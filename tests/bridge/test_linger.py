@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from hermes_memory_bridge.client.mcp_messages import ENVELOPE, to_request_headers
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import INITIALIZE, INITIALIZED, bridge, dial, until
 
 LINGER_S = 1.0

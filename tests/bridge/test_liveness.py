@@ -20,12 +20,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.silence import find_process_state
 from hermes_memory_bridge.provider.bridge_line import BridgeLine
 from hermes_memory_bridge.runtime.lease_keeper import LeaseKeeper
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.silence import find_process_state
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Millis, Session, SessionStatus
 from hermes_memory_store.store import Store

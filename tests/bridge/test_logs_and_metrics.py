@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from hermes_memory_bridge.daemon.logs import format_log_line, tail_bridge_log
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import bearer, call, door

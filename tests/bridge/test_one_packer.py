@@ -10,8 +10,8 @@ import pytest
 from hermes_memory_bridge.connect.provider_install import load_provider_files
 from hermes_memory_bridge.hook_service.prompt_matching import make_prompt_giving
 from hermes_memory_bridge.hook_service.window_texts import make_compaction_giving, make_start_giving
-from hermes_memory_bridge.launcher.instructions import read_facts
 from hermes_memory_bridge.provider.prefetch import choose_lines
+from hermes_memory_bridge.wire.instructions import read_facts
 from hermes_memory_store.context import packing
 from hermes_memory_store.context.given import StartSituation
 from hermes_memory_store.context.hot_context import read_hot_context

@@ -18,11 +18,11 @@ import pytest
 from hermes_memory_bridge import AsyncMemoryClient, MemoryClient
 from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
 from hermes_memory_bridge.daemon.control import ForeignBridge, ask_bridge
-from hermes_memory_bridge.launcher import peers
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.peers import ForeignSocket
 from hermes_memory_bridge.provider.bridge_line import BridgeLine, BridgeNotReachable, BridgeStarter
 from hermes_memory_bridge.trust.vault import Vault, VaultError
+from hermes_memory_bridge.wire import peers
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.peers import ForeignSocket
 from tests.bridge.running import INITIALIZE, Shim, bridge
 
 NOBODY = 65534

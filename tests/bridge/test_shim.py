@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.shim import LineBuffer
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.shim import LineBuffer
 from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
@@ -27,7 +27,7 @@ def bridge_pid(db: Path) -> int:
 
 def test_it_imports_only_the_standard_library_and_little_of_it() -> None:
     probe = (
-        "import sys; before = set(sys.modules); import hermes_memory_bridge.launcher.shim;"
+        "import sys; before = set(sys.modules); import hermes_memory_bridge.wire.shim;"
         "new = {name.partition('.')[0] for name in set(sys.modules) - before};"
         "assert new <= set(sys.stdlib_module_names) | {'hermes_memory_bridge', 'hermes_memory_store'}, new;"
         "store = {name for name in sys.modules if name.startswith('hermes_memory_store.')};"

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.version_order import is_older
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import open_memory

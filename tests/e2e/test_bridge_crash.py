@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier

@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, dial

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import until
 from tests.bridge.team import conftest as team_fixtures
 from tests.tools.structure import ROOT
@@ -117,8 +117,7 @@ with Shim(Path(sys.argv[1]), "--tools", "all") as shim:
 CLIENT = """
 import sys
 from hermes_memory_bridge.client import MemoryClient
-from hermes_memory_bridge.launcher.paths import BridgePaths
-with MemoryClient(f"unix://{BridgePaths.of(sys.argv[1]).http}") as memory:
+with MemoryClient(f"unix://{sys.argv[1]}") as memory:
     written = memory.write("D[queue]: kafka by client", scope="speed")
     memory.tick(1)
     memory.turn("user", "we spoke of kafka")
@@ -151,7 +150,7 @@ def test_shim_client_hook_and_inspector_of_one_version_use_the_bridge_of_the_oth
         assert (tools, failed) == (20, [False] * 3)
         assert "D[cache]: redis by shim" in found
 
-        assert others.run(tmp_path, "-c", CLIENT, str(db)).split() == ["created", "1", "2"]
+        assert others.run(tmp_path, "-c", CLIENT, BridgePaths.of(db).http).split() == ["created", "1", "2"]
         assert bridge.list_contents(tmp_path) == {"redis by shim", "kafka by client, edited"}
         assert others.list_contents(tmp_path) == {"redis by shim", "kafka by client, edited"}
 

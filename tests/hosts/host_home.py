@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 PATIENCE_S = 300.0
 """Hosts take 2 to 5 s a prompt; a busy machine ten times as long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import until
 from tests.hosts.conftest import StartHost
 from tests.hosts.programs.all_programs import HOST_PROGRAMS

@@ -653,7 +653,7 @@ def running_bridge(home: Path, facts: Iterable[str], themes: Iterable[str] = ("d
 
 def can_dial(db: Path) -> bool:
     """Whether a bridge listens; to start a shim instead would start another bridge."""
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
     from tests.bridge.running import dial
 
     with contextlib.suppress(OSError), dial(BridgePaths.of(db)):
@@ -748,7 +748,7 @@ program.main()
 
 def answer_hooks(home: Path) -> Records:
     """What the hook program prints for each event of each host, and what a session is given for prompts."""
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
     from tests.bridge.hook_program.host_payloads import CASES
     from tests.bridge.hook_service.hook_line import send_event
     from tests.bridge.hook_service.prompt_set import CHOOSING, FACTS, HELD_OUT

@@ -1,4 +1,4 @@
 """Who may connect over HTTP: the gate in front of it, identity, limits, refusals.
 
-May import runtime and launcher. Read `gate.py` first.
+May import runtime and wire. Read `gate.py` first.
 """

@@ -85,7 +85,7 @@ def bridge_cli(ctx: click.Context, /, **options: str | None) -> int:
     """Serve the memory to an agent over MCP on standard input and output, unless a command is given."""
     if ctx.invoked_subcommand is not None:
         return 0
-    from hermes_memory_bridge.launcher.shim import run_shim as shim
+    from hermes_memory_bridge.wire.shim import run_shim as shim
 
     return shim({name: value for name, value in options.items() if value})
 

@@ -16,8 +16,8 @@ from hermes_memory_bridge.embedding.local_model import find_installed_folder, is
 from hermes_memory_bridge.embedding.model_catalogue import CATALOGUE, USE, find_catalogue_model
 from hermes_memory_bridge.embedding.model_install import install_model, remove_model
 from hermes_memory_bridge.embedding.vector_index import to_unit_vector
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault, open_store_vault
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.installation import to_install_command

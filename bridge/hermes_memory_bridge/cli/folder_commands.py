@@ -13,7 +13,6 @@ import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options, print_answer
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.database.team_states import NOT_NAMED, TeamError
 from hermes_memory_bridge.team.folder.folder_keys import FolderKeys, new_theme_key, parse_key_code, to_key_code
 from hermes_memory_bridge.team.folder.folder_state import FolderSettings
@@ -27,6 +26,7 @@ from hermes_memory_bridge.team.folder.shared_folder import (
     mark_folder,
 )
 from hermes_memory_bridge.trust.system_keyring import VaultError
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_themes import Policies, SyncCarrier, normalise_theme
 

@@ -20,9 +20,9 @@ from hermes_memory_bridge.cli.bridge_options import (
 )
 from hermes_memory_bridge.daemon.daemon_start import LOG_LEVELS, ServeOptions, run_daemon_process
 from hermes_memory_bridge.daemon.error_report import report_failure
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.version_order import is_older
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,7 +100,7 @@ def stop_command(db: str | None) -> int:
 def start_bridge(options: ServeOptions) -> int:
     """Start the bridge in the background, and wait until it answers."""
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.launcher.dialing import dial_bridge, leave_bridge
+    from hermes_memory_bridge.wire.dialing import dial_bridge, leave_bridge
 
     paths = BridgePaths.of(options.db)
     paths.make_folder()

@@ -27,7 +27,6 @@ from hermes_memory_bridge.cli.bridge_options import (
     unused_store_option,
 )
 from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn as dsns
 from hermes_memory_bridge.team.database.team_states import (
     COMPLETE_STATES,
@@ -40,6 +39,7 @@ from hermes_memory_bridge.team.database.team_states import (
 from hermes_memory_bridge.team.folder.folder_state import FolderSettings
 from hermes_memory_bridge.team.sync_comparison import merge_comparisons
 from hermes_memory_bridge.team.sync_control import merge_sync_status, write_paused
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import AmbiguousUid, ArgumentError
 from hermes_memory_store.model import Uid

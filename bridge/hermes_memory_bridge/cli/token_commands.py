@@ -14,11 +14,11 @@ from typing import Any
 import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeGroup, answer_options, print_answer, theme_option
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.toolkit.store_opening import open_current_store
 from hermes_memory_bridge.tools import select_tools
 from hermes_memory_bridge.trust import Vault, open_store_vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.access.credentials import Credential
 from hermes_memory_store.clock import format_iso_time, parse_duration
 from hermes_memory_store.errors import ArgumentError

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from hermes_memory_bridge.cli.bridge_options import BridgeCommand, store_option, theme_option
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault, open_store_vault
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts.waiting_records import erase_containing
 from hermes_memory_store.store import Store, refuse_missing_store

@@ -1,7 +1,7 @@
 """Python clients of the memory: `MemoryClient` and `AsyncMemoryClient`, with Memory Sidecar's arguments.
 
 They speak MCP 2026-07-28 to the bridge over HTTP, on its unix socket or a port, without importing the SDK. May
-import launcher and the store's errors; nothing in this room imports them. Read `sync_client.py` first.
+import wire and the store's errors; nothing in this room imports them. Read `sync_client.py` first.
 """
 
 from hermes_memory_bridge.client.async_client import AsyncMemoryClient

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hermes_memory_bridge.launcher.shim import KEY, find_working_folder
 from hermes_memory_bridge.toolkit.declared_folder import FOLDER
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.shim import KEY, find_working_folder
 from hermes_memory_store import errors
 from hermes_memory_store.errors import ArgumentError, StoreError
 
@@ -66,7 +66,7 @@ class BridgeAddress:
         :raises ArgumentError: it is none of these
         """
         if endpoint is None:
-            from hermes_memory_bridge.launcher.paths import BridgePaths
+            from hermes_memory_bridge.wire.paths import BridgePaths
 
             return cls("http://localhost/mcp", BridgePaths.of().http)
         parts = urlsplit(endpoint)

@@ -6,8 +6,8 @@ import logging
 import socket
 
 from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
-from hermes_memory_bridge.launcher.dialing import dial_bridge, to_daemon_command
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.dialing import dial_bridge, to_daemon_command
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from hermes_memory_bridge.client.mcp_messages import (
 )
 from hermes_memory_bridge.client.own_bridge import start_own_bridge
 from hermes_memory_bridge.client.unix_transports import to_unix_transport
-from hermes_memory_bridge.launcher.peers import ForeignSocket
-from hermes_memory_bridge.launcher.silence import ListenerStopped
+from hermes_memory_bridge.wire.peers import ForeignSocket
+from hermes_memory_bridge.wire.silence import ListenerStopped
 from hermes_memory_store.errors import StoreError
 
 log = logging.getLogger(__name__)

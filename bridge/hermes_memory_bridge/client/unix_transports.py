@@ -8,13 +8,13 @@ from typing import Any
 import httpcore
 import httpx
 
-from hermes_memory_bridge.launcher.peers import (
+from hermes_memory_bridge.wire.peers import (
     ForeignSocket,
     check_private_folder,
     check_socket_listener,
     find_private_folders,
 )
-from hermes_memory_bridge.launcher.silence import LOOK_S, check_listener
+from hermes_memory_bridge.wire.silence import LOOK_S, check_listener
 
 Options = Iterable[tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]]
 

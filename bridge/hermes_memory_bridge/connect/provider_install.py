@@ -29,10 +29,10 @@ from hermes_memory_bridge.connect.host_entries import ConnectRequest, find_own_c
 from hermes_memory_bridge.connect.hosts import Host, find_here
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
-from hermes_memory_bridge.launcher import peers
 from hermes_memory_bridge.provider import provider_settings, theme_resolution
 from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire import peers
 from hermes_memory_store.context import packing
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
@@ -44,7 +44,7 @@ PROVIDER_FOLDER = Path(provider_settings.__file__).parent
 COPIED_SUFFIXES = (".py", ".yaml")
 
 SHARED = (Path(peers.__file__), Path(packing.__file__))
-"""Files of the launcher and the store, each copied in the place of the provider's module of that name, which only imports it."""
+"""Files of `wire` and the store, each copied in the place of the provider's module of that name, which only imports it."""
 
 
 def run_provider_install(host: Host, request: ConnectRequest) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hermes_memory_bridge.daemon.control import ask_bridge, format_no_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import StoreError
 

@@ -7,9 +7,9 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.peers import ForeignSocket, connect_own_socket
-from hermes_memory_bridge.launcher.silence import ListenerStopped, check_listener, wait_for_answer
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.peers import ForeignSocket, connect_own_socket
+from hermes_memory_bridge.wire.silence import ListenerStopped, check_listener, wait_for_answer
 from hermes_memory_store.errors import StoreError
 
 

@@ -27,8 +27,6 @@ from hermes_memory_bridge.access.rate_limits import ClientLimits
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.daemon.status_commands import StatusCommands, check_status_arguments
 from hermes_memory_bridge.hook_service.hook_service import HookService
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.protocol.descriptors import (
     ACCEPT_BURST,
     BACKLOG,
@@ -45,6 +43,8 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import LeaseTimes
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.version_order import is_older
 from hermes_memory_store.database.store_version import UPGRADE_HINT, find_installed_version
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.notation.token_count import find_counter

@@ -6,8 +6,8 @@ import sys
 from dataclasses import asdict, dataclass, fields, replace
 
 from hermes_memory_bridge.daemon.error_report import report_failure
-from hermes_memory_bridge.launcher.bridge_process import tell_good_end
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.bridge_process import tell_good_end
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -65,8 +65,8 @@ def to_given_options(options: ServeOptions) -> dict[str, str | float | bool]:
 def find_older_options(paths: BridgePaths) -> ServeOptions | None:
     """Return the options of a running bridge of an older version; None when there is none, or it cannot be known."""
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.launcher.version_order import is_older
     from hermes_memory_bridge.version import __version__
+    from hermes_memory_bridge.wire.version_order import is_older
 
     running = ask_bridge(paths, "status", OLDER_ANSWER_S)
     if running is None or not is_older(running.get("version"), __version__):

@@ -12,7 +12,7 @@ from pathlib import Path
 from hermes_memory_bridge.connect.host_entries import find_own_command
 from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 
 UNIT = "hermes-memory-bridge.service"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 import time
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.peers import ForeignSocket, connect_own_socket
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.peers import ForeignSocket, connect_own_socket
 from hermes_memory_store.compact_json import parse_whole_object, to_json
 
 TYPE_CHECKING = False

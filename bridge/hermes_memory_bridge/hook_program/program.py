@@ -69,12 +69,12 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
     if host not in DIALECTS or name not in HOOK_EVENTS:
         log.note(f"{host!r} {name!r} is no host and event that are known")
         return
-    if os.name == "nt":  # sockets and locks of the launcher are those of unix
+    if os.name == "nt":  # sockets and locks are those of unix
         os.write(1, format_host_answer(host, name, "").encode())
         return
     from hermes_memory_bridge.hook_program import host_payload, without_bridge
     from hermes_memory_bridge.hook_program.bridge_exchange import ANSWERED, NO_BRIDGE, REFUSED, report_event
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
     from hermes_memory_store.hosts.capture_switch import may_capture
 
     at, pids, paths = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
 
 
 def read_own_answer(store: str, event: HookEvent) -> tuple[str, dict[str, Any] | None]:
@@ -97,7 +97,7 @@ def start_absent_bridge(paths: BridgePaths) -> None:
     """
 
     def start() -> None:
-        from hermes_memory_bridge.launcher.dialing import start_bridge_alone, to_daemon_command
+        from hermes_memory_bridge.wire.dialing import start_bridge_alone, to_daemon_command
 
         start_bridge_alone(paths, to_daemon_command(paths.store))
 

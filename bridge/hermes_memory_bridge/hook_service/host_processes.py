@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from hermes_memory_bridge.launcher.silence import MOST_ANCESTORS, find_process_state
+from hermes_memory_bridge.wire.silence import MOST_ANCESTORS, find_process_state
 
 WRAPPERS = frozenset(
     [

@@ -21,7 +21,7 @@ from hermes_memory_bridge.access.http_refusal import CLOSE, HttpRefused, to_busy
 from hermes_memory_bridge.access.loopback_peers import find_loopback_user
 from hermes_memory_bridge.access.peer_connections import HttpConnection, PeerConnections
 from hermes_memory_bridge.access.rate_limits import ClientLimits
-from hermes_memory_bridge.launcher.peers import find_peer
+from hermes_memory_bridge.wire.peers import find_peer
 
 log = logging.getLogger(__name__)
 

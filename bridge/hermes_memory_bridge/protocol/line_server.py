@@ -19,7 +19,6 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from hermes_memory_bridge.launcher.peers import Peer, find_peer
 from hermes_memory_bridge.protocol import framing
 from hermes_memory_bridge.protocol.fast_path import FastPath
 from hermes_memory_bridge.protocol.given_instructions import note_shim_facts
@@ -30,6 +29,7 @@ from hermes_memory_bridge.runtime.place_resolution import find_place_theme, foll
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.peers import Peer, find_peer
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Rights
 from hermes_memory_themes import ThemeError, resolve_theme

@@ -11,7 +11,6 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from hermes_memory_bridge.launcher.instructions import WORDS
 from hermes_memory_bridge.protocol import elicitation
 from hermes_memory_bridge.protocol.error_flags import is_marked_as_error, to_client_text
 from hermes_memory_bridge.protocol.given_instructions import to_instructions_middleware
@@ -24,6 +23,7 @@ from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.instructions import WORDS
 
 WHOLE_LISTS = ("tools/list", "prompts/list", "resources/templates/list")
 

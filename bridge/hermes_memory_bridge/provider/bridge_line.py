@@ -1,6 +1,6 @@
 """A client of the bridge's line socket in plain MCP: newline-delimited JSON-RPC, one connection for each theme.
 
-The rules are those of the bridge's own shim (`launcher/paths.py`, `launcher/dialing.py`), which cannot be imported
+The rules are those of the bridge's own shim (`wire/paths.py`, `wire/dialing.py`), which cannot be imported
 here.
 """
 

@@ -1,5 +1,5 @@
-"""The launcher's `peers`. Where the provider is installed, a copy of that file replaces this one."""
+"""The `peers` of `wire`. Where the provider is installed, a copy of that file replaces this one."""
 
-from hermes_memory_bridge.launcher.peers import connect_own_socket, make_private_folders
+from hermes_memory_bridge.wire.peers import connect_own_socket, make_private_folders
 
 __all__ = ["connect_own_socket", "make_private_folders"]

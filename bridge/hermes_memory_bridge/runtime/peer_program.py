@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_bridge.launcher.silence import find_process_state
+from hermes_memory_bridge.wire.silence import find_process_state
 
 SHIM_NAMES = (b"hermes_memory_bridge", b"hermes-memory-bridge")
 """What the command line of a shim names: the module or the command."""

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.trust.vault import replace_private_file
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.intake.detectors.secrets import find_address_passwords
 from hermes_memory_store.intake.spans import TextSpan, replace_text_spans
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn
 from hermes_memory_bridge.team.database.team_states import COMPLETE_STATES, NO_DRIVER, NOT_NAMED, TeamError, TeamState
 from hermes_memory_bridge.team.folder.folder_state import FolderSettings
 from hermes_memory_bridge.team.sync_comparison import merge_comparisons
 from hermes_memory_bridge.toolkit.arguments import Arguments, parse_text_argument
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The vault of masked secrets, and where that of a store is.
 
-What is looked for in a text, and what becomes of it, is in the store's `intake`. May import launcher. Read
+What is looked for in a text, and what becomes of it, is in the store's `intake`. May import wire. Read
 `vault.py` first.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 if TYPE_CHECKING:
     from hermes_memory_bridge.trust.vault import Vault, VaultEntry

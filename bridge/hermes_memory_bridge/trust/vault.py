@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.peers import make_private_folders
 from hermes_memory_bridge.trust.system_keyring import KeyringUnreachable, SystemKeyring, VaultError
+from hermes_memory_bridge.wire.peers import make_private_folders
 from hermes_memory_store.database import filesystem
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.spans import NOT_KEPT

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.access.rate_limits import TokenBuckets
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from tests.bridge.running import PATIENCE_S, bridge, free_port, until

@@ -16,11 +16,11 @@ from typing import Any
 import httpx
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.surface.prompts import PROMPTS
 from hermes_memory_bridge.surface.resources import TEMPLATES
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_bridge.trust.vault import Vault
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store

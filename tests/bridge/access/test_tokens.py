@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError, UnknownToken
 from hermes_memory_store.model import Millis, Rights
 from hermes_memory_store.store import Store

@@ -14,7 +14,7 @@ import pytest
 
 from hermes_memory_bridge.client import MemoryClient
 from hermes_memory_bridge.client.mcp_messages import to_request_headers, to_tool_request
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import Rights, SessionStatus
 from hermes_memory_store.store import Store
 from tests.bridge.access.test_gate import door

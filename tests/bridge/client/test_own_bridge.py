@@ -16,7 +16,7 @@ import pytest
 
 from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient
 from hermes_memory_bridge.client.mcp_messages import BridgeUnreachable
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.running import Shim, bridge, environment, until
@@ -60,7 +60,7 @@ def test_a_bridge_started_on_demand_stays_while_a_client_has_a_session(db: Path,
         db,
         "import time\n"
         "from hermes_memory_bridge import MemoryClient\n"
-        "from hermes_memory_bridge.launcher.paths import BridgePaths\n"
+        "from hermes_memory_bridge.wire.paths import BridgePaths\n"
         f"with MemoryClient(retry_policy={{'max_retries': 0}}, {config}) as memory:\n"
         "    began, pid = time.monotonic(), open(BridgePaths.of().pid).read()\n"
         "    while time.monotonic() - began < 1.5:\n"
@@ -77,7 +77,7 @@ def test_a_bridge_started_on_demand_leaves_after_a_killed_client_and_leaves_the_
         db,
         "import psutil\n"
         "from hermes_memory_bridge import MemoryClient\n"
-        "from hermes_memory_bridge.launcher.paths import BridgePaths\n"
+        "from hermes_memory_bridge.wire.paths import BridgePaths\n"
         "with MemoryClient():\n"
         "    earlier = psutil.Process(int(open(BridgePaths.of().pid).read()))\n"
         "earlier.kill()\n"
@@ -92,7 +92,7 @@ GOING = """
 import asyncio, psutil, subprocess, sys, time
 from hermes_memory_bridge import AsyncMemoryClient, MemoryClient
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 def kill():
     found = psutil.Process(int(open(BridgePaths.of().pid).read()))

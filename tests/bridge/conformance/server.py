@@ -22,13 +22,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
 from hermes_memory_bridge.daemon.daemon import Daemon, DaemonSettings, open_loopback_socket
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.protocol.notices import ChangeNotices
 from hermes_memory_bridge.toolkit.arguments import Arguments
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store

@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.access.test_gate import META
 from tests.bridge.running import free_port, until
 

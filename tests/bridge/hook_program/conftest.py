@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import until
 
 RUN = "from hermes_memory_bridge.hook_program.program import main; main()"

@@ -17,7 +17,7 @@ import pytest
 
 from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS, HOOK_HOSTS
 from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture
 from tests.bridge.hook_program.conftest import RUN, Hook, HookRun, LineBridge

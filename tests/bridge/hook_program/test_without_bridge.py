@@ -13,7 +13,7 @@ import pytest
 
 from hermes_memory_bridge.hook_program.hook_event import HookEvent
 from hermes_memory_bridge.hook_program.without_bridge import leave_record, needs_record, read_own_answer, was_given
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.store import Store
 from tests.bridge.hook_program.conftest import Hook, HookRun, LineBridge

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from tests.bridge.running import dial
 
 

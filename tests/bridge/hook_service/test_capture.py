@@ -15,8 +15,8 @@ import pytest
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.hook_service.transcripts.transcript_file import TranscriptPiece, read_transcript
 from hermes_memory_bridge.hook_service.turn_capture import split_message, to_spoken_text
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.runtime.connection_registry import purge_expired_data
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.model import Turn, Way

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.hosts.capture_settings import pause_capture, resume_capture
 from hermes_memory_store.store import Store

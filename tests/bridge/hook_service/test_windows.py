@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.notation.token_count import count_tokens
 from hermes_memory_store.store import Store
 from tests.bridge.hook_service.hook_line import send_event

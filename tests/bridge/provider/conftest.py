@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import Fact, FactFilter, Tier
 from hermes_memory_store.store import Store
 from tests.bridge.bridge_forks import fork_bridge

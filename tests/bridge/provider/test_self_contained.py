@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from hermes_memory_bridge import __version__, provider
 from hermes_memory_bridge.connect.provider_install import load_provider_files, replace_plugin_folder
-from hermes_memory_bridge.launcher import peers
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.provider import file_entries, provider_settings, theme_resolution, tool_schemas
 from hermes_memory_bridge.provider.bridge_line import find_line_socket
 from hermes_memory_bridge.provider.hot_fact_index import HotFactIndex
 from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_bridge.wire import peers
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.notation import memory_spec

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.dsn import VARIABLE
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.store import Store
 from tests.bridge.bridge_forks import fork_bridge
 from tests.bridge.running import until

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team import dsn
 from hermes_memory_bridge.team.sync_control import TeamSync
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.store import Store
 
 

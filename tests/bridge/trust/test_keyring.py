@@ -19,7 +19,6 @@ import keyring.backends.fail
 import keyring.errors
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import (
     ANSWER_S,
@@ -31,6 +30,7 @@ from hermes_memory_bridge.trust.system_keyring import (
     find_user_bus,
     set_bus_address,
 )
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.store import Store
 from tests.bridge.trust.test_trust import STRIPE
 from tests.bridge.trust.test_vault import Ring

@@ -16,9 +16,9 @@ import keyring.backend
 import keyring.errors
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.intake.spans import find_mark_names
 from hermes_memory_store.model import PERSON, FactFilter
 from hermes_memory_store.store import Store

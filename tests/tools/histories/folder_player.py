@@ -19,7 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder import theme_exchange
 from hermes_memory_bridge.team.folder.folder_keys import FolderKeys
@@ -35,6 +34,7 @@ from hermes_memory_bridge.team.folder.segment import (
 from hermes_memory_bridge.team.folder.segment_rows import newest_rows
 from hermes_memory_bridge.team.folder.shared_folder import MARK, SharedFolder, mark_folder
 from hermes_memory_bridge.team.sync_outcome import SyncOutcome
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.sync.wire_format import SyncRow
 from hermes_memory_themes import Policies
 from tests.store.conftest import HandClock

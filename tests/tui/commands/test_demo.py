@@ -22,8 +22,8 @@ from typing import Any
 import psutil
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust import Vault
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.intake.intake import Intake

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.conversations.turn_rows import MAX_TURN
 from tests.store.test_importers import MADE
 from tests.tui.commands.conftest import Ask, Tell

@@ -24,7 +24,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_tui.app import ENDING

@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_keys import FolderKeys, new_theme_key
 from hermes_memory_bridge.team.folder.folder_run import FolderRun
 from hermes_memory_bridge.team.folder.folder_state import FolderSettings
 from hermes_memory_bridge.team.folder.segment import ThemeKey, make_cipher
 from hermes_memory_bridge.team.folder.shared_folder import SharedFolder, mark_folder
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import FactFilter, Origin, Way
 from hermes_memory_store.store import Store

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
 from hermes_memory_store.errors import StoreLocked
@@ -54,8 +54,8 @@ def replace_older_bridge(store: Path) -> None:
     if not Path(paths.line).exists():
         return
     # Imported where there is a bridge: the inspector shows its first frame 1 ms sooner without.
-    from hermes_memory_bridge.launcher.dialing import dial_bridge, leave_bridge, to_daemon_command
-    from hermes_memory_bridge.launcher.version_order import is_older
+    from hermes_memory_bridge.wire.dialing import dial_bridge, leave_bridge, to_daemon_command
+    from hermes_memory_bridge.wire.version_order import is_older
 
     answer = request_bridge(paths, "status", ANSWER_S)
     if answer is None or not is_older(answer.get("version"), __version__):

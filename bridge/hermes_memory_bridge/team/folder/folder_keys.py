@@ -14,7 +14,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.dsn import VAULT_THEME
 from hermes_memory_bridge.team.folder.folder_states import LOCKED
@@ -22,6 +21,7 @@ from hermes_memory_bridge.team.folder.segment import ThemeKey, make_cipher
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_bridge.trust.system_keyring import VaultError
 from hermes_memory_bridge.trust.vault import replace_private_file
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import ArgumentError
 
 PASSPHRASE = "HERMES_MEMORY_FOLDER_PASSPHRASE"  # noqa: S105 - its name

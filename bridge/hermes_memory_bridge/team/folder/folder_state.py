@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.trust.vault import replace_private_file
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 SETTINGS = "folder.json"
 

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_keys import FolderKeys
 from hermes_memory_bridge.team.folder.folder_run import FolderRun
@@ -16,6 +15,7 @@ from hermes_memory_bridge.team.folder.segment_rows import newest_rows, newest_tu
 from hermes_memory_bridge.team.folder.shared_folder import KEPT_BY_GIT, SharedFolder, is_in_repository
 from hermes_memory_bridge.team.sync_loop import REPORT_ROWS, SyncLoop
 from hermes_memory_bridge.team.sync_outcome import ProgressCallback
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import Uid
 from hermes_memory_store.store import Store
 from hermes_memory_store.sync.wire_format import PURGED, SyncRow

@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
 from hermes_memory_bridge.team.folder.folder_keys import FolderKeys
 from hermes_memory_bridge.team.folder.folder_run import FolderRun
 from hermes_memory_bridge.team.folder.segment import ThemeKey, open_segment
 from hermes_memory_bridge.team.folder.shared_folder import SharedFolder, mark_folder
 from hermes_memory_bridge.team.folder.theme_exchange import ThemeExchange
 from hermes_memory_bridge.team.sync_outcome import SyncOutcome
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies

@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_memory_bridge.connect.hooks.installation_record import to_record_path
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.model import Rights, Session, SessionStatus
 from hermes_memory_store.store import Store

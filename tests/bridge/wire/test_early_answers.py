@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.early_answers import (
+from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.wire.early_answers import (
     HANDSHAKE_VERSIONS,
     LISTS,
     MODERN_VERSION,
     SHIPPED_FILE,
     load_shipped_answers,
 )
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.tools import select_tools
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.model import FactFilter, Rights
 from hermes_memory_store.store import Store
-from tests.bridge.launcher.hosts import call_tool, discover, hear_answer, list_tools, modern, to_line
 from tests.bridge.running import INITIALIZE, INITIALIZED, Shim, bridge, environment, until
+from tests.bridge.wire.hosts import call_tool, discover, hear_answer, list_tools, modern, to_line
 from tests.tools.handshakes import render_handshakes
 
 TOOLS = list(select_tools("core"))

@@ -50,7 +50,7 @@ class BridgePaths:
 
         :raises ForeignSocket: it is another user's, or others may write to it
         """
-        from hermes_memory_bridge.launcher.peers import make_private_folders  # here, not above: it brings `socket`
+        from hermes_memory_bridge.wire.peers import make_private_folders  # here, not above: it brings `socket`
 
         make_private_folders(self.line)
 

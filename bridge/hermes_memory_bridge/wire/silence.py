@@ -11,8 +11,8 @@ import socket
 import sys
 import time
 
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.peers import find_peer
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.peers import find_peer
 
 LOOK_S = 2.0
 """Silence after which the listener's process is looked at. A bridge on a busy machine answers within a fraction of it."""

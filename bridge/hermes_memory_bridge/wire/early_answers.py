@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_bridge.launcher.instructions import read_facts, to_instructions
-from hermes_memory_bridge.launcher.shim_messages import OWN_CLIENTS, OWN_REQUEST
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.instructions import read_facts, to_instructions
+from hermes_memory_bridge.wire.shim_messages import OWN_CLIENTS, OWN_REQUEST
 from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from hermes_memory_bridge.launcher.paths import BridgePaths
+    from hermes_memory_bridge.wire.paths import BridgePaths
 
 META = "io.modelcontextprotocol/"
 

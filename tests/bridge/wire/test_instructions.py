@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher.instructions import MAX_BYTES, WORDS, WORDS_TOKENS
-from hermes_memory_bridge.launcher.paths import BridgePaths
+from hermes_memory_bridge.wire.instructions import MAX_BYTES, WORDS, WORDS_TOKENS
+from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.context.fence import HEAD
 from hermes_memory_store.model import Rights
 from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.store import Store
-from tests.bridge.launcher.hosts import call_tool, discover
 from tests.bridge.running import Shim, bridge, until
+from tests.bridge.wire.hosts import call_tool, discover
 
 
 def instructions(shim: Shim, client: str | None = None) -> str:

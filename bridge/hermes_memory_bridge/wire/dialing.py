@@ -8,12 +8,12 @@ import socket
 import sys
 import time
 
-from hermes_memory_bridge.launcher.bridge_process import BridgeProcess, start_bridge_process
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.peers import connect_own_socket
-from hermes_memory_bridge.launcher.silence import LOOK_S, check_process, wait_for_answer
-from hermes_memory_bridge.launcher.version_order import is_older
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.bridge_process import BridgeProcess, start_bridge_process
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.peers import connect_own_socket
+from hermes_memory_bridge.wire.silence import LOOK_S, check_process, wait_for_answer
+from hermes_memory_bridge.wire.version_order import is_older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

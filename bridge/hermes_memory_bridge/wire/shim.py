@@ -16,9 +16,9 @@ import select
 import signal
 import time
 
-from hermes_memory_bridge.launcher.early_answers import AnswerComparison, EarlyAnswers
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.shim_messages import END, OWN_REQUEST, PING
+from hermes_memory_bridge.wire.early_answers import AnswerComparison, EarlyAnswers
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.shim_messages import END, OWN_REQUEST, PING
 from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False
@@ -281,7 +281,7 @@ class HostShim:
 
     def answer_ping(self) -> None:
         """Tell the bridge that the agent is alive, if it asked. While the host is stopped it gets no answer."""
-        from hermes_memory_bridge.launcher.silence import is_host_stopped
+        from hermes_memory_bridge.wire.silence import is_host_stopped
 
         if self.is_asked and not is_host_stopped():
             self.is_asked = False
@@ -291,7 +291,7 @@ class HostShim:
         """Give a bridge up that owes an answer and whose process is stopped."""
         if self.bridge is None or not self.pending or time.monotonic() < self.look_at:
             return
-        from hermes_memory_bridge.launcher.silence import ListenerStopped, check_listener
+        from hermes_memory_bridge.wire.silence import ListenerStopped, check_listener
 
         self.look_at = time.monotonic() + LOOK_S
         try:
@@ -447,7 +447,7 @@ class BackgroundDial:
     def _dial(self, paths: BridgePaths, hello: dict[str, Any]) -> None:
         try:
             # here, not above: the host's first answers do not need it
-            from hermes_memory_bridge.launcher.dialing import dial_bridge, to_daemon_command
+            from hermes_memory_bridge.wire.dialing import dial_bridge, to_daemon_command
 
             try:
                 self.bridge, self.answer = dial_bridge(paths, hello, to_daemon_command(paths.store), report_to_host)

@@ -16,11 +16,11 @@ import psutil
 import pytest
 
 from hermes_memory_bridge.daemon.control import ask_bridge
-from hermes_memory_bridge.launcher import dialing
-from hermes_memory_bridge.launcher.bridge_process import start_bridge_process
-from hermes_memory_bridge.launcher.dialing import dial_bridge
-from hermes_memory_bridge.launcher.paths import BridgePaths
-from hermes_memory_bridge.launcher.silence import ListenerStopped, check_process, is_process_frozen
+from hermes_memory_bridge.wire import dialing
+from hermes_memory_bridge.wire.bridge_process import start_bridge_process
+from hermes_memory_bridge.wire.dialing import dial_bridge
+from hermes_memory_bridge.wire.paths import BridgePaths
+from hermes_memory_bridge.wire.silence import ListenerStopped, check_process, is_process_frozen
 from tests.bridge.running import INITIALIZE, Shim, until
 
 LINGER = {"HERMES_MEMORY_LINGER": "60"}
@@ -149,7 +149,7 @@ def test_a_bridge_that_cannot_load_the_sdk_says_so_to_who_is_connected(
 
 
 def test_only_an_end_that_was_told_is_a_good_one(tmp_path: Path) -> None:
-    tell = "from hermes_memory_bridge.launcher.bridge_process import tell_good_end; tell_good_end()"
+    tell = "from hermes_memory_bridge.wire.bridge_process import tell_good_end; tell_good_end()"
     for code, good in ((tell, True), ("pass", False), ("import os; os.kill(os.getpid(), 9)", False)):
         process = start_bridge_process([sys.executable, "-c", code], str(tmp_path / "log"))
         until(lambda process=process: not process.is_running(), "its end")  # type: ignore[misc]
@@ -162,7 +162,7 @@ def test_a_running_process_has_not_failed_and_its_end_disturbs_nobody_who_forgot
     os.mkfifo(go_on)
     code = (
         f"open({str(go_on)!r}).read();"
-        "from hermes_memory_bridge.launcher.bridge_process import tell_good_end; tell_good_end();"
+        "from hermes_memory_bridge.wire.bridge_process import tell_good_end; tell_good_end();"
         f"open({str(end)!r}, 'w').close()"
     )
     process = start_bridge_process([sys.executable, "-c", code], str(tmp_path / "log"))
