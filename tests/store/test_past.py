@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_store import errors
+from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
 from hermes_memory_store.journal.past_wordings import find_wordings
-from hermes_memory_store.journal.time_travel import open_store_at
+from hermes_memory_store.journal.time_travel import count_purged_since, open_store_at
 from hermes_memory_store.model import IMPORT, FactFilter, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_store.uids import parse_uid
 from tests.examples import example_count
 from tests.store.conftest import HandClock
 from tests.store.portraits import portrait
@@ -108,6 +110,22 @@ def test_a_purged_fact_is_gone_from_the_past_too(store: Store, clock: HandClock)
     store.purge.execute("default")
     with open_store_at(store, then) as past:
         assert said(past) == set()
+
+
+def test_what_was_purged_since_a_moment_is_counted_where_it_stood_then(store: Store, clock: HandClock) -> None:
+    rows = []
+    for theme, target in (("ops", "before"), ("ops", "held"), ("shop", "between"), ("ops", "stays")):
+        store.facts.write(theme, f"V[{target}]: sk-live-0000")
+        clock.forward(1000)
+        if target == "held":
+            store.purge.facts([parse_uid(store.facts.page(FactFilter(target="before")).facts[0].uid)])
+            store.facts.archive([store.facts.page(FactFilter(target="held")).facts[0].uid])
+            store.purge.soft_delete("ops", actor=IMPORT)
+        rows.append(store.journal.last_seq())
+    clock.forward(400 * DAY_MS)
+    store.purge.erase_soft_deleted("ops", DAY_MS)
+    store.purge.execute("shop", tiers=frozenset(Tier))
+    assert [count_purged_since(store, seq) for seq in (0, *rows)] == [{}, {"ops": 1}, {}, {"shop": 1}, {"shop": 1}]
 
 
 def test_a_look_at_the_past_erases_no_file_of_a_workspace(

@@ -24,7 +24,7 @@ from hermes_memory_store.database.db import Db
 from hermes_memory_store.items.journal import load_records
 from hermes_memory_store.journal import rewind, transaction_log
 from hermes_memory_store.journal.record_applier import PLAIN_ENTITIES
-from hermes_memory_store.model import Millis
+from hermes_memory_store.model import HOLD_OPERATION, Millis
 from hermes_memory_store.store import Store
 
 
@@ -95,6 +95,12 @@ CHANGE_AFTER = f"""
 
 NEXT_CHANGE = "SELECT seq FROM journal WHERE seq > ? AND change <> ? ORDER BY seq LIMIT 1"
 """The rows of a change stand one after the other."""
+
+PURGED_SINCE = """
+    SELECT t.theme_id, count(*) FROM tombstones t
+    WHERE (SELECT op FROM journal j WHERE j.uid = t.uid AND j.seq <= ? ORDER BY j.seq DESC LIMIT 1) NOT IN ('purge', ?)
+    GROUP BY t.theme_id
+"""
 
 HEARD_LATER = "UPDATE sessions SET heartbeat_at = ? WHERE heartbeat_at > ? AND ended_at IS NULL"
 """Who was heard after the moment and had not ended was there at the moment."""
@@ -248,6 +254,12 @@ def find_change_after(present: Store, seq: int) -> int | None:
         return None
     following = present.db.value(NEXT_CHANGE, (change, change))
     return present.journal.last_seq() if following is None else int(following) - 1
+
+
+def count_purged_since(present: Store, seq: int) -> dict[str, int]:
+    """Return how many facts of each theme were there after row `seq` and have been purged since: no past has them."""
+    counts = present.db.rows(PURGED_SINCE, (seq, HOLD_OPERATION))
+    return {present.names.theme_name(theme): number for theme, number in counts}
 
 
 def refuse_unknown_row(present: Store, seq: int) -> None:

@@ -318,6 +318,17 @@ def test_at_answers_as_the_command_would_have_then(tell: Tell) -> None:
     assert tell("facts")["total"] == 2
 
 
+def test_at_says_what_was_purged_since(tell: Tell, ask: Ask) -> None:
+    for theme, number in (("ops", 2), ("shop", 1)):
+        uids = [tell("write", f"V[n{one}]: 1", "--theme", theme)["uid"] for one in range(number)]
+    then = tell("fact", uids[-1])["created_at"]
+    assert "purged" not in ask("at", then, "facts").err
+    ask("purge", "--theme", "ops", "--tier", "hot", "--yes")
+    asked = ask("at", then, "facts", "--all-themes", "--json")
+    assert asked.err.strip() == "note: missing here, because purged since then: 2 facts (ops 2)"
+    assert json.loads(asked.out)["total"] == 1
+
+
 def test_what_a_restore_replaces_is_kept(tell: Tell, home: Path) -> None:
     tell("write", "V[a]: 1")
     file = home / "kept.db"

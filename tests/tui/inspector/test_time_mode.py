@@ -127,6 +127,25 @@ async def test_the_latest_change_is_called_so(path: Path) -> None:
             await until(pilot, lambda seq=seq, after=after: f"#{seq}, {after}" in screen_text(pilot).splitlines()[0])
 
 
+async def test_the_past_says_what_was_purged_since(path: Path) -> None:
+    with Store.open(path) as store:
+        store.facts.write("shop", "V[kept]: 1")
+        last = store.journal.last_seq()
+        store.purge.execute("ops", scope="release")
+    async with inspecting(path) as pilot:
+        await pilot.press("at")
+        await type_text(pilot, f"#{last}")
+        await pilot.press("enter")
+        await until(pilot, lambda: "6 facts purged since" in screen_text(pilot).splitlines()[0])
+        screen: Any = pilot.app.screen
+        assert "6 purged since" in str(screen.table.border_subtitle)
+        screen.go_to_scope("shop", None)
+        await until(pilot, lambda: "purged" not in str(screen.table.border_subtitle))
+        await pilot.press("left_square_bracket")
+        await until(pilot, lambda: f"#{last - 1}," in screen_text(pilot).splitlines()[0])
+        assert "6 facts purged since" in screen_text(pilot).splitlines()[0]
+
+
 async def test_hours_and_named_moments(path: Path) -> None:
     async with inspecting(path) as pilot:
         await pilot.press("at")

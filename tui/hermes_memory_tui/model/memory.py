@@ -217,6 +217,8 @@ class Memory:
         self._looking = threading.Lock()
         self._views: Store | None = None
         self._opening = threading.Lock()
+        self.purged: dict[str, int] = {}
+        """Facts of each theme that were there at the moment that is shown, and are missing because they were purged since."""
         self._long_reader: Store | None = None
         self.epoch = 0
         """Rises whenever anybody committed, and when another file came to stand at the path."""
@@ -492,6 +494,10 @@ class Memory:
             seq = recent[0].seq if recent else 0
             themes = screen.themes()
             return Overview(themes, scopes(themes), sessions, newest, seq)
+
+    def count_purged_since(self, theme: str | None = None) -> int:
+        """Return how many facts of a theme, or of all, a moment of the past lacks because they were purged since."""
+        return sum(self.purged.values()) if theme is None else self.purged.get(theme, 0)
 
     def gauge(self, theme: str) -> Gauge:
         """Return how full a theme's hot tier is."""

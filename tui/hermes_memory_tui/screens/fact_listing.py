@@ -519,7 +519,9 @@ class ListingScreen(MainPanes):
         title: Any = Content(f"facts · {self.tree_pane.place.title}")  # a string would be taken for markup
         self.table.border_title = title
         marked = f"{display_formats.format_count(len(self.table.marked))} marked · " if self.table.marked else ""
-        self.table.set_subtitle(f"{marked}{display_formats.pluralise(listing.total, 'fact')}, {order}")
+        purged = 0 if view.line or view.scopes else self.memory.count_purged_since(view.theme)
+        missing = f" · {display_formats.format_count(purged)} purged since" if purged else ""
+        self.table.set_subtitle(f"{marked}{display_formats.pluralise(listing.total, 'fact')}, {order}{missing}")
 
     def _show_count(self) -> None:
         self.show_counts()

@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
-from hermes_memory_store.journal.time_travel import BeyondCopy, TimeCursor
+from hermes_memory_store.journal.time_travel import BeyondCopy, TimeCursor, count_purged_since
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
@@ -83,7 +83,9 @@ class TimeTravel:
                     self._ways.clear()
                 except StoreError as error:
                     trouble = str(error)
-                band = "" if past is None else describe_moment(present, past)
+                if past is not None:
+                    past.purged = count_purged_since(present, past.cursor.seq)
+                    band = describe_moment(present, past)
         except StoreError as error:
             trouble = str(error)
         except driver.ProgrammingError:
@@ -221,7 +223,7 @@ class TimeTravel:
 
 
 def describe_moment(present: Store, past: PastMemory) -> str:
-    """Return where in time one is: the time, the number of the change, how many came after it, and what it did."""
+    """Return where in time one is: the time, the change and what it did, how many came after it and what they purged."""
     seq, later = past.cursor.seq, present.journal.last_seq() - past.cursor.seq
     when = display_formats.format_moment(past.cursor.moment, present.clock())
     if not seq:
@@ -230,4 +232,6 @@ def describe_moment(present: Store, past: PastMemory) -> str:
     done = f"{change_text.change_verb(change)} {change_subject(change, change_names(present, [change]))}"
     who = display_formats.actor_name(change.actor)
     after = f"{display_formats.format_count(later)} before now" if later else "the latest change"
-    return f"{when} · #{seq}, {after} · {done.strip()} by {who}"
+    purged = past.count_purged_since()
+    missing = f" · {display_formats.pluralise(purged, 'fact')} purged since" if purged else ""
+    return f"{when} · #{seq}, {after}{missing} · {done.strip()} by {who}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
-from hermes_memory_store.journal.rewind import parse_past_moment
-from hermes_memory_store.journal.time_travel import open_store_at
+from hermes_memory_store.journal.rewind import last_change_before, parse_past_moment
+from hermes_memory_store.journal.time_travel import count_purged_since, open_store_at
+from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings
 from hermes_memory_tui.cli.progress_bars import progress_bar
+from hermes_memory_tui.cli.terminal_output import format_quantity
 
 
 @add_examples(
@@ -36,6 +38,11 @@ def at_command(settings: CommandSettings, time: str, command: tuple[str, ...]) -
         then = parse_past_moment(store, time)
         with progress_bar("rewinding") as progress:
             past = open_store_at(store, then, progress=progress)
+        purged = count_purged_since(store, last_change_before(store, then))
+        if purged:
+            count = format_quantity(sum(purged.values()), "fact")
+            themes = ", ".join(f"{to_printable(theme)} {number:,}" for theme, number in purged.items())
+            click.echo(f"note: missing here, because purged since then: {count} ({themes})", err=True)
         with past:
             inner = CommandSettings(settings.db, settings.theme, settings.as_json, past=past)
             return invoke_command(list(command), inner)
