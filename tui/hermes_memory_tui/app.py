@@ -86,11 +86,7 @@ def run_inspector(
         if wishes.keys:
             from hermes_memory_tui.keymap_actions import binding_ids
 
-            inspector_settings.reject_unknown_actions(wishes, binding_ids())
-        if wishes.commands:
-            from hermes_memory_tui.keymap_actions import reject_clashes
-
-            reject_clashes(wishes)
+            wishes = inspector_settings.resolve_actions(wishes, binding_ids())
         kept = inspector_state.InspectorState(inspector_settings.inspector_folder() / inspector_state.FILE_NAME)
         look = palettes.initial_look(os.environ, wishes.look, kept.look)
         while True:

@@ -6,9 +6,8 @@ import importlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from inspect import isawaitable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +17,7 @@ from textual import events
 from textual._compositor import CompositorUpdate
 from textual._context import active_message_pump
 from textual.app import ScreenStackError
-from textual.binding import Binding, BindingsMap, BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
@@ -26,11 +25,10 @@ from textual.errors import NoWidget
 from textual.notifications import Notification, Notify
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input
 from textual.worker import NoActiveWorker, WorkerFailed, get_current_worker
 
 from hermes_memory_store.database.driver import ProgrammingError
-from hermes_memory_store.errors import ArgumentError, StoreError
+from hermes_memory_store.errors import StoreError
 from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.toast_messages import KEPT_MESSAGES, ToastMessage
@@ -45,10 +43,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from hermes_memory_tui.basket.pending_changes import Basket
-    from hermes_memory_tui.commands.command import Command, CommandChoice
-    from hermes_memory_tui.commands.command_line import PreparedLine
-    from hermes_memory_tui.commands.command_registry import CommandRegistry
-    from hermes_memory_tui.commands.custom_command import CustomCommand
+    from hermes_memory_tui.commands.command_registry import CommandChoice
     from hermes_memory_tui.model.open_work import OpenWork, RecoveryState
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.past_screen import TravelProgress
@@ -82,8 +77,6 @@ def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
 TIME_KEYS = (
     ("left_square_bracket", "[", "step(-1)", "Change back", "back", "Show the memory before the latest change"),
     ("right_square_bracket", "]", "step(1)", "Change forward", "forward", "Show the memory after the next change"),
-    ("left_curly_bracket", "{", "hours(-1)", "Hour back", "hour_back", "Show the memory an hour before"),
-    ("right_curly_bracket", "}", "hours(1)", "Hour forward", "hour_forward", "Show the memory an hour later"),
     ("at", "@", "name_moment", "Go to time", "moment", "Show the memory as of any time or change"),
 )
 """Keys that move through time, from anywhere."""
@@ -128,16 +121,12 @@ class Inspector(TypeAhead):
         ),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?", tooltip="All keys"),
         Binding(
-            "ctrl+p", "palette", "Commands", id="app.palette", tooltip="Find a command, a scope, a theme or a look"
-        ),
-        Binding(
-            "colon",
-            "command_line",
-            "Command line",
-            id="app.command",
-            key_display=":",
-            tooltip="Type a command, such as close, scope, facts or at",
-            show=False,
+            "ctrl+p,colon",
+            "palette",
+            "Commands",
+            id="app.palette",
+            key_display="^p",
+            tooltip="Find a command, a scope, a theme or a look",
         ),
         *(
             Binding(
@@ -153,15 +142,6 @@ class Inspector(TypeAhead):
         *(
             Binding(key, action, title, id=f"time.{name}", key_display=shown, tooltip=tooltip, show=False)
             for key, shown, action, title, name, tooltip in TIME_KEYS
-        ),
-        Binding(
-            "p",
-            "play",
-            "Play",
-            id="time.play",
-            tooltip="Play the changes from here, or stop",
-            show=False,
-            priority=True,
         ),
         Binding(
             "quotation_mark",
@@ -182,7 +162,6 @@ class Inspector(TypeAhead):
         ),
         Binding("F", "pause", "Pause", id="app.pause", tooltip="Pause or continue following changes", show=False),
         Binding("exclamation_mark", "messages", "Messages", id="app.messages", tooltip="Message log", show=False),
-        Binding("ctrl+o,semicolon", "jump", "Jump", id="app.jump", tooltip="Jump to a pane by letter", show=False),
         Binding("ctrl+z", "suspend_process", "Suspend", id="app.suspend", tooltip="Suspend; fg comes back", show=False),
         Binding(
             "ctrl+l",
@@ -219,8 +198,6 @@ class Inspector(TypeAhead):
         """
         self._has_look = False
         super().__init__()
-        self._custom: dict[str, CustomCommand] = {}
-        """The person's own commands, by word."""
         for one in palettes.LOOKS:
             self.register_theme(one)
         if settings is not None:
@@ -228,8 +205,6 @@ class Inspector(TypeAhead):
             self.set_keymap(settings.keys)
             if settings.reduced_motion:
                 self.animation_level = "none"
-            if settings.commands:
-                self._add_custom_commands(settings)
         self.look = look
         self._begin_with_theme(look)
         self.toasts: deque[ToastMessage] = deque(maxlen=KEPT_MESSAGES)
@@ -242,6 +217,7 @@ class Inspector(TypeAhead):
         self.offers_start = offers_start
         self._recovery = recovery
         self._home = settings.home if settings is not None else None
+        self._settings_notice = settings.notice if settings is not None else ""
         self._gives_notices = settings is not None and settings.notices
         self._quarantined = 0
         self.work: OpenWork | None = None
@@ -330,6 +306,8 @@ class Inspector(TypeAhead):
                 self.notify(said, timeout=15, markup=False)
             if self.memory.write_refusal is not None:
                 self.notify(f"Reading only: {self.memory.write_refusal}", severity="warning", timeout=15, markup=False)
+            if self._settings_notice and self._recovery is None:
+                self.notify(self._settings_notice, severity="warning", timeout=15, markup=False)
             if self._recovery is not None:
                 self.call_after_refresh(self._recover, self._recovery)
             self._open_home()
@@ -540,12 +518,6 @@ class Inspector(TypeAhead):
 
         self.push_screen(MessageLog(list(self.toasts)))
 
-    def action_jump(self) -> None:
-        from hermes_memory_tui.dialogs.jump import Jump
-
-        panes = [node for node in self.screen.query("*") if node.can_focus and node.display and node.region]
-        self.push_screen(Jump(panes), lambda pane: pane.focus() if pane is not None else None)
-
     # Views
 
     def action_view(self, name: str) -> None:
@@ -578,13 +550,6 @@ class Inspector(TypeAhead):
         if changes < 0 or self.is_past:
             self.travel(step(changes))
 
-    def action_hours(self, hours: int) -> None:
-        """Go some hours back or forward in time."""
-        from hermes_memory_tui.model.past_memory import HOUR_MS, pass_time
-
-        if hours < 0 or self.is_past:
-            self.travel(pass_time(hours * HOUR_MS))
-
     def action_name_moment(self) -> None:
         from hermes_memory_tui.dialogs.moment_question import MomentQuestion
 
@@ -596,19 +561,6 @@ class Inspector(TypeAhead):
 
         if text is not None:
             self.travel(name_moment(text))
-
-    def action_play(self) -> None:
-        self.time.play()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "play":
-            return self.is_past and not self._is_typing()
-        return super().check_action(action, parameters)
-
-    def _is_typing(self) -> bool:
-        from textual.widgets import TextArea  # the first frame needs none
-
-        return isinstance(self.focused, Input | TextArea)
 
     def on_travel_progress(self, message: TravelProgress) -> None:
         self.time.show_progress(message.done, message.total)
@@ -673,80 +625,25 @@ class Inspector(TypeAhead):
     def action_palette(self) -> None:
         """Find a command by its words, and run it."""
         from hermes_memory_tui.commands.command_palette import CommandPalette
+        from hermes_memory_tui.commands.command_registry import list_commands
 
-        registry = self._command_registry()
-        if registry is not None:
+        if not isinstance(self.screen, Modal) and any(isinstance(screen, MainScreen) for screen in self.screen_stack):
             recent = self.present_main.kept.commands
-            palette = CommandPalette(list(registry.choices()), recent, self._preview_look)
-            self.push_screen(palette, self._run_command)
+            self.push_screen(CommandPalette(list_commands(self), recent, self._preview_look), self._run_command)
 
-    def action_command_line(self, start: str = "") -> None:
-        from hermes_memory_tui.commands.command_line import CommandLine
-
-        registry = self._command_registry()
-        if registry is not None:
-            self.push_screen(CommandLine(registry, self.present_main.kept.commands, start), self._run_command)
-
-    def _command_registry(self) -> CommandRegistry | None:
-        """Return what can be done on this screen; nothing before there is a memory, or while a dialog asks something."""
-        from hermes_memory_tui.commands.command_registry import CommandRegistry
-
-        if isinstance(self.screen, Modal) or not any(isinstance(screen, MainScreen) for screen in self.screen_stack):
-            return None
-        return CommandRegistry(self, self.screen, self._custom_commands())
-
-    async def _run_command(self, chosen: PreparedLine | CommandChoice | None) -> None:
+    async def _run_command(self, choice: CommandChoice | None) -> None:
         """Run a command that was chosen; it is remembered first, since it may quit."""
-        if chosen is None:
-            return
-        self.present_main.kept.add_command(chosen.line)
+        if choice is not None:
+            self.present_main.kept.add_command(choice.line)
+            await self._run_choice(choice)
+
+    async def _run_choice(self, choice: CommandChoice | None) -> None:
         try:
-            done = chosen.run()
-            if isawaitable(done):
-                await done
+            outcome = None if choice is None else choice.run()
+            if isawaitable(outcome):
+                await outcome
         except StoreError as error:  # what it was about is gone meanwhile
             self.notify(str(error), severity="error", timeout=8, markup=False)
-
-    def _add_custom_commands(self, settings: InspectorSettings) -> None:
-        from hermes_memory_tui.commands.custom_command import parse_custom_commands
-
-        self._custom = {command.word: command for command in parse_custom_commands(settings.commands, settings.path)}
-        bound = BindingsMap([one.binding for one in self._custom.values() if one.key])
-        self._bindings = BindingsMap.merge([self._bindings, bound])
-
-    def action_custom(self, word: str) -> None:
-        """Run a command of the person's own on what is selected."""
-        try:
-            self._prepare_custom(self._custom[word], self.screen, "")()
-        except ArgumentError as error:
-            self.notify(f"{self._custom[word].name}: {error.message}.", severity="warning", timeout=5, markup=False)
-
-    def _prepare_custom(self, command: CustomCommand, screen: Screen[Any], _text: str) -> Callable[[], object]:
-        """Return what asks whether to run a command on what is selected, and runs it.
-
-        :raises ArgumentError: it makes no sense here
-        """
-        from hermes_memory_tui.commands.program_panel import ProgramPanel, run_question
-        from hermes_memory_tui.commands.selected_values import selected_values
-
-        if self.is_past:
-            raise ArgumentError("this is the past: what is shown here may be gone; esc returns to the present", command)
-        if isinstance(screen, Modal) or not hasattr(screen, "memory"):
-            raise ArgumentError(f"no {command.on} is selected here", command)
-        calls = [command.to_call(values) for values in selected_values(screen, command.on)]
-
-        def decide(answer: str | None) -> None:
-            if answer is not None:
-                self.push_screen(ProgramPanel(command, calls))
-
-        return lambda: self.push_screen(run_question(command, calls), decide)
-
-    def _custom_commands(self) -> Iterator[Command]:
-        from hermes_memory_tui.commands.command import Command
-
-        for one in self._custom.values():
-            key = self.get_key_display(one.binding) if one.key else ""
-            yield Command(one.word, one.name, one.tooltip, partial(self._prepare_custom, one, self.screen), "own", key)
 
     def _preview_look(self, name: str) -> None:
         """Show the colours of a look; with an empty name, those that were chosen."""
@@ -761,10 +658,11 @@ class Inspector(TypeAhead):
             self.notify(f"This look is not kept: {kept.trouble}.", severity="warning", timeout=6, markup=False)
 
     def action_help(self) -> None:
-        from hermes_memory_tui.screens.help_screen import HelpScreen
+        from hermes_memory_tui.commands.command_palette import KeyHelp
+        from hermes_memory_tui.commands.command_registry import list_keys
 
         panes = [node for node in self.screen.query("*") if node.can_focus and node.display]
-        self.push_screen(HelpScreen([self.screen, *panes, self]))
+        self.push_screen(KeyHelp(list_keys(self, [self.screen, *panes, self])), self._run_choice)
 
     def action_leave(self) -> None:
         """Quit; with unsaved text, only at the second request."""

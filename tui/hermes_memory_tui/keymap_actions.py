@@ -11,10 +11,7 @@ from types import ModuleType
 from textual.binding import Binding
 
 import hermes_memory_tui
-from hermes_memory_tui.commands.custom_command import parse_custom_commands, reject_taken_keys
-from hermes_memory_tui.dialogs.modal import Modal
 from hermes_memory_tui.inspector import Inspector
-from hermes_memory_tui.system.inspector_settings import InspectorSettings
 
 PACKAGES = ("screens", "views", "dialogs", "commands", "widgets")
 
@@ -30,21 +27,6 @@ def all_bindings() -> Iterator[tuple[type, Binding]]:
 
 def binding_ids() -> set[str]:
     return {one.id for _, one in all_bindings() if one.id}
-
-
-def reject_clashes(settings: InspectorSettings) -> None:
-    """Reject commands of the person's own whose key does something already; in a dialog they have none.
-
-    :raises ArgumentError: names both
-    """
-    dialogs = ("hermes_memory_tui.dialogs.", "hermes_memory_tui.commands.")
-    own = parse_custom_commands(settings.commands, settings.path)
-    known = (
-        one
-        for owner, one in all_bindings()
-        if not issubclass(owner, Modal) and not owner.__module__.startswith(dialogs)
-    )
-    reject_taken_keys(own, known, settings.keys, settings.path)
 
 
 def binding_modules() -> Iterator[ModuleType]:

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from hermes_memory_store.files import export_import
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.question import Question
-from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, type_text, until
+from tests.tui.inspector.driving import fill, inspecting, said, screen_text, targets, until
 
 
 @pytest.fixture
@@ -65,18 +65,6 @@ async def test_the_columns_shown_are_written_for_a_spreadsheet_without_formulas(
     assert ["hot", "value", "b", "zwei Stück", "launch", "default"] in [row[:-1] for row in rows]
     assert ["hot", "value", "d", "'=HYPERLINK(1)", "–", "work"] in [row[:-1] for row in rows]
     assert file.stat().st_mode & 0o777 == 0o600
-
-
-async def test_the_command_line_writes_csv_of_facts_too(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    async with inspecting(path) as pilot:
-        await pilot.press("colon")
-        await type_text(pilot, "export list.csv")
-        await pilot.press("enter")
-        await until(pilot, lambda: "3 facts written to list.csv" in said(pilot))
-    assert len((tmp_path / "list.csv").read_text().splitlines()) == 4
 
 
 async def test_no_file_is_replaced_unasked(path: Path, tmp_path: Path) -> None:

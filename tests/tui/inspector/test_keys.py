@@ -8,13 +8,14 @@ import pytest
 from textual.binding import Binding
 from textual.widgets import Input
 
+from hermes_memory_store.errors import ArgumentError
 from hermes_memory_tui import keymap_actions
-from hermes_memory_tui.commands.command_palette import CommandPalette
+from hermes_memory_tui.commands.command_palette import CommandPalette, KeyHelp
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.screens import facts_screen
-from hermes_memory_tui.screens.help_screen import HelpScreen
+from hermes_memory_tui.system import inspector_settings
 from hermes_memory_tui.views.base_view import BaseView
 from tests.tui.inspector.driving import (
     VIEWS,
@@ -51,7 +52,7 @@ def test_no_binding_needs_a_chord_that_terminals_cannot_send() -> None:
 
 async def test_help_says_every_key_of_the_screen(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[a]: 1")
-    async with inspecting(tmp_path / "m.db", size=(120, 100)) as pilot:
+    async with inspecting(tmp_path / "m.db", size=(120, 140)) as pilot:
         await pilot.press("question_mark")
         text = screen_text(pilot)
         for binding in facts_screen.MainScreen.BINDINGS:
@@ -63,11 +64,11 @@ async def test_help_says_every_key_of_the_screen(tmp_path: Path) -> None:
 
 async def test_help_says_every_key_of_a_view(tmp_path: Path) -> None:
     fill(tmp_path / "m.db", "V[a]: 1", session="worker")
-    async with inspecting(tmp_path / "m.db", size=(120, 120)) as pilot:
+    async with inspecting(tmp_path / "m.db", size=(120, 160)) as pilot:
         for name in VIEWS:
             view = await opened(pilot, name)
             await pilot.press("question_mark")
-            await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+            await until(pilot, lambda: isinstance(pilot.app.screen, KeyHelp))
             text = screen_text(pilot)
             owners = [type(view), BaseView, *(type(pane) for pane in (view.grid, view.pages))]
             written = [one for owner in owners for one in vars(owner).get("BINDINGS", ()) if isinstance(one, Binding)]
@@ -129,8 +130,26 @@ async def test_the_screen_is_drawn_anew_wherever_one_is(tmp_path: Path, monkeypa
     drawn: list[str] = []
     monkeypatch.setattr(Inspector, "action_redraw", lambda self: drawn.append(type(self.screen).__name__))
     async with inspecting(tmp_path / "m.db") as pilot:
-        for count, key in enumerate(("question_mark", "ctrl+p", "slash", "n", "colon", "at"), 1):
+        for count, key in enumerate(("question_mark", "ctrl+p", "slash", "n", "at"), 1):
             await pilot.press(key, "ctrl+l")
             await until(pilot, lambda count=count: len(drawn) == count, f"drawing after {key}")
             await pilot.press("escape")
             await until(pilot, lambda: pilot.app.screen is main_screen(pilot))
+
+
+PAST_KEYS = {"app.jump": "J", "time.play": "f5", "fact.archive": "d"}
+
+
+def test_a_setting_of_an_earlier_version_is_ignored_with_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "inspector.toml"
+    document = {"command": [{"name": "Open issue"}], "keys": PAST_KEYS}
+    parsed = inspector_settings.parse_inspector_settings(document, path)
+    settings = inspector_settings.resolve_actions(parsed, keymap_actions.binding_ids())
+    assert settings.keys == {"fact.archive": "d"}
+    assert settings.notice == f"{path}: command, app.jump, time.play of an earlier version are ignored"
+
+
+def test_a_key_of_an_action_that_never_was_is_refused(tmp_path: Path) -> None:
+    settings = inspector_settings.InspectorSettings(keys={"fact.archiv": "d"}, path=tmp_path / "inspector.toml")
+    with pytest.raises(ArgumentError, match=r"there is no action 'fact.archiv'; did you mean 'fact.archive'"):
+        inspector_settings.resolve_actions(settings, keymap_actions.binding_ids())

@@ -146,18 +146,6 @@ async def test_the_past_says_what_was_purged_since(path: Path) -> None:
         assert "6 facts purged since" in screen_text(pilot).splitlines()[0]
 
 
-async def test_hours_and_named_moments(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await pilot.press("at")
-        await type_text(pilot, "#4")
-        await pilot.press("enter")
-        await until(pilot, lambda: is_past(pilot) and "#4," in screen_text(pilot))
-        await pilot.press("left_curly_bracket")
-        await until(pilot, lambda: "#4," not in screen_text(pilot))
-        await pilot.press(*["right_curly_bracket"] * 30)
-        await until(pilot, lambda: not is_past(pilot))
-
-
 NO_MOMENTS = {
     "#99999": "there is no change #99999; the journal has #1 to",
     "#0": "there is no change #0; the journal has #1 to",
@@ -175,28 +163,14 @@ def joined_text(pilot: Pilot[int]) -> str:
 async def test_a_moment_that_is_none_is_answered_and_stays_as_it_was_typed(path: Path) -> None:
     async with inspecting(path) as pilot:
         for moment, sentence in NO_MOMENTS.items():
-            for keys, typed in ((("at",), moment), (("escape", "colon"), f"at {moment}")):
-                await pilot.press(*keys)
-                await type_text(pilot, typed)
-                await pilot.press("enter")
-                dialog: Any = pilot.app.screen
-                await until(pilot, lambda sentence=sentence: sentence in joined_text(pilot), sentence)
-                assert dialog.line.value == typed
+            await pilot.press("at")
+            await type_text(pilot, moment)
+            await pilot.press("enter")
+            dialog: Any = pilot.app.screen
+            await until(pilot, lambda sentence=sentence: sentence in joined_text(pilot), sentence)
+            assert dialog.line.value == moment
             await pilot.press("escape")
         assert not is_past(pilot)
-
-
-async def test_playing_shows_one_change_after_the_other_up_to_the_present(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time_mode, "PLAY_S", 0.02)
-    async with inspecting(path) as pilot:
-        await pilot.press(*["left_square_bracket"] * 4)
-        await until(pilot, lambda: past_targets(pilot) == "abc")
-        await pilot.press("p")
-        await until(pilot, lambda: not is_past(pilot), "playing ends in the present")
-        app: Any = pilot.app
-        assert not app.time.is_playing
 
 
 async def test_what_was_said_then_is_said_again_now(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Commands: one registry for the palette, the command line `:`, and the programs that a person has added.
+"""Commands: what the palette and the help list of a screen, and run.
 
-Imports `dialogs` and the packages below it. Read `command.py` first, then `command_registry.py`.
+Imports `dialogs` and the packages below it. Read `command_registry.py` first.
 """

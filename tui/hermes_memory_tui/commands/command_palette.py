@@ -1,10 +1,13 @@
-"""`CommandPalette`: finds a command by its words. The one under the cursor is previewed where it is a look."""
+"""`CommandPalette`: finds a command by its words, and previews a look under the cursor. `KeyHelp`: finds a key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -12,11 +15,11 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from hermes_memory_store.language.tokenizer import fold_accents
-from hermes_memory_tui.commands.command import CommandChoice
-from hermes_memory_tui.commands.palette_list import PaletteList
+from hermes_memory_tui.commands.command_registry import PLACES, CommandChoice
 from hermes_memory_tui.dialogs.modal import Modal
+from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.widgets.key_line import KeyLine
-from hermes_memory_tui.widgets.lists.grid_rows import rank_rows
+from hermes_memory_tui.widgets.lists.grid_rows import find_word_spans, rank_rows
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from hermes_memory_tui.widgets.text_panel import to_border_title
 
@@ -29,8 +32,70 @@ MOST_RECENT = 5
 SHARE, FRAME = 0.8, 4
 """How much of the height the palette takes at most, and its lines that are no commands."""
 
-PLACES = ("scope", "theme", "look")
-"""Groups that are listed once something is typed: there may be thousands."""
+GROUP_WIDTH = 10
+"""Cells of the group at the left."""
+
+KEY_WIDTH = 9
+"""Cells of the keys."""
+
+LEAST_HELP = 16
+"""Cells from which a help text says something."""
+
+
+class PaletteList(LineList):
+    """Commands, each with its key. A group is named beside the first of its lines, and beside each found one."""
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id)
+        self.choices: Sequence[CommandChoice] = ()
+        self.wanted = ""
+        """The words that the commands were found by."""
+        self.has_help = True
+        """Whether a title has a help text beside it."""
+
+    @property
+    def row_count(self) -> int:
+        return len(self.choices)
+
+    @property
+    def choice(self) -> CommandChoice | None:
+        return self.choices[self.cursor] if self.choices else None
+
+    def show(self, choices: Sequence[CommandChoice], wanted: str) -> None:
+        self.choices, self.wanted = choices, wanted
+        self.rows_changed()
+        self.cursor = 0
+        self.scroll_home(animate=False)
+        self.post_message(self.Moved(self))
+
+    def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
+        choice = self.choices[row]
+        is_first = row == 0 or self.choices[row - 1].group != choice.group
+        group = choice.group if self.wanted or is_first else ""
+        sides = (GROUP_WIDTH, KEY_WIDTH) if width >= GROUP_WIDTH + KEY_WIDTH + LEAST_HELP else (1, 0)
+        room = width - sum(sides)
+        name_width = min(30, room // 2) if self.has_help and room >= 2 * LEAST_HELP else room
+        return [
+            Segment(display_formats.fit_text(f" {group}", sides[0]), self.ink("dim")),
+            *self._draw_title(display_formats.fit_middle(choice.title, name_width), choice.enabled),
+            Segment(display_formats.fit_text(f" {choice.key}", sides[1]), self.ink("accent", bold=True)),
+            Segment(display_formats.fit_text(f" {choice.help}", room - name_width), self.ink("dim")),
+        ]
+
+    def _draw_title(self, text: str, enabled: bool) -> list[Segment]:
+        style = self.ink() if enabled else self.ink("dim")
+        parts, at = [], 0
+        for start, end in find_word_spans(text, self.wanted):
+            parts += [
+                Segment(text[at:start], style),
+                Segment(text[start:end], self.ink(bold=True, underline=True)),
+            ]
+            at = end
+        return [part for part in (*parts, Segment(text[at:], style)) if cell_len(part.text)]
+
+    def draw_empty(self, line: int, width: int) -> list[Segment]:
+        said = "" if self.choices or line else " Nothing is called that."
+        return [Segment(display_formats.fit_text(said, width), self.ink("dim"))]
 
 
 class CommandPalette(Modal[CommandChoice | None]):
@@ -49,6 +114,8 @@ class CommandPalette(Modal[CommandChoice | None]):
         Binding("ctrl+home", "step(-100000)", "First", id="palette.first", tooltip="To the first line", show=False),
         Binding("escape,ctrl+p", "leave", "Cancel", id="palette.leave", tooltip="Cancel", priority=True),
     ]
+    TITLE_OF_FRAME: ClassVar[str] = "commands"
+    PLACEHOLDER: ClassVar[str] = "type to find a command, scope, theme or look"
 
     def __init__(self, choices: Sequence[CommandChoice], recent: Sequence[str], preview: Callable[[str], None]) -> None:
         """Create the palette.
@@ -60,11 +127,11 @@ class CommandPalette(Modal[CommandChoice | None]):
         self._choices = choices
         by_line = {choice.line: choice for choice in choices}
         lately = [by_line[line] for line in reversed(recent) if line in by_line][:MOST_RECENT]
-        self._lately = [CommandChoice(one.line, one.title, one.help, "recent", one.key, one.run) for one in lately]
+        self._lately = [replace(choice, group="recent") for choice in lately]
         self._preview = preview
         self._previewed = ""
         self._timer: Timer | None = None
-        self.line = Input(placeholder="type to find a command, scope, theme or look", id="palette-line", compact=True)
+        self.line = Input(placeholder=self.PLACEHOLDER, id="palette-line", compact=True)
         self.line.max_length = 200
         self.list = PaletteList(id="palette-list")
         self.list.can_focus, self.list.is_steered = False, True
@@ -80,7 +147,7 @@ class CommandPalette(Modal[CommandChoice | None]):
         return self.line.value
 
     def on_mount(self) -> None:
-        self.query_one("#palette").border_title = to_border_title("commands")
+        self.query_one("#palette").border_title = to_border_title(self.TITLE_OF_FRAME)
         self.line.value = self.take_recovered_text()
         self.line.focus()
         self._show()
@@ -140,8 +207,13 @@ class CommandPalette(Modal[CommandChoice | None]):
     def action_choose(self) -> None:
         if self.list.wanted != self.line.value.strip():  # enter came with the last letters
             self._show()
-        if self.list.choice is not None:
-            self._leave(self.list.choice)
+        choice = self.list.choice
+        if choice is None:
+            return
+        if choice.enabled:
+            self._leave(choice)
+        else:
+            self.show_notice(f"! Not possible here now: {choice.title}", "$warning")
 
     def action_step(self, rows: int) -> None:
         self.list.cursor += rows
@@ -157,3 +229,20 @@ class CommandPalette(Modal[CommandChoice | None]):
             self._previewed = ""
             self._preview("")
         self.dismiss(choice)
+
+
+class KeyHelp(CommandPalette):
+    """Every key of the panes under it; enter runs what stands under the cursor."""
+
+    BINDING_GROUP_TITLE = "Help"
+    TITLE_OF_FRAME = "keys"
+    PLACEHOLDER = "type to find a key by its name or by what it does"
+
+    def __init__(self, choices: Sequence[CommandChoice]) -> None:
+        super().__init__(choices, (), lambda _: None)
+        self.list.has_help = False
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if self.line.value == "?":  # the key that opened it closes it
+            self.action_leave()
+        super().on_input_changed(event)

@@ -21,8 +21,6 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.model.journal_pages import LONGEST_NUMBER
 from hermes_memory_tui.model.memory import FactListing, ListingInterrupted, ListingRequest, Memory
 
-HOUR_MS = 3_600_000
-
 OPERATIONS = 10_000
 """Steps of SQLite's machine between two looks whether a listing is interrupted; some tenths of a millisecond."""
 
@@ -113,20 +111,6 @@ def step(changes: int) -> Way:
         after = find_change_after(present, here.seq)
         at_end = after is None or find_change_after(present, after) is None
         return None if after is None or at_end else Destination(after)
-
-    return find
-
-
-def pass_time(milliseconds: int) -> Way:
-    """Return the way some time back (negative) or forward."""
-
-    def find(present: Store, here: Destination) -> Destination | None:
-        wanted = Millis((present.clock() if here.moment is None else here.moment) + milliseconds)
-        if milliseconds > 0 and wanted >= present.clock():
-            return None
-        if milliseconds < 0 and not here.seq:
-            raise ArgumentError(BEGINNING)
-        return Destination(rewind.last_change_before(present, wanted), wanted)
 
     return find
 

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from textual.timer import Timer
-
 from hermes_memory_store.database import driver
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.journal.time_travel import BeyondCopy, TimeCursor, count_purged_since
 from hermes_memory_store.store import Store
 from hermes_memory_tui.model.change_names import change_names
 from hermes_memory_tui.model.memory import Memory
-from hermes_memory_tui.model.past_memory import Destination, PastMemory, Way, step
+from hermes_memory_tui.model.past_memory import Destination, PastMemory, Way
 from hermes_memory_tui.model.view_catalog import FACTS
 from hermes_memory_tui.screens.past_screen import PastLoadingDialog, PastScreen, TravelProgress
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.change_subjects import change_subject
 from hermes_memory_tui.widgets import change_text
-
-PLAY_S = 1.0
-"""Between two changes while time plays."""
 
 MOST_WAITING = 64
 """Steps that wait while one is made; more keys than that were not meant one by one."""
@@ -45,11 +40,6 @@ class TimeTravel:
         self._is_moving = False
         self._is_cancelled = False
         self._dialog: PastLoadingDialog | None = None
-        self._playing: Timer | None = None
-
-    @property
-    def is_playing(self) -> bool:
-        return self._playing is not None
 
     def go(self, way: Way, view: str | None = None) -> None:
         """Go somewhere in time, after everything that was asked for before.
@@ -148,7 +138,6 @@ class TimeTravel:
         self._is_moving = False
         if trouble:
             self._ways.clear()
-            self.stop()
             self._app.notify(trouble, severity="warning", timeout=5, markup=False)
         elif self._ways:
             self.go(self._ways.popleft())
@@ -169,7 +158,6 @@ class TimeTravel:
 
     def leave(self) -> None:
         """Return to the present: to the view that is open, from the facts to the one that was open there."""
-        self.stop()
         self._ways.clear()
         past, self.past = self.past, None
         if past is None:
@@ -205,21 +193,6 @@ class TimeTravel:
         present_main = self._app.present_main
         while self._app.screen is not present_main:
             self._app.pop_screen()
-
-    # Playing
-
-    def play(self) -> None:
-        """Show one change after the other, or stop doing so."""
-        if self.is_playing:
-            self.stop()
-        elif self.past is not None:
-            self._playing = self._app.set_interval(PLAY_S, lambda: self.go(step(1)))
-            self._app.notify("Playing; p stops.", timeout=2)
-
-    def stop(self) -> None:
-        if self._playing is not None:
-            self._playing.stop()
-            self._playing = None
 
 
 def describe_moment(present: Store, past: PastMemory) -> str:

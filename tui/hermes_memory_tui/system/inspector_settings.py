@@ -10,12 +10,6 @@ notices = true
 
 [accents]
 marketing = "#c4a7e7"
-
-[[command]]
-name = "Deploy notes"
-key = "ctrl+t"
-on = "scope"
-run = ["notes", "--scope={scope}"]
 """
 
 from __future__ import annotations
@@ -23,7 +17,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +26,31 @@ from hermes_memory_store.frozen import dataclass
 
 FILE_NAME = "inspector.toml"
 
-TOPICS = ("look", "reduced_motion", "home", "notices", "keys", "accents", "command")
+TOPICS = ("look", "reduced_motion", "home", "notices", "keys", "accents")
+
+PAST_TOPICS = ("command",)
+"""Settings of earlier versions; they are ignored."""
+
+RENAMED_ACTIONS: dict[str, str] = {}
+"""Actions by their ids in earlier versions."""
+
+PAST_ACTIONS = frozenset(
+    {
+        "app.command",
+        "app.jump",
+        "jump.leave",
+        "time.play",
+        "time.hour_back",
+        "time.hour_forward",
+        "program.leave",
+        "program.copy",
+        "help.close",
+        "help.down",
+        "help.up",
+        *(f"command.{name}" for name in ("run", "complete", "before", "older", "newer", "leave")),
+    }
+)
+"""Actions of earlier versions that are no more; a key for one is ignored."""
 
 HOMES = ("now", "facts")
 
@@ -51,9 +69,19 @@ class InspectorSettings:
     """Keys by the id of the action, as `?` and the palette name it."""
     accents: dict[str, str] = field(default_factory=dict)
     """The colour of a theme's mark, by the theme's name."""
-    commands: tuple[Any, ...] = ()
-    """The tables of the person's own commands; `commands.custom_command` reads them."""
+    ignored: tuple[str, ...] = ()
+    """Names of settings and actions of earlier versions."""
     path: Path | None = None
+
+    @property
+    def notice(self) -> str:
+        """What a person is to know of the file; empty when all of it is in use."""
+        names = ", ".join(self.ignored)
+        return (
+            f"{self.path}: {names} of an earlier version {'is' if len(self.ignored) == 1 else 'are'} ignored"
+            if names
+            else ""
+        )
 
 
 def inspector_folder(environ: Mapping[str, str] | None = None) -> Path:
@@ -89,7 +117,7 @@ def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorS
     :raises ArgumentError:
     """
     for name in document:
-        if name not in TOPICS:
+        if name not in TOPICS and name not in PAST_TOPICS:
             raise ArgumentError(f"{path}: there is no setting {shorten_value(name)!r}{suggestion(name, TOPICS)}", name)
     look, still = document.get("look"), document.get("reduced_motion", False)
     notices = document.get("notices", False)
@@ -104,10 +132,8 @@ def parse_inspector_settings(document: dict[str, Any], path: Path) -> InspectorS
     keys, accents = text_table(document, "keys", path), text_table(document, "accents", path)
     for theme, colour in accents.items():
         reject_invalid_colour(theme, colour, path)
-    commands = document.get("command", [])
-    if not isinstance(commands, list):
-        raise ArgumentError(f"{path}: each command of your own begins with [[command]]", commands)
-    return InspectorSettings(look, still, home, notices, keys, accents, tuple(commands), path)
+    ignored = tuple(name for name in PAST_TOPICS if name in document)
+    return InspectorSettings(look, still, home, notices, keys, accents, ignored, path)
 
 
 def text_table(document: dict[str, Any], name: str, path: Path) -> dict[str, str]:
@@ -137,17 +163,23 @@ def reject_invalid_colour(theme: str, colour: str, path: Path) -> None:
         raise ArgumentError(f"{path}: {colour!r} for {theme} is no colour; write it as #rrggbb", colour) from error
 
 
-def reject_unknown_actions(settings: InspectorSettings, ids: Iterable[str]) -> None:
-    """Reject a keymap with unknown actions.
+def resolve_actions(settings: InspectorSettings, ids: Iterable[str]) -> InspectorSettings:
+    """Return the settings with the keys of actions that there are, by the ids of today.
 
-    :raises ArgumentError: when the keymap names an action that does not exist
+    :raises ArgumentError: the keymap names an action that there never was
     """
-    known = set(ids)
-    for name in settings.keys:
-        if name not in known:
+    current = set(ids)
+    keys: dict[str, str] = {}
+    for name, key in settings.keys.items():
+        action = RENAMED_ACTIONS.get(name, name)
+        if action in current:
+            keys[action] = f"{keys[action]},{key}" if action in keys else key
+        elif name not in PAST_ACTIONS:
             raise ArgumentError(
-                f"{settings.path}: there is no action {shorten_value(name)!r}{suggestion(name, known)}", name
+                f"{settings.path}: there is no action {shorten_value(name)!r}{suggestion(name, current)}", name
             )
+    past = tuple(name for name in settings.keys if name in PAST_ACTIONS)
+    return replace(settings, keys=keys, ignored=(*settings.ignored, *past))
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from hermes_memory_store.model import PERSON, Millis, SessionStatus, Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.commands.palette_list import PaletteList
+from hermes_memory_tui.commands.command_palette import PaletteList
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.view_catalog import VIEWS_BY_NAME
 from hermes_memory_tui.screens.past_screen import PastScreen
