@@ -2,7 +2,7 @@
 
 `from hermes_memory_store import Store, FactFilter, Tier, StoreError` is the public library: `Store` and the parts it gives
 access to, the values they take and return, every error, and functions for import, export, backup and time travel.
-`docs/library.md` describes them; other modules may change. Each name is imported on first use.
+`docs/reference/library.md` describes them; other modules may change. Each name is imported on first use.
 
 No network and no user interface: this package imports `hermes_memory_themes`, sqlite-utils and the standard library
 only. The bridge, the inspector and the command line call it; it calls none of them. Read `store.py` first.

@@ -10,11 +10,11 @@ import pytest
 
 from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
 from hermes_memory_tui.cli.command_runner import run_command_line
-from tests.tools import architecture, structure, tutorial
+from tests.tools import architecture, reference, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
 
-PAGES = [HOUSE / "README.md", HOUSE / "CONTRIBUTING.md", *sorted((HOUSE / "docs").glob("*.md"))]
+PAGES = [HOUSE / "README.md", HOUSE / "CONTRIBUTING.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -23,17 +23,35 @@ def test_every_link_and_picture_of_a_page_is_there(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_layout_names_every_package_by_its_docstring() -> None:
-    page = architecture.LAYOUT.read_text(encoding="utf-8")
-    assert page == architecture.filled_layout(page), "run `python -m tests.tools.architecture`"
-    assert [text for text in architecture.packages().values() if text not in page] == []
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_a_reference_is_as_its_source_is(name: str) -> None:
+    page = (reference.FOLDER / name).read_text(encoding="utf-8")
+    assert page.startswith(reference.MARK)
+    assert page == reference.PAGES[name](), "run `python -m tests.tools.reference`"
 
 
-def test_the_layout_names_only_files_that_exist() -> None:
-    _, _, rules = architecture.LAYOUT.read_text(encoding="utf-8").partition("## Which file holds which rule")
-    named = re.findall(r"`(themes|store|bridge|tui)/([\w/]+(?:\.py|/))`", rules)
-    assert len(named) > 50
-    assert [path for room, path in named if not (HOUSE / room / f"hermes_memory_{room}" / path).exists()] == []
+def test_every_reference_is_made() -> None:
+    assert {file.name for file in reference.FOLDER.iterdir()} == set(reference.PAGES)
+
+
+def test_every_figure_is_that_of_its_run_file() -> None:
+    pages = {page.name: page.read_text(encoding="utf-8") for page in (HOUSE / "docs").glob("*.md")}
+    assert {name: text for name, text in pages.items() if reference.filled(text) != text} == {}, (
+        "run `python -m tests.tools.reference`"
+    )
+    assert {name for text in pages.values() for name, _ in reference.FIGURES.findall(text)} == set(reference.RUNS)
+    assert {file.stem for file in reference.RUN_FILES.iterdir()} == set(reference.RUNS)
+
+
+def test_every_heading_that_a_link_names_is_there() -> None:
+    missing = []
+    for page in PAGES:
+        for file, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            text = (page.parent / file if file else page).read_text(encoding="utf-8")
+            headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            if anchor not in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}:
+                missing.append(f"{page.name}: {file}#{anchor}")
+    assert missing == []
 
 
 def test_the_picture_shows_the_imports_as_they_are() -> None:
@@ -74,13 +92,6 @@ def test_how_long_ago_something_was_differs_from_one_run_of_the_tutorial_to_the_
 def test_a_number_that_is_no_age_stays_in_the_tutorial() -> None:
     text = "it stops after 30 s, keeps 5 days of 2 facts, and says so long ago"
     assert tutorial.comparable(text) == text
-
-
-def test_every_benchmark_has_a_command_in_the_docs() -> None:
-    said = (HOUSE / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    programs = [file for file in (HOUSE / "tests" / "benchmarks").glob("*.py") if "__main__" in file.read_text("utf-8")]
-    assert programs
-    assert [file.stem for file in programs if not re.search(rf"tests\.benchmarks\.{file.stem}\b", said)] == []
 
 
 def test_every_message_of_the_troubleshooting_page_stands_in_the_code() -> None:
@@ -125,8 +136,9 @@ def test_every_command_of_the_page_on_uninstalling_exists(capfd: pytest.CaptureF
         assert [word for word in called if word.startswith("--") and word not in said.out] == [], f"{program} {words}"
 
 
-def test_every_file_of_the_glossary_exists() -> None:
-    page = (HOUSE / "CONTRIBUTING.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "least"), [("CONTRIBUTING.md", 35), ("docs/architecture.md", 10)])
+def test_every_file_that_a_page_names_exists(name: str, least: int) -> None:
+    page = (HOUSE / name).read_text(encoding="utf-8")
     named = re.findall(r"`(themes|store|bridge|tui)/([\w/]+(?:\.py|/))`", page)
-    assert len(named) > 35
+    assert len(named) > least
     assert [path for room, path in named if not (HOUSE / room / f"hermes_memory_{room}" / path).exists()] == []

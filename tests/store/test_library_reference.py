@@ -1,4 +1,4 @@
-"""The library reference says what the code says, and its session and the examples of docstrings run."""
+"""The library reference describes every public name; the session of its page and the examples of docstrings run."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ import pytest
 
 import hermes_memory_store
 import hermes_memory_themes
-from tests.tools.library_reference import FILE, MARK, library_reference, reference_file
+from tests.tools.library_reference import reference_lines
 
 from .conftest import HandClock
 from .test_public_library import public_objects
 
-
-def test_the_file_is_what_the_command_writes() -> None:
-    assert FILE.read_text(encoding="utf-8") == reference_file(), "run python -m tests.tools.library_reference --write"
+PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 
 
 @pytest.mark.parametrize("package", [hermes_memory_store, hermes_memory_themes], ids=lambda one: one.__name__)
 def test_every_public_name_is_described(package: object) -> None:
-    reference = library_reference()
+    reference = "\n".join(reference_lines())
     assert [name for name in package.__all__ if f"`{name}`" not in reference] == []  # type: ignore[attr-defined]
 
 
 def test_the_session_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HERMES_HOME", str(tmp_path))
-    text = FILE.read_text(encoding="utf-8").partition(MARK)[0].replace("```python\n", "").replace("```\n", "\n")
+    text = PAGE.read_text(encoding="utf-8").replace("```python\n", "").replace("```\n", "\n")
     run_examples(text, "docs/library.md", {}, least=20)
 
 

@@ -1,7 +1,6 @@
-"""Draw the architecture picture from the imports, and fill the table of packages from the docstrings.
+"""Draw the architecture picture from the imports, and list the packages from their docstrings.
 
-`python -m tests.tools.architecture` rewrites `docs/architecture.svg` and the table in `docs/layout.md`;
-`tests/e2e/test_docs.py` compares both with the code.
+`python -m tests.tools.architecture` writes `docs/architecture.svg`; `tests/e2e/test_docs.py` compares it with the code.
 """
 
 from __future__ import annotations
@@ -11,13 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 from tests.tools import structure
 
 PICTURE = structure.ROOT / "docs" / "architecture.svg"
-LAYOUT = structure.ROOT / "docs" / "layout.md"
-TABLE = re.compile(r"(<!-- packages: made by `python -m tests.tools.architecture` -->\n).*?(<!-- end -->)", re.DOTALL)
 
 TITLES = {
     "hermes_memory_tui": ("tui", "the inspector and the command line"),
@@ -232,7 +228,7 @@ def box_width(room: str, box: str) -> int:
 
 
 def package_table() -> str:
-    """The table of `docs/layout.md`: every package and what it is for."""
+    """A table of every package and what it is for."""
     lines = []
     for room, (folder, _) in reversed(TITLES.items()):
         lines += [f"**`{folder}/{room}/`** · {packages()[room]}", "", "| folder | what it is for |", "| --- | --- |"]
@@ -248,20 +244,5 @@ def package_table() -> str:
     return "\n".join(lines)
 
 
-def filled_layout(page: str) -> str:
-    """The layout page with its table made anew."""
-    return TABLE.sub(lambda found: f"{found[1]}{package_table()}{found[2]}", page)
-
-
-def write_pages() -> list[Path]:
-    """Write the picture and the page; return those that changed."""
-    made = {PICTURE: to_svg(), LAYOUT: filled_layout(LAYOUT.read_text(encoding="utf-8"))}
-    changed = [file for file, text in made.items() if not file.exists() or file.read_text(encoding="utf-8") != text]
-    for file in changed:
-        file.write_text(made[file], encoding="utf-8")
-    return changed
-
-
 if __name__ == "__main__":
-    for written in write_pages():
-        print(f"wrote {written.relative_to(structure.ROOT)}")
+    PICTURE.write_text(to_svg(), encoding="utf-8")

@@ -1,8 +1,4 @@
-"""The library reference, `docs/library.md`, made from signatures and docstrings.
-
-`python -m tests.tools.library_reference` prints it, with `--write` it writes the file; `tests/store/test_library_reference.py`
-holds the file to what the command prints and runs its session. What stands above the first mark is written by hand.
-"""
+"""The reference of the library, from signatures and docstrings: `docs/reference/library.md`, which `reference.py` writes."""
 
 from __future__ import annotations
 
@@ -21,10 +17,6 @@ from types import ModuleType
 import hermes_memory_store
 import hermes_memory_themes
 
-FILE = Path(__file__).parents[2] / "docs" / "library.md"
-
-MARK = "<!-- from here on made by `python -m tests.tools.library_reference --write` -->"
-
 FIELD = re.compile(r":(param [\w, ]+|raises \w+|return):", re.MULTILINE)
 
 MORE_ERRORS = re.compile(r"((?:[A-Z][a-z]+[A-Z]\w+|Conflict|InputError|NotFound)(?:, [A-Z]\w+)*)(?:; (.*)|)")
@@ -34,9 +26,9 @@ INTERNAL = re.compile(r"\b(sqlite3\.Connection|Mutation|ItemKind|Db)\b")
 """Parameters of methods that run inside a transaction of the package."""
 
 
-def library_reference() -> str:
-    """The generated part of the file."""
-    lines = [MARK, ""]
+def reference_lines() -> list[str]:
+    """The lines of the reference."""
+    lines: list[str] = []
     for package in (hermes_memory_store, hermes_memory_themes):
         lines += [f"## `{package.__name__}`", ""]
         names = {name: getattr(package, name) for name in package.__all__}
@@ -64,7 +56,7 @@ def library_reference() -> str:
         if rest:
             lines += ["### Names", ""]
             lines += [f"- `{name}`: {variable_purpose(package, name)}" for name in rest] + [""]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+    return lines
 
 
 def is_value(kind: type) -> bool:
@@ -187,15 +179,3 @@ def variable_purpose(package: ModuleType, name: str) -> str:
                 return " ".join(str(after.value.value).split())
             return f"`{ast.unparse(node.value)}`"
     return ""
-
-
-def reference_file() -> str:
-    """The whole file: what is written by hand, and what is generated."""
-    return FILE.read_text(encoding="utf-8").partition(MARK)[0] + library_reference()
-
-
-if __name__ == "__main__":
-    if "--write" in sys.argv[1:]:
-        FILE.write_text(reference_file(), encoding="utf-8")
-    else:
-        print(library_reference(), end="")

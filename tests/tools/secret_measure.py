@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hermes_memory_store.intake.detectors.secrets import find_secrets
 from hermes_memory_store.intake.spans import TextSpan
+from tests.benchmarks.timing import table
 
 HERE = Path(__file__).parents[1] / "store" / "intake"
 
@@ -159,19 +160,22 @@ def is_masked_whole(one: SecretText) -> bool:
 
 def main(half: str) -> None:
     """Print the figures, and with `dev` the misses of the half that was looked at."""
+    rows: list[tuple[object, ...]] = []
     for name, good in (("secret_forms.txt", True), ("secret_prose.txt", True), ("secret_lookalikes.txt", False)):
         texts = read_secret_texts(name)
         for held_out in (False, True):
             part = [one for one in texts if one.held_out is held_out]
             hits = [one for one in part if (is_masked_whole(one) if good else find_secrets("note", one.text))]
-            print(
-                f"{name:24} {'held out' if held_out else 'dev':8} {len(hits):4} of {len(part):4} = {len(hits) / len(part):.1%}"
+            share = f"{len(hits) / len(part):.0%}"
+            rows.append(
+                (name.removesuffix(".txt"), "held out" if held_out else "chosen on", len(hits), len(part), share)
             )
             if half == "dev" and not held_out:
                 for one in part:
                     if (one not in hits) is good:
                         found = [one.text[slice(*span)][:40] for span in find_secrets("note", one.text)]
                         print("   ", one.text.replace("\n", "\\n")[:150], found)
+    table(("texts", "half", "masked", "of", "share"), rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The command line: helpers here, the commands in `memory` and `maintenance`, each imported when it is called.
 
-May import everything of this room; only `__main__` imports it. `docs/cli.md` documents every key of the JSON.
+May import everything of this room; only `__main__` imports it. `docs/reference/commands.md` has every key of the JSON.
 Read `command_runner.py` first.
 """
 

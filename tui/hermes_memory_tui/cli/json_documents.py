@@ -1,6 +1,6 @@
 """Output for scripts: one JSON document per command.
 
-The keys are a contract (`docs/cli.md`): keys may be added, never changed or removed.
+The keys are a contract (`docs/reference/commands.md`): keys may be added, never changed or removed.
 """
 
 from __future__ import annotations

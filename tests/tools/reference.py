@@ -1,0 +1,220 @@
+"""What is made in `docs/`: the pages of `docs/reference/`, from docstrings and declared tables, and figures in other pages.
+
+`python -m tests.tools.reference` writes them; `tests/e2e/test_docs.py` compares them. `--run NAME` measures anew: it writes the
+run file of which the figures come, the table between `<!-- run: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_memory_bridge.cli import bridge_commands
+from hermes_memory_bridge.surface import prompts, resources
+from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_tui import cli as tui_commands
+from hermes_memory_tui.cli.command_examples import EXAMPLES
+from tests.tools import architecture, library_reference, structure
+from tests.tools.man_pages import option_rows, paragraphs
+
+FOLDER = structure.ROOT / "docs" / "reference"
+BENCHMARKS = structure.ROOT / "tests" / "benchmarks"
+ANSWERS = Path(__file__).with_name("json_answers.toml")
+"""What each key of a command's JSON document means."""
+
+MARK = "<!-- Made by `python -m tests.tools.reference`. Do not edit. -->"
+
+RUNS = {
+    "secrets": ("tests.tools.secret_measure",),
+    "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
+    "recall_languages": ("tests.benchmarks.recall_languages",),
+}
+"""Run file → the program that measures it."""
+
+RUN_FILES = BENCHMARKS / "runs"
+FIGURES = re.compile(r"(?<=^<!-- run: )(\w+)( -->\n).*?(?=^<!-- end -->)", re.DOTALL | re.MULTILINE)
+
+
+def command_page() -> str:
+    """The commands of both programs, with the keys of their JSON documents."""
+    answers = tomllib.loads(ANSWERS.read_text(encoding="utf-8"))
+    lines = [
+        "What each command takes, does and answers. [cli.md](../cli.md) explains what holds for all of them.",
+        "",
+        "## hermes-memory-tui",
+        "",
+        *program_lines(tui_commands.cli, "hermes-memory-tui", tui_commands.HEADINGS, answers["commands"]),
+        "## hermes-memory-bridge",
+        "",
+        *program_lines(bridge_commands.bridge_cli, "hermes-memory-bridge", bridge_commands.HEADINGS, answers["bridge"]),
+        "## JSON objects",
+        "",
+        answers["note"],
+        "",
+    ]
+    for name, keys in answers["objects"].items():
+        lines += [f"### A {name}", "", *key_lines(keys), ""]
+    return page("Commands", lines)
+
+
+def program_lines(
+    group: click.Group, program: str, headings: dict[str, str], answers: dict[str, dict[str, str]]
+) -> Iterator[str]:
+    """Every command of a program, in the order of its help."""
+    context = click.Context(group, info_name=program)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        if name in headings:
+            yield from (f"**{headings[name]}**", "")
+        yield from command_lines(command, program, name, "###")
+        if isinstance(command, click.Group):
+            for inner_name in command.list_commands(click.Context(command)):
+                inner = command.get_command(click.Context(command), inner_name)
+                if inner is not None and not inner.hidden:
+                    yield from command_lines(inner, program, f"{name} {inner_name}", "####")
+                    yield from answer_lines(answers.get(f"{name} {inner_name}"))
+        yield from answer_lines(answers.get(name))
+
+
+def command_lines(command: click.Command, program: str, name: str, level: str) -> Iterator[str]:
+    """How a command is called, what it does, its options and examples."""
+    pieces = " ".join(command.collect_usage_pieces(click.Context(command, info_name=name)))
+    yield from (f"{level} `{name} {pieces}`", "")
+    for text in paragraphs(command.help):
+        yield from (text, "")
+    rows = [f"- `{option}`: {meaning}" for option, meaning in option_rows(command, common=False)]
+    yield from (*rows, *([""] if rows else []))
+    if examples := EXAMPLES.get(command, ()):
+        yield "```console"
+        for example in examples:
+            yield from (f"# {example.what}", example.line)
+        yield from ("```", "")
+
+
+def answer_lines(keys: dict[str, str] | None) -> Iterator[str]:
+    if keys:
+        yield from ("With `--json`:", "", *key_lines(keys), "")
+
+
+def key_lines(keys: dict[str, str]) -> Iterator[str]:
+    for key, meaning in keys.items():
+        yield f"- `{key}`" + (f": {meaning}" if meaning else "")
+
+
+def tool_page() -> str:
+    """What an agent may call and read."""
+    lines = ["What the bridge offers over MCP. [bridge.md](../bridge.md#tools) says who is offered what.", ""]
+    for group, title in (("core", "## Tools"), ("all", "## With `--tools all`")):
+        lines += [title, ""]
+        for spec in TOOLS.values():
+            if spec.group == group:
+                lines += [f"### `{spec.name}`", "", spec.description, "", f"Right: `{spec.right}`.", ""]
+                lines += argument_lines(spec.arguments, spec.required)
+                lines += [f"Answers with {', '.join(f'`{key}`' for key in spec.gives)}.", ""] if spec.gives else []
+    lines += ["## Resources", ""]
+    declared = [one for one in vars(resources).values() if isinstance(one, resources.ReadableResource)]
+    lines += [f"- `{one.uri}`: {one.description}" for one in declared]
+    lines += ["", "## Prompts", ""]
+    for prompt in prompts.PROMPTS.values():
+        lines.append(f"- `{prompt.name}`: {prompt.description}")
+    return page("Tools, resources and prompts", lines)
+
+
+def argument_lines(arguments: dict[str, Any], required: Iterable[str]) -> Iterator[str]:
+    for name, schema in arguments.items():
+        kind = schema.get("type", "")
+        words = [" or ".join(kind) if isinstance(kind, list) else kind, *(["required"] if name in required else [])]
+        words += [", ".join(map(str, schema["enum"]))] if "enum" in schema else []
+        yield f"- `{name}` ({'; '.join(filter(None, words))}): {schema.get('description', '')}".rstrip(": ")
+    yield from ([""] if arguments else [])
+
+
+def client_page() -> str:
+    """`MemoryClient`, method by method."""
+    lines = ["`AsyncMemoryClient` has the same methods, with `async with` and `await`.", ""]
+    for name in ("MemoryClient", "Reply", "SessionConfig", "RetryPolicy"):
+        kind = getattr(import_module("hermes_memory_bridge.client"), name)
+        if library_reference.is_value(kind):
+            lines += library_reference.value_section(name, kind)
+        else:
+            arguments = library_reference.signature(kind.__init__)
+            lines += [f"## `{name}`", "", "```python", f"{name}{arguments.partition(' ->')[0]}", "```", ""]
+            lines += [library_reference.prose(kind.__init__), ""]
+            lines += list(library_reference.class_section(name, kind))[4:]  # without its heading
+    return page("The client", lines)
+
+
+def package_page() -> str:
+    """Every package of the four rooms."""
+    return page("Packages", ["[architecture.md](../architecture.md) shows how they depend on each other.", "",
+                             architecture.package_table()])  # fmt: skip
+
+
+def benchmark_page() -> str:
+    """What each benchmark measures, and how it is run."""
+    lines = [
+        "Each prints a table. None of them is asserted in the test suite. `--help` lists sizes and rounds.",
+        "",
+    ]
+    for file in sorted(BENCHMARKS.glob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        if "__main__" in text:
+            body = inspect.cleandoc(ast.get_docstring(ast.parse(text)) or "")
+            body = re.sub(r"^(python -m .*)$", r"    \1", body, flags=re.MULTILINE)
+            lines += [f"## `{file.stem}`", "", body, ""]
+    return page("Benchmarks", lines)
+
+
+def page(title: str, lines: Iterable[str]) -> str:
+    text = "\n".join((MARK, "", f"# {title}", "", *lines))
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "commands.md": command_page,
+    "tools.md": tool_page,
+    "library.md": lambda: page("The library", library_reference.reference_lines()),
+    "client.md": client_page,
+    "packages.md": package_page,
+    "benchmarks.md": benchmark_page,
+}
+
+
+def filled(text: str) -> str:
+    """A page whose figures are those of the run files."""
+    return FIGURES.sub(
+        lambda match: f"{match[1]}{match[2]}{(RUN_FILES / match[1]).with_suffix('.md').read_text()}", text
+    )
+
+
+def record_run(name: str) -> None:
+    """Measure, and keep the tables of what is printed."""
+    done = subprocess.run([sys.executable, "-m", *RUNS[name]], stdout=subprocess.PIPE, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    (RUN_FILES / name).with_suffix(".md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_pages() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for name, make in PAGES.items():
+        (FOLDER / name).write_text(make(), encoding="utf-8")
+    for file in (structure.ROOT / "docs").glob("*.md"):
+        file.write_text(filled(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--run"]:
+        record_run(sys.argv[2])
+    write_pages()
