@@ -19,7 +19,7 @@ from hermes_memory_store import errors
 from hermes_memory_store.access.store_policies import StorePolicies
 from hermes_memory_store.clock import Clock, system_clock
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.database import driver, filesystem
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, Db, translate_sqlite_errors
 from hermes_memory_store.database.index_health import index_note, index_troubles
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
@@ -35,6 +35,7 @@ from hermes_memory_store.memory.scopes import Scopes
 from hermes_memory_store.memory.sessions import Sessions
 from hermes_memory_store.memory.tiers import Tiers
 from hermes_memory_store.model import Origin, ThemeSummary, Tier
+from hermes_memory_store.system import filesystem
 from hermes_memory_themes import Policies
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from hermes_memory_bridge.connect.hooks.hook_edit import list_own_hooks, split_h
 from hermes_memory_bridge.provider.bridge_line import BridgeStarter
 from hermes_memory_bridge.provider.provider_settings import load_provider_settings
 from hermes_memory_bridge.wire.paths import BridgePaths
-from hermes_memory_store import own_process
+from hermes_memory_store.system import own_process
 from hermes_memory_tui.system import web_server
 from tests.bridge.running import INITIALIZE, INITIALIZED, PATIENCE_S, until
 

@@ -14,9 +14,9 @@ import pytest
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_bridge.wire.shim import LineBuffer
-from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.model import FactFilter, SessionStatus, Tier
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.filesystem import default_store_path
 from tests.bridge.running import Shim, bridge, until
 
 

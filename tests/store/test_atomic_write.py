@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_memory_store.database.filesystem import atomic_write
+from hermes_memory_store.system.filesystem import atomic_write
 
 
 def test_content_takes_the_name_when_the_block_ends_for_its_owner_only(tmp_path: Path) -> None:

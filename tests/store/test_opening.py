@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.filesystem import create_private_file, file_lock, refuse_network_path
 from hermes_memory_store.database.migrations import migrate_store
 from hermes_memory_store.model import FactFilter
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.filesystem import create_private_file, file_lock, refuse_network_path
 
 
 def open_and_write(path: Path, name: int, together: Barrier) -> None:
@@ -66,7 +66,7 @@ def test_opening_a_current_store_changes_no_schema(tmp_path: Path) -> None:
 
 
 def test_a_network_file_system_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_memory_store.database.filesystem.filesystem_type", lambda _: "nfs4")
+    monkeypatch.setattr("hermes_memory_store.system.filesystem.filesystem_type", lambda _: "nfs4")
     with pytest.raises(errors.NetworkFileSystem, match="nfs4"):
         refuse_network_path(tmp_path / "memory.db")
     Store.open(tmp_path / "memory.db", force=True).close()

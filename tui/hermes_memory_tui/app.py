@@ -194,8 +194,8 @@ def open_memory(path: str | Path | None, read_only: bool) -> Memory:
 
     :raises StoreError:
     """
-    from hermes_memory_store.database.filesystem import default_store_path
     from hermes_memory_store.errors import StoreOlder
+    from hermes_memory_store.system.filesystem import default_store_path
     from hermes_memory_tui.model.memory import Memory
     from hermes_memory_tui.system.bridge_client import replace_older_bridge
 

@@ -15,8 +15,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.system.file_handles import create_new_private
+from hermes_memory_store.system.filesystem import atomic_write
 
 
 class HostFileError(StoreError):
@@ -205,7 +206,7 @@ def back_up_host_config(file: Path) -> Path:
     for number in itertools.count(1):
         kept = file.with_name(f"{file.name}.{stamp}{'' if number == 1 else f'-{number}'}.bak")
         try:
-            handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            handle = create_new_private(kept)
         except FileExistsError:
             continue
         with os.fdopen(handle, "wb") as copy:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hermes_memory_bridge.embedding.embedder_protocol import EmbedderUnavailable
 from hermes_memory_bridge.embedding.model_catalogue import CatalogueModel, compute_file_digest, find_file_fault
-from hermes_memory_store.own_process import to_isolated_environment
+from hermes_memory_store.system.own_process import to_isolated_environment
 
 NOTICE_NAME = "NOTICE"
 

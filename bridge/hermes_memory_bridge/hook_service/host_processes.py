@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from hermes_memory_bridge.wire.silence import MOST_ANCESTORS, find_process_state
+from hermes_memory_store.system.file_handles import is_process_running
 
 WRAPPERS = frozenset(
     [
@@ -64,11 +64,7 @@ def find_process_name(pid: int) -> str | None:
 
 def is_process_alive(pid: int) -> bool:
     """Check whether a process exists and is more than the record of its end."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+    if not is_process_running(pid):
         return False
-    except PermissionError:
-        return True
     state = find_process_state(pid)
     return state is None or state[0] not in (b"Z", b"X")

@@ -158,7 +158,7 @@ class Connection:
     def open(cls, db: str | Path | None, theme: str) -> Self:
         """Open a connection with a store of its own, for use within one process."""
         from hermes_memory_bridge.toolkit.store_opening import open_current_store
-        from hermes_memory_store.database.filesystem import default_store_path
+        from hermes_memory_store.system.filesystem import default_store_path
 
         return cls(open_current_store(Path(db).expanduser() if db is not None else default_store_path()), theme)
 

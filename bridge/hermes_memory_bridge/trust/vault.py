@@ -10,7 +10,6 @@ are one list, and a name that was ever given is not given again: an old mark mus
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -23,9 +22,9 @@ from typing import Any
 
 from hermes_memory_bridge.trust.system_keyring import KeyringUnreachable, SystemKeyring, VaultError
 from hermes_memory_bridge.wire.peers import make_private_folders
-from hermes_memory_store.database import filesystem
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.intake.spans import NOT_KEPT
+from hermes_memory_store.system import file_locks, filesystem
 
 VARIABLE = "HERMES_MEMORY_SECRETS"
 
@@ -393,8 +392,7 @@ class Vault:
             try:
                 make_private_folders(str(self.file))
                 lock = self.file.with_suffix(".lock")
-                handle = stack.enter_context(open(lock, "w", encoding="ascii", opener=filesystem.open_private))
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                stack.enter_context(file_locks.exclusive_lock(file_locks.open_lock(lock)))
             except OSError as error:
                 raise VaultError(f"{self.file} cannot be used: {error.strerror or error}", self.file) from error
             yield

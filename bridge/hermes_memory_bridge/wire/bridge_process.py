@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from hermes_memory_store.own_process import to_isolated_environment
+from hermes_memory_store.system.own_process import to_isolated_environment
 
 GOOD_END = b"0"
 """What a bridge writes that ends in good order; one that failed closes the pipe without a word."""

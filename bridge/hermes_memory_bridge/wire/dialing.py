@@ -143,7 +143,7 @@ def start_bridge_alone(paths: BridgePaths, command: list[str]) -> tuple[int, Bri
 
 def find_last_log_line(log: str) -> str:
     """Return the last line a bridge logged, or why it could log none."""
-    from hermes_memory_store.database.filesystem import NO_ROOM, find_write_refusal  # here: no start waits for it
+    from hermes_memory_store.system.filesystem import NO_ROOM, find_write_refusal  # here: no start waits for it
 
     if refusal := find_write_refusal(os.path.dirname(log)):
         return (

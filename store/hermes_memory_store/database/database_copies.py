@@ -16,7 +16,8 @@ from typing import NamedTuple
 from hermes_memory_store import errors
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S, connect_file, translate_sqlite_errors
-from hermes_memory_store.database.filesystem import flush_to_disk
+from hermes_memory_store.system.file_handles import create_new_private
+from hermes_memory_store.system.filesystem import flush_to_disk
 
 Progress = Callable[[int, int], None]
 """Called with what is done and what there is in all."""
@@ -141,7 +142,7 @@ def rename_over(made: Path, target: Path) -> None:
 def create_private_exclusively(path: Path) -> None:
     """Create an empty file that only its owner may read. :raises ArgumentError: the name is taken"""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(create_new_private(path))
     except FileExistsError as error:
         raise errors.ArgumentError(f"{path} exists already; nothing was written", path) from error
     except OSError as error:

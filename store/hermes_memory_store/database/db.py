@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from hermes_memory_store import errors
 from hermes_memory_store.backoff import Backoff
-from hermes_memory_store.database import driver, filesystem, store_version, write_ahead_log
+from hermes_memory_store.database import driver, store_version, write_ahead_log
 from hermes_memory_store.database.index_health import (
     StoreConnection,
     disable_indexes,
@@ -28,6 +28,7 @@ from hermes_memory_store.database.index_health import (
     write_disabled_indexes,
 )
 from hermes_memory_store.database.store_reading import file_size
+from hermes_memory_store.system import filesystem
 
 T = TypeVar("T")
 

@@ -12,16 +12,15 @@ the number of the file was not given to another one meanwhile.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.filesystem import file_identity
 from hermes_memory_store.database.store_reading import is_log_foreign, load_log_note
+from hermes_memory_store.system.file_locks import exclusive_folder_lock, share_lock, try_lock
+from hermes_memory_store.system.filesystem import file_identity
 
 SET_ASIDE = "replaced"
 """In the name of a log set aside: `memory.db.replaced.<nanoseconds>.<device>-<number of its file>.wal`."""
@@ -44,7 +43,7 @@ def set_aside_foreign_log(path: Path) -> Path | None:
     if not is_log_foreign(str(path)):
         return None
     try:
-        with folder_lock(path):
+        with exclusive_folder_lock(path.parent):
             if not is_log_foreign(str(path)):  # somebody else has just done it
                 return None
             owner = "-".join(map(str, load_log_note(str(path))[:2]))
@@ -68,7 +67,7 @@ def take_back_own_log(path: Path) -> None:
     try:
         if file_identity(log_path(path)) is not None or not find_own_logs(path):
             return
-        with folder_lock(path):
+        with exclusive_folder_lock(path.parent):
             for log in find_own_logs(path):
                 if file_identity(log_path(path)) is None and is_log_in_use(log):
                     log.with_suffix(".shm").rename(index_path(path))
@@ -90,28 +89,14 @@ def hold_log(path: Path) -> int | None:
         log = os.open(log_path(path), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    fcntl.flock(log, fcntl.LOCK_SH)
+    share_lock(log)
     return log
 
 
 def is_log_in_use(log: Path) -> bool:
     handle = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
-
-
-@contextlib.contextmanager
-def folder_lock(path: Path) -> Iterator[None]:
-    """Hold the folder of a store while logs get other names: whoever creates a store holds the lock file meanwhile."""
-    handle = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        return not try_lock(handle)
     finally:
         os.close(handle)
 

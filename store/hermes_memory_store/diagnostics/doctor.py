@@ -6,7 +6,6 @@ rebuilt on request. What contradicts it is reported and left alone, except dangl
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -331,7 +330,7 @@ def check_file_permissions(store: Store, repair: bool) -> Check:
     if not repair:
         return Check("privacy", False, f"others may read the memory: {modes}, not 0600")
     for part in open_ones:
-        os.chmod(part, 0o600)
+        part.chmod(0o600)
     return Check("privacy", True, f"{modes}; now 0600", repaired=True)
 
 

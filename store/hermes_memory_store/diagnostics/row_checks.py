@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from hermes_memory_store import errors
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.database import driver, filesystem
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.index_health import INDEXES
 from hermes_memory_store.database.write_ahead_log import log_path
@@ -34,6 +34,7 @@ from hermes_memory_store.journal.journal_restore import restore_rows
 from hermes_memory_store.model import Check
 from hermes_memory_store.safe_text import pluralise
 from hermes_memory_store.store import Store
+from hermes_memory_store.system import filesystem
 from hermes_memory_store.upkeep import backup
 
 BEFORE_REPAIR = "before-repair"

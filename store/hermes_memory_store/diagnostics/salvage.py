@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import database_copies, driver, filesystem
+from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.database.database_copies import connect_plainly
 from hermes_memory_store.database.gauge_recount import recount_gauges
 from hermes_memory_store.database.index_health import SQLITE_FAILURES
@@ -24,6 +24,7 @@ from hermes_memory_store.items import fulltext
 from hermes_memory_store.items.kinds import FACT, TURN
 from hermes_memory_store.journal.transaction_log import REPLAYED, REPLAYED_TABLE
 from hermes_memory_store.store import create_store
+from hermes_memory_store.system import filesystem
 from hermes_memory_store.upkeep import backup
 
 HEADER_SIZE = 100

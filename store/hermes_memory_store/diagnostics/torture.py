@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hermes_memory_store import errors
-from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.store_reading import file_size
 from hermes_memory_store.diagnostics.doctor import examine_store
 from hermes_memory_store.model import Check, FactFilter, Tier
-from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_store.store import Store
+from hermes_memory_store.system import filesystem
+from hermes_memory_store.system.own_process import to_isolated_environment
 
 MOST_BYTES = 200 * 1024 * 1024
 """What all tries together may take of the disk."""

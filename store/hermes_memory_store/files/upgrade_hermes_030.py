@@ -7,7 +7,6 @@ hermes-memory writes meanwhile, the upgrade starts again with what it wrote.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +19,6 @@ from hermes_memory_store.conversations.turn_rows import INSERT_SESSION
 from hermes_memory_store.database import database_copies
 from hermes_memory_store.database.database_copies import Progress
 from hermes_memory_store.database.db import LOCK_TIMEOUT_S
-from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.schema import APPLICATION_ID
 from hermes_memory_store.intake.intake import AdmittedText, SecretVault, to_listed_name, to_masked_name
 from hermes_memory_store.items.batch_mutation import ASCII_LOWER, UnindexedMutation, defer_indexing
@@ -48,6 +46,7 @@ from hermes_memory_store.model import (
     Way,
 )
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.filesystem import file_lock
 from hermes_memory_store.upkeep import backup, hermes_030_file
 from hermes_memory_store.upkeep.hermes_030_file import TYPES, Hermes030Fact, Hermes030Scope, hermes_030_uid
 from hermes_memory_themes import Policies
@@ -132,7 +131,7 @@ def upgrade_hermes_030(
             for ending in ("", "-wal", "-shm"):  # a log gets the permissions of the file when it is created
                 part = place.with_name(place.name + ending)
                 if part.exists():
-                    os.chmod(part, 0o600)
+                    part.chmod(0o600)
             conn.execute("PRAGMA journal_mode = WAL")
         backup_path = backup.default_backup_path(place, BACKUP_REASON, clock())
         try:

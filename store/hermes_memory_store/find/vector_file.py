@@ -18,8 +18,9 @@ from typing import Any, NamedTuple, Self
 
 from hermes_memory_store import uids
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.database import driver, filesystem
+from hermes_memory_store.database import driver
 from hermes_memory_store.model import Uid
+from hermes_memory_store.system import filesystem
 
 log = logging.getLogger(__name__)
 

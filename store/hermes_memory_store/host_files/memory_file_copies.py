@@ -15,9 +15,9 @@ from pathlib import Path
 
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import format_iso_time
-from hermes_memory_store.database.filesystem import append_json_line, atomic_write, load_json_lines
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.host_files.memory_files import MemoryFile
+from hermes_memory_store.system.filesystem import append_json_line, atomic_write, load_json_lines
 
 KEPT = 10
 """Copies kept of one file: five days of a relief that runs twice a day and finds work every time."""

@@ -8,19 +8,19 @@ loses nothing.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.notation import token_estimate
+from hermes_memory_store.system.file_locks import open_lock, try_lock
+from hermes_memory_store.system.filesystem import atomic_write
 
 DELIMITER = "\n§\n"
 """What stands between two entries."""
@@ -163,13 +163,10 @@ def host_file_lock(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator
     """
     lock = path.with_name(path.name + ".lock")
     with translate_file_errors(lock):
-        handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        handle = open_lock(lock)
     try:
         deadline = time.monotonic() + timeout_s
-        while True:
-            with suppress(BlockingIOError):
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
+        while not try_lock(handle):
             if time.monotonic() > deadline:
                 raise errors.StoreLocked(
                     f"{path} has been locked by another process for {timeout_s:g} s; nothing was changed, try again",

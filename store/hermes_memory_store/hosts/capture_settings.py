@@ -5,7 +5,6 @@ Each change returns what holds then. :raises FileError: the switch cannot be wri
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hermes_memory_store import errors
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.hosts.capture_switch import (
     KEPT_STOPS_MS,
     UNTIL_RESUMED,
@@ -22,6 +20,8 @@ from hermes_memory_store.hosts.capture_switch import (
     to_capture_path,
     to_now,
 )
+from hermes_memory_store.system.file_locks import exclusive_folder_lock
+from hermes_memory_store.system.filesystem import atomic_write
 
 
 def allow_capture(store_path: str | os.PathLike[str], host: str, allowed: bool) -> CaptureSwitch:
@@ -79,7 +79,7 @@ def open_capture_switch(store_path: str | os.PathLike[str], now: int | None = No
     path = Path(to_capture_path(store_path))
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with hold_folder(path.parent):
+        with exclusive_folder_lock(path.parent):
             switch = load_capture_switch(store_path)
             if switch.trouble:
                 switch = CaptureSwitch(off=True)
@@ -104,14 +104,3 @@ def note_stop(switch: CaptureSwitch, at: int, was_stopped: bool) -> None:
     elif is_stopped:
         stops.append([at, end])
     switch.stops = stops
-
-
-@contextmanager
-def hold_folder(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder itself, which leaves no file behind. :raises OSError:"""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

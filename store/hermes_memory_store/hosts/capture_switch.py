@@ -11,6 +11,7 @@ import os
 import time
 
 from hermes_memory_store.compact_json import parse_whole_object
+from hermes_memory_store.system.file_handles import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,8 +110,7 @@ def load_capture_switch(store_path: str | os.PathLike[str]) -> CaptureSwitch:
     """Load the switch of a store. What cannot be read becomes a switch with `trouble`."""
     path = to_capture_path(store_path)
     try:
-        # Not blocking: something else of that name, such as a pipe, must hold nobody up.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open(open_regular(path), "rb") as file:
             content = file.read(MOST_READ + 1)
     except (FileNotFoundError, NotADirectoryError):
         return CaptureSwitch()

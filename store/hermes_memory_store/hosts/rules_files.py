@@ -19,11 +19,12 @@ from pathlib import Path
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.hosts.waiting_records import erase
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Millis
+from hermes_memory_store.system.file_handles import open_regular
+from hermes_memory_store.system.filesystem import atomic_write
 
 RULES_PLACES = {"cursor": (".cursor", "rules", "hermes-memory.mdc"), "goose": (".goosehints",)}
 """By the host's name, where its file stands in a workspace."""
@@ -135,7 +136,7 @@ def is_own_rules_file(content: bytes) -> bool:
 def read_rules_file(path: Path) -> bytes | None:
     """Return the content of a regular file of moderate size; None where there is none."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_regular(path, follow_links=False)
     except OSError:
         return None
     with os.fdopen(handle, "rb") as file, contextlib.suppress(OSError):

@@ -14,6 +14,7 @@ import stat
 import time
 
 from hermes_memory_store.compact_json import parse_whole_object, to_json
+from hermes_memory_store.system.file_handles import create_new_private, open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,8 +80,7 @@ def list_waiting(store_path: str | os.PathLike[str]) -> list[str]:
 def read_record(path: str) -> dict[str, Any] | None:
     """Return a record; None when it is gone or none of ours."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
+        with open(open_regular(path, follow_links=False), "rb") as file:
             return parse_whole_object(file.read(MOST_BYTES + 1).decode("utf-8"))
     except (OSError, ValueError):
         return None
@@ -169,8 +169,7 @@ def make_waiting_folder(folder: str) -> None:
 
 def write_record(path: str, data: bytes) -> None:
     """Write a record under a name of its own, then give it its name. :raises OSError:"""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    handle = os.open(path + UNFINISHED, flags, 0o600)
+    handle = create_new_private(path + UNFINISHED)
     try:
         view = memoryview(data)
         while view:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import StoreError
+from hermes_memory_store.system.filesystem import atomic_write
 
 RECEIPT_S = 60.0
 """Seconds between two receipts of one process."""

@@ -2,13 +2,15 @@
 
 A folder may belong to anybody, so every file is bounded, must be a regular file, and is believed only where it has the
 form that Git writes. What cannot be read is None; nothing here raises for an odd folder. A host starts programs that read
-this at each event: it imports nothing but `os` and `stat`.
+this at each event: it imports nothing but `os`, `stat` and what opens a file.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+
+from hermes_memory_store.system.file_handles import open_regular
 
 MAX_SMALL = 4_096
 """Bytes of HEAD, of a ref, and of the files that point to a directory."""
@@ -55,7 +57,7 @@ class Repository:
 
 def read_bounded(path: str, most: int) -> bytes | None:
     """Read a regular file of at most so many bytes; None where there is no such file, or a longer one."""
-    handle = open_regular(path)
+    handle = open_git_file(path)
     if handle is None:
         return None
     try:
@@ -67,19 +69,11 @@ def read_bounded(path: str, most: int) -> bytes | None:
     return None if len(text) > most else text
 
 
-def open_regular(path: str) -> int | None:
-    """Open a regular file; a pipe or a device of that name is never waited for."""
+def open_git_file(path: str) -> int | None:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        return open_regular(path)
     except (OSError, ValueError):
         return None
-    try:
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            return handle
-    except OSError:
-        pass
-    os.close(handle)
-    return None
 
 
 def read_pointer(path: str, base: str, prefix: bytes) -> str | None:
@@ -194,7 +188,7 @@ def to_commit(text: bytes) -> str | None:
 
 def find_packed_ref(path: str, name: bytes) -> str | None:
     """Find a ref among the packed ones: by bisection where they are sorted, whatever the size of the file."""
-    handle = open_regular(path)
+    handle = open_git_file(path)
     if handle is None:
         return None
     with os.fdopen(handle, "rb") as file:
@@ -260,7 +254,7 @@ def read_branch_birth(repository: Repository, name: str) -> str | None:
     """Return the commit at which a local branch began, by the first line of its log; None where that is not known."""
     if not is_branch_name(name):
         return None
-    handle = open_regular(os.path.join(repository.common, "logs/refs/heads", os.fsdecode(os.fsencode(name))))
+    handle = open_git_file(os.path.join(repository.common, "logs/refs/heads", os.fsdecode(os.fsencode(name))))
     if handle is None:
         return None
     with os.fdopen(handle, "rb") as file:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from hermes_memory_store.database.filesystem import atomic_write
-from hermes_memory_store.places.git_files import Repository, open_regular, read_bounded
+from hermes_memory_store.places.git_files import Repository, open_git_file, read_bounded
+from hermes_memory_store.system.filesystem import atomic_write
 
 MAX_EXCLUDE = 1 << 20
 """Bytes of an exclude file that is changed."""
@@ -42,7 +42,7 @@ def is_path_tracked(repository: Repository, path: Path) -> bool | None:
 
     :param path: absolute, within the working tree
     """
-    handle = open_regular(os.path.join(repository.git_dir, "index"))
+    handle = open_git_file(os.path.join(repository.git_dir, "index"))
     if handle is None:
         return None if os.path.lexists(os.path.join(repository.git_dir, "index")) else False
     try:

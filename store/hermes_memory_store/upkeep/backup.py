@@ -17,9 +17,8 @@ from typing import Protocol
 from hermes_memory_store import errors, uids
 from hermes_memory_store.clock import Clock, format_iso_time, system_clock
 from hermes_memory_store.context.read_log import ReadLog
-from hermes_memory_store.database import database_copies, driver, filesystem
+from hermes_memory_store.database import database_copies, driver
 from hermes_memory_store.database.db import Db
-from hermes_memory_store.database.filesystem import file_lock
 from hermes_memory_store.database.schema import APPLICATION_ID, STORE_VERSION
 from hermes_memory_store.database.store_version import newer_store_error
 from hermes_memory_store.items import fulltext, journal, journal_receipt
@@ -27,6 +26,9 @@ from hermes_memory_store.items.kinds import FACT, ItemKind
 from hermes_memory_store.items.origin_rows import erase_unused_origins, find_origins_of
 from hermes_memory_store.items.tier_columns import UNLINK_FACT
 from hermes_memory_store.projects.branch_states import erase_unused_branches
+from hermes_memory_store.system import filesystem
+from hermes_memory_store.system.file_handles import is_process_running
+from hermes_memory_store.system.filesystem import file_lock
 from hermes_memory_store.upkeep import hermes_030_file
 from hermes_memory_store.upkeep.erased_words import erase_from_records, load_erased_words
 from hermes_memory_store.upkeep.item_erasure import delete_items
@@ -303,12 +305,9 @@ def is_copy_in_progress(path: Path) -> bool:
     """Check whether the process that writes this file is still running."""
     pid = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
     try:
-        os.kill(int(pid), 0)
-    except (ValueError, OverflowError, ProcessLookupError):
+        return is_process_running(int(pid))
+    except (ValueError, OverflowError):
         return False
-    except PermissionError:
-        pass
-    return True
 
 
 def remove_temporary_database(made: Path) -> None:
@@ -369,7 +368,7 @@ def replace_store_content(source: Path, target: Path, replaced: Path, now: int) 
             back_up_file(target, replaced, reason="replaced", now=now, overwrite=True)
             with contextlib.suppress(database_copies.SourceChanged):
                 database_copies.overwrite_database(source, target, unchanged=is_unchanged)
-                os.chmod(target, 0o600)
+                target.chmod(0o600)
                 return
     raise errors.StoreLocked(f"{target} is being written all the time; stop the writers first", target)
 

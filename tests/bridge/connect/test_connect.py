@@ -22,9 +22,9 @@ from hermes_memory_bridge.connect.host_check import check_configured_command
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment, to_started_command
 from hermes_memory_bridge.provider import provider_settings
 from hermes_memory_bridge.wire.paths import BridgePaths
-from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
+from hermes_memory_store.system.filesystem import default_store_path
 from hermes_memory_tui.system import inspector_settings
 
 EXISTING = {

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hermes_memory_store.database import filesystem
 from hermes_memory_store.database.schema import STORE_VERSION
 from hermes_memory_store.database.store_version import read_header_version
 from hermes_memory_store.errors import ArgumentError, DiskFull, StoreNeedsUpgrade, StoreReadOnly, StoreUnfinished
@@ -21,6 +20,7 @@ from hermes_memory_store.model import Way
 from hermes_memory_store.notation.memory_spec import find_target
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store, is_store_missing
+from hermes_memory_store.system import filesystem
 from hermes_memory_themes import resolve_theme
 from hermes_memory_themes.theme_identity import PERSONAL
 from hermes_memory_tui.model.working_folder import attribute_to_working_folder, find_working_theme

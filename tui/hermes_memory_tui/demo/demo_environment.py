@@ -26,7 +26,7 @@ from typing import Any, Self
 from hermes_memory_bridge.daemon.control import ask_bridge
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.clock import system_clock
-from hermes_memory_store.own_process import to_isolated_environment
+from hermes_memory_store.system.own_process import to_isolated_environment
 from hermes_memory_tui.app import ENDING
 from hermes_memory_tui.demo import demo_home, demo_jobs
 from hermes_memory_tui.system import inspector_settings

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from hermes_memory_store.chunking import in_chunks
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.files import export_import, jsonl_format
 from hermes_memory_store.model import Fact
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.filesystem import atomic_write
 from hermes_memory_tui.text.fact_columns import BEFORE, COLUMNS
 from hermes_memory_tui.text.separated_values import to_csv_line
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from hermes_memory_bridge.trust import open_store_vault
 from hermes_memory_store import errors
 from hermes_memory_store.context.read_log import FactReading, ReadLog
-from hermes_memory_store.database import driver, filesystem
+from hermes_memory_store.database import driver
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.database.index_health import retry_without_index
 from hermes_memory_store.find.query_syntax import parse_query
@@ -50,6 +50,7 @@ from hermes_memory_store.model import (
 )
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_store.system import filesystem
 from hermes_memory_store.uids import short_uid
 from hermes_memory_tui.model import bulk_actions
 from hermes_memory_tui.model.bulk_actions import BulkAction, Preview

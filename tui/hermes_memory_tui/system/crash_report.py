@@ -9,8 +9,9 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from hermes_memory_store.database import driver, filesystem
+from hermes_memory_store.database import driver
 from hermes_memory_store.errors import shorten_value
+from hermes_memory_store.system import filesystem
 from hermes_memory_tui.system import inspector_settings
 
 QUOTED = "[:'\"`]"

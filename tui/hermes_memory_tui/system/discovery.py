@@ -12,9 +12,9 @@ from pathlib import Path
 from hermes_memory_bridge.connect.host_entries import find_bridge_entry, find_own_command
 from hermes_memory_bridge.connect.hosts import HOSTS, HostEnvironment
 from hermes_memory_store.database import driver
-from hermes_memory_store.database.filesystem import default_store_path
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.host_files import eviction_archive, memory_files
+from hermes_memory_store.system.filesystem import default_store_path
 from hermes_memory_store.upkeep import hermes_030_file
 
 CONNECT_S = 20.0

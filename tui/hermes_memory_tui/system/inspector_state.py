@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.system.filesystem import atomic_write
 
 FILE_NAME = "inspector-state.json"
 

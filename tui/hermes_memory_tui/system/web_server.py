@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_store.errors import ArgumentError, StoreNeedsUpgrade
 from hermes_memory_store.installation import to_install_command
-from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_store.store import Store, is_store_missing
+from hermes_memory_store.system.own_process import to_isolated_environment
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.screen import Screen
 
-from hermes_memory_store.database import filesystem
+from hermes_memory_store.system import filesystem
 from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import ActionResult, Memory
 from hermes_memory_tui.system.inspector_state import GridLayout

@@ -28,8 +28,8 @@ from hermes_memory_bridge.connect.plugins.host_plugins import (
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.hosts.host_sessions import HostReport
-from hermes_memory_store.own_process import to_isolated_environment
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.own_process import to_isolated_environment
 
 CHECK_EVENT = "check"
 """An event that no host has: the program says that it started, and neither the bridge nor the store hears of it."""

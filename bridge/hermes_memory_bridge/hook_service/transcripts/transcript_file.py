@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-import stat
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.system.file_handles import open_regular
 
 COMMAND_MARKS = (
     "<command-",
@@ -143,10 +143,6 @@ MOST_LINE_BYTES = 1 << 24
 """Of one line, whatever is read at a time."""
 
 
-class TranscriptRefused(OSError):
-    """A path that is no transcript: a link, a device, a folder, another user's file."""
-
-
 @dataclass(frozen=True, slots=True)
 class TranscriptPiece:
     messages: tuple[TranscriptMessage, ...]
@@ -161,14 +157,12 @@ def read_transcript(path: str, host: str, offset: int, until: int) -> Transcript
 
     :param offset: bytes that were read; a shorter file is read from its beginning
     :param until: UTC milliseconds; the piece ends before the first message that is newer
-    :raises TranscriptRefused: the path is none
-    :raises OSError: it cannot be read
+    :raises OSError: it cannot be read, or is a link, no regular file, or another user's
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-            raise TranscriptRefused(f"{path} is no file of this user's own")
+    with os.fdopen(open_regular(path, follow_links=False), "rb") as file:
+        found = os.fstat(file.fileno())
+        if found.st_uid != os.getuid():
+            raise PermissionError(f"{path} is no file of this user's own")
         start = offset if offset <= found.st_size else 0
         file.seek(start)
         data = file.read(MOST_BYTES)

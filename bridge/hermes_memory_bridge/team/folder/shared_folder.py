@@ -18,7 +18,8 @@ from pathlib import Path
 from hermes_memory_bridge.team.database.team_states import TeamError
 from hermes_memory_bridge.team.folder.folder_states import AWAY, CROWDED, UNMARKED, to_folder_error
 from hermes_memory_bridge.team.folder.segment import MOST_BYTES, SegmentError
-from hermes_memory_store.database.filesystem import atomic_write, flush_to_disk
+from hermes_memory_store.system.file_handles import open_regular
+from hermes_memory_store.system.filesystem import atomic_write, flush_to_disk
 
 MARK = "hermes-memory.json"
 """Stands in a folder that was chosen: an empty one may be where another is to be mounted."""
@@ -198,12 +199,8 @@ def read_plain_file(path: Path, most: int) -> bytes:
     """
     if not stat.S_ISREG(os.lstat(path).st_mode):  # opening a device may do something already
         raise SegmentError("it is no plain file")
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise SegmentError("it is no plain file")
-        if status.st_size > most:
+    with os.fdopen(open_regular(path, follow_links=False), "rb") as file:
+        if os.fstat(file.fileno()).st_size > most:
             raise SegmentError("it is larger than any segment")
         return file.read(most)
 

@@ -14,11 +14,11 @@ from typing import IO
 
 import click
 
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.files.export_import import ImportReport
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import is_store_missing
+from hermes_memory_store.system.filesystem import atomic_write
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import (
     CommandSettings,

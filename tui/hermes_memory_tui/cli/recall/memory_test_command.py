@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from hermes_memory_store.database.filesystem import atomic_write
 from hermes_memory_store.errors import ArgumentError, CaseFileError, ImportFileError, closest_names, shorten_value
 from hermes_memory_store.memory_tests.case_file import FILE_NAME, CaseFile, read_case_file
 from hermes_memory_store.memory_tests.case_reports import format_junit, outcome_json
@@ -18,6 +17,7 @@ from hermes_memory_store.memory_tests.case_run import CaseOutcome, CaseRunner, C
 from hermes_memory_store.memory_tests.memory_case import MemoryCase
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_store.store import Store
+from hermes_memory_store.system.filesystem import atomic_write
 from hermes_memory_themes.theme_identity import DEFAULT
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.command_runner import print_error

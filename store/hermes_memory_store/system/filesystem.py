@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from hermes_memory_store import errors
+from hermes_memory_store.system import file_locks
 
 NETWORK_TYPES = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs", "fuse.rclone"}
@@ -184,11 +184,8 @@ def file_lock(path: Path) -> Iterator[None]:
     """
     lock = path.with_name(path.name + ".lock")
     try:
-        handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        handle = file_locks.open_lock(lock)
     except OSError as error:
         raise errors.StoreUnreadable(f"{lock} cannot be created: {error.strerror or error}", path) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with file_locks.exclusive_lock(handle):
         yield
-    finally:
-        os.close(handle)
