@@ -18,8 +18,6 @@ class ViewEntry:
     description: str
     class_path: str = ""
     """Module of `views` and class, `scopes_view:ScopesView`; empty for the facts."""
-    short_title: str = ""
-    """The title on a strip that is too narrow for all full titles; empty when it is short already."""
 
 
 NOW = ViewEntry("now", "0", "Now", "Who is at work, what is written and given, what needs you", "now.now_view:NowView")
@@ -34,11 +32,10 @@ CATALOG = (
         "Pressure",
         "Capacity per theme, and what each relief level would evict",
         "pressure_view:PressureView",
-        "Gauge",
     ),
     ViewEntry("told", "4", "Context", "The exact context block agents receive", "context_view:ContextView"),
     ViewEntry("agents", "5", "Agents", "Sessions with their calls and context", "agents_view:AgentsView"),
-    ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView", "Log"),
+    ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView"),
     ViewEntry("review", "7", "Review", "Quarantined facts awaiting review", "review_view:ReviewView"),
     ViewEntry(
         "turns",
@@ -46,7 +43,6 @@ CATALOG = (
         "Conversations",
         "Captured conversations, searchable",
         "conversations_view:ConversationsView",
-        "Chat",
     ),
     ViewEntry("team", "9", "Team", "Sync with a team database", "team_view:TeamView"),
 )

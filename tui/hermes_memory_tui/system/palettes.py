@@ -53,6 +53,7 @@ HERMES = Look(
         "footer-background": "#131b2a",
         "input-selection-background": "#8ab4f8 35%",
         "archive": "#f59e6c",
+        "track": "#3a4866",
         **{
             f"mark-{place}": hue
             for place, hue in enumerate(
@@ -109,6 +110,7 @@ HERMES_LIGHT = Look(
         "footer-background": "#f3f1ec",
         "input-selection-background": "#2457a6 25%",
         "archive": "#b4520b",
+        "track": "#c9c4b8",
         **{
             f"mark-{place}": hue
             for place, hue in enumerate(

@@ -36,6 +36,7 @@ from hermes_memory_tui.views.session_actions import (
     context_record_line,
     session_origin_lines,
 )
+from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.grid_rows import LazyCells, LazyRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -378,7 +379,7 @@ def lease_cell(session: Session, now: int) -> GridCell:
     """Format the time until a session's lease expires as a shrinking bar."""
     left = max(0, session.heartbeat_at + session.lease_ms - now)
     share = min(1.0, left / max(1, session.lease_ms))
-    full = round(share * LEASE)
+    filled, rest = bar_parts(100 * share, LEASE)
     ink = "success" if share > 0.4 else "warning" if left else "error"
     seconds = f" {left // 1000:>3}s" if left else " exp."
-    return GridCell("", parts=((" " * full, "", ink), (" " * (LEASE - full), "", "track"), (seconds, "dim", "")))
+    return GridCell("", parts=((filled, ink, ""), (rest, "track", ""), (seconds, "dim", "")))

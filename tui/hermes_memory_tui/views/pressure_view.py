@@ -30,7 +30,7 @@ from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text.display_formats import fact_name, fit_text, format_count, format_sparkline, pluralise
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.place_previews import adoption_lines, split_lines
-from hermes_memory_tui.widgets.gauge_panel import bar_segments, styled_bar_parts, threshold_line
+from hermes_memory_tui.widgets.gauge_panel import bar_parts, styled_bar_parts, threshold_line
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value, to_border_title
 
@@ -408,8 +408,8 @@ class PressureView(BaseView[PressureData]):
 
 
 def gauge_bar_cell(pct: float, ink: str) -> GridCell:
-    full, part, rest = bar_segments(pct, BAR)
-    return GridCell("", parts=((full, "", ink), (part, ink, "track"), (rest, "", "track")))
+    filled, rest = bar_parts(pct, BAR)
+    return GridCell("", parts=((filled, ink, ""), (rest, "track", "")))
 
 
 def host_file_row(file: FilePressure) -> GridRow:

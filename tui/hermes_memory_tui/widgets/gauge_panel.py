@@ -15,30 +15,20 @@ from hermes_memory_tui.text import display_formats
 MARKS = (70, 85, 95)
 """Percent at which relief merges, archives and consolidates."""
 
-EIGHTHS = " ▏▎▍▌▋▊▉"
-
 LABEL = 8
 """Cells of the words before the bar."""
 
 
 def bar_parts(pct: float, width: int) -> tuple[str, str]:
-    """Return the filled part of a bar and the rest, in eighths of cells; together they are `width` cells."""
-    eighths = round(max(0.0, min(pct, 100.0)) / 100 * width * 8)
-    if pct > 0:
-        eighths = max(1, eighths)
-    full, part = divmod(eighths, 8)
-    filled = "█" * full + (EIGHTHS[part] if part else "")
-    return filled, " " * (width - len(filled))
+    """Return the filled part of a bar and the rest, in halves of cells; together they are `width` cells.
 
-
-def bar_segments(pct: float, width: int) -> tuple[str, str, str]:
-    """Return the drawn segments of a bar: full cells, the partly filled cell, and the rest.
-
-    Full cells are spaces to be given a background, since block characters show seams in many fonts.
+    A bar is half a line high, so that those of neighbouring rows stand apart. Its rest has another shape, not only
+    another colour.
     """
-    filled, rest = bar_parts(pct, width)
-    full = filled.rstrip(EIGHTHS)
-    return " " * len(full), filled[len(full) :], rest
+    halves = round(max(0.0, min(pct, 100.0)) / 100 * width * 2)
+    full, half = divmod(max(1, halves) if pct > 0 else halves, 2)
+    filled = "▄" * full + "▖" * half
+    return filled, "▁" * (width - len(filled))
 
 
 def styled_bar_parts(pct: float, width: int, ink: str) -> list[tuple[str, str]]:
@@ -46,8 +36,8 @@ def styled_bar_parts(pct: float, width: int, ink: str) -> list[tuple[str, str]]:
 
     :param ink: name of its colour
     """
-    full, part, rest = bar_segments(pct, width)
-    return [(full, f"on ${ink}"), (part, f"${ink} on $track"), (rest, "on $track")]
+    filled, rest = bar_parts(pct, width)
+    return [(filled, f"${ink}"), (rest, "$track")]
 
 
 class GaugePanel(Widget):

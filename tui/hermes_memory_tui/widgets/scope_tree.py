@@ -163,8 +163,8 @@ class ScopeTree(LineList):
                 self.ink(bold=True),
             ),
             Segment(" ", self.ink()),
-            Segment(filled, self.ink(gauge.level.value, on="track")),
-            Segment(rest, self.ink(on="track")),
+            Segment(filled, self.ink(gauge.level.value)),
+            Segment(rest, self.ink("track")),
             Segment(alarm, self.ink("consolidate", bold=True)),
             Segment(number, self.ink("dim")),
         ]

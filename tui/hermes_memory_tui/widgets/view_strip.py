@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 from textual import events
@@ -63,23 +63,25 @@ class ViewStrip(Widget):
         self.post_message(WaitingChanged(waiting))
 
     def render(self) -> Content:
-        titles = [entry.title + self._badge(entry) for entry in CATALOG]
-        cells = sum(cell_len(title) + len(" 1 ") for title in titles)
-        gap = " " if cells + len(titles) <= self.size.width else ""
-        if cells > self.size.width:
-            titles = [(entry.short_title or entry.title) + self._badge(entry) for entry in CATALOG]
-            cells = sum(cell_len(title) + len(" 1 ") for title in titles)
+        titles = {entry: f" {entry.title}{self._badge(entry)}" for entry in CATALOG}
+        # Where not all titles fit, those farthest from the open view are left out; their digits stay.
+        open_at = next((place for place, entry in enumerate(CATALOG) if entry.name == self.present), 0)
+        farthest = sorted(range(len(CATALOG)), key=lambda place: (abs(place - open_at), place))
+        while farthest and strip_cells(titles) > self.size.width:
+            entry = CATALOG[farthest.pop()]
+            titles[entry] = self._badge(entry)
+        gap = " " if strip_cells(titles) + len(titles) <= self.size.width else ""
         self._spans, parts, at = [], [], 0
-        for entry, title in zip(CATALOG, titles, strict=True):
+        for entry, title in titles.items():
             here = entry.name == self.present
             urgent = entry.name == "review" and self.waiting
             part = Content.assemble(
                 (
-                    entry.key if not at and cells > self.size.width else f" {entry.key}",
+                    f" {entry.key}",
                     "bold $block-cursor-foreground on $block-cursor-background" if here else "bold $accent",
                 ),
                 (
-                    f" {title}{gap}",
+                    f"{title}{gap}",
                     "bold $block-cursor-foreground on $block-cursor-background"
                     if here
                     else "bold $warning"
@@ -104,3 +106,8 @@ class ViewStrip(Widget):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         self.tooltip = next((entry.description for start, end, entry in self._spans if start <= event.x < end), None)
+
+
+def strip_cells(titles: Mapping[ViewEntry, str]) -> int:
+    """Return the cells of the strip's digits and titles."""
+    return sum(len(" 1") + cell_len(title) for title in titles.values())

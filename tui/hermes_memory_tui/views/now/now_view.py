@@ -22,7 +22,7 @@ from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.display_formats import format_age, format_sparkline, pluralise
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import INKS
-from hermes_memory_tui.widgets.gauge_panel import bar_segments
+from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.line_list import LineList
@@ -90,6 +90,8 @@ class NowView(BaseView[NowState]):
         self.attention = Grid((GridColumn("", 1), GridColumn("")), id="grid-attention")
         self.said = Static("", id="now-sentence", markup=False)
         self.grid.is_newest_first = True
+        for grid in (self.agents, self.memories, self.attention, self.grid):
+            grid.hides_cursor = True
         self._reader = NowReader()
         self._sync: dict[str, Any] | None = None
         self._asked_at = self._read_at = 0.0
@@ -164,7 +166,7 @@ class NowView(BaseView[NowState]):
 
     def _fit_panels(self, data: NowState) -> None:
         for grid, rows in ((self.agents, data.agents), (self.memories, data.days), (self.attention, data.notes)):
-            height = max(len(rows), 0 if rows else len(grid.empty)) + 3
+            height = max(len(rows), 0 if rows else len(grid.empty)) + grid.head_lines + 2
             if grid.styles.height is None or grid.styles.height.value != height:
                 grid.styles.height = height
         self.set_class(not data.notes, "-calm")
@@ -268,7 +270,7 @@ def agent_row(agent: AgentNow, now: int, moves: bool) -> GridRow:
 def day_row(day: ThemeDay, hue: int) -> GridRow:
     """Return a theme with its gauge, and its day: what was written each hour."""
     gauge = day.theme.gauge
-    full, part, rest = bar_segments(gauge.pct, GAUGE)
+    filled, rest = bar_parts(gauge.pct, GAUGE)
     ink = gauge.level.value
     alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else ""
     top = max(*day.written, 1)
@@ -279,7 +281,7 @@ def day_row(day: ThemeDay, hue: int) -> GridRow:
         (
             GridCell("■", f"mark-{hue}"),
             GridCell(to_printable(day.theme.name), bold=True, name=True),
-            GridCell("", parts=((full, "", ink), (part, ink, "track"), (rest, "", "track"))),
+            GridCell("", parts=((filled, ink, ""), (rest, "track", ""))),
             GridCell(f"{gauge.pct:.0f}%{alarm}", ink, value=gauge.pct),
             GridCell(day_line, "accent"),
             GridCell(str(sum(day.written)), value=sum(day.written)),

@@ -37,6 +37,7 @@ from hermes_memory_tui.text.origin_text import origin_values
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.conversations_view import ConversationsView
 from hermes_memory_tui.views.session_actions import confirm_undo_fold
+from hermes_memory_tui.widgets.gauge_panel import bar_parts
 from hermes_memory_tui.widgets.lists.grid import GridCell, GridColumn, GridRow
 from hermes_memory_tui.widgets.lists.pick_list import Choice
 from hermes_memory_tui.widgets.text_panel import Line, heading_line, key_hint_line, labelled_value
@@ -267,7 +268,7 @@ def find_question(store: Store, saying: Saying) -> str | None:
 
 
 def source_row(source: SayingSource, found: SayingExplanation, now: int) -> GridRow:
-    cells = max(1, round(BAR_CELLS * source.likelihood / found.sources[0].likelihood))
+    filled, rest = bar_parts(100 * source.likelihood / found.sources[0].likelihood, BAR_CELLS)
     if source.given is not None:
         given = GridCell(
             f"● {display_formats.format_age(source.given.at, now)}", "success", value=now - source.given.at
@@ -285,7 +286,7 @@ def source_row(source: SayingSource, found: SayingExplanation, now: int) -> Grid
     return GridRow(
         source.fact.uid,
         (
-            GridCell("", parts=(("█" * cells, "accent", ""), ("░" * (BAR_CELLS - cells), "dim", ""))),
+            GridCell("", parts=((filled, "accent", ""), (rest, "track", ""))),
             given,
             GridCell("", parts=((f"({note}) ", "warning", ""), *parts) if note else parts),
             GridCell(display_formats.pluralise(len(source.words), "word"), "dim"),

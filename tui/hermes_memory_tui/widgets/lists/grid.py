@@ -179,11 +179,11 @@ class Grid(MarkedList):
 
     @property
     def head_lines(self) -> int:
-        return 1
+        return int(any(column.title for column in self.columns))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
-        if offset is not None and offset.y == 0:
+        if offset is not None and offset.y < self.head_lines:
             column = self._column_at(offset.x)
             if column is not None and self.can_sort:
                 self.sort = next_sort(self.sort, column)

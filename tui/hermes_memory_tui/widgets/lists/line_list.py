@@ -27,6 +27,9 @@ from hermes_memory_tui.widgets import scrollbar_thumb
 DRAWN_ROWS = 256
 """Drawn rows that are kept, some screens' worth."""
 
+BAR_SHAPES = " ▄▖▁"
+"""What bars are drawn of."""
+
 SCROLL_JUMP = 3
 """Rows by which a list scrolls at least when its cursor leaves what is seen."""
 
@@ -62,6 +65,9 @@ class LineList(ScrollView, can_focus=True):
 
     is_steered = False
     """Whether the keys of a line above move the cursor, which shows as if the list had the focus."""
+
+    hides_cursor = False
+    """Whether the cursor shows only while the list has the focus: lists beside it have cursors, too."""
 
     cursor: reactive[int] = reactive(0, repaint=False)
     """The row the cursor is on."""
@@ -168,7 +174,7 @@ class LineList(ScrollView, can_focus=True):
 
         def line(y: int) -> Strip:
             row = y - head + top
-            here = row == cursor
+            here = row == cursor and (focus or not self.hides_cursor)
             what: tuple[int, ...] = (row, here, focus and here) if head <= y and row < rows else (y,)
             strip = self._drawn.get((what, inside, width))
             if strip is None:
@@ -194,7 +200,7 @@ class LineList(ScrollView, can_focus=True):
         row = y - head + top
         if row >= self.row_count:
             return self.draw_empty(y - head, width)
-        selected = row == self.cursor
+        selected = row == self.cursor and (self.has_focus or not self.hides_cursor)
         segments = self.draw_row(row, width, selected)
         return self._under_cursor(segments) if selected else segments
 
@@ -207,19 +213,22 @@ class LineList(ScrollView, can_focus=True):
             line(y)
 
     def _under_cursor(self, segments: list[Segment]) -> list[Segment]:
-        # What has a background of its own (a bar) keeps it: its colour is what it says.
         is_led = self.has_focus or self.is_steered
         cursor = "block-cursor" if is_led else "block-cursor-blurred"
         style = self.ink(f"{cursor}-foreground", on=f"{cursor}-background", bold=is_led)
         found = style + Style(bold=True, underline=True)
         plain = self.ink().bgcolor
 
-        def over(own: Style | None) -> Style:
-            if own is None or own.bgcolor == plain:
-                return found if own is not None and own.underline else style
-            return own
+        def over(text: str, own: Style | None) -> Style:
+            if own is None:
+                return style
+            if own.bgcolor != plain:
+                return own
+            if not text.strip(BAR_SHAPES):  # the colour of a bar says how full it is
+                return style + Style(color=own.color)
+            return found if own.underline else style
 
-        return [Segment(segment.text, over(segment.style)) for segment in segments]
+        return [Segment(segment.text, over(segment.text, segment.style)) for segment in segments]
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
