@@ -16,12 +16,11 @@ def test_what_is_kept_is_there_the_next_time(tmp_path: Path) -> None:
     state = InspectorState(path)
     state.add_line("type:value")
     state.save_view("limits", "type:constraint limit")
-    state.set_columns(["tier", "age"])
     state.set_order("target", False)
     state.set_draft("/m.db", "new", "D[x]: y")
     again = InspectorState(path)
     assert (again.lines, again.views) == (["type:value"], {"limits": "type:constraint limit"})
-    assert (again.columns, again.order) == (["tier", "age"], ("target", False))
+    assert again.order == ("target", False)
     assert again.drafts("/m.db") == {"new": "D[x]: y"}
     assert again.drafts("/other.db") == {}
     assert path.stat().st_mode & 0o777 == 0o600

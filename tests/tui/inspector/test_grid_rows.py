@@ -153,7 +153,6 @@ def test_a_row_that_is_awaited_is_chosen_whatever_is_set_before_there_are_rows()
     grid = Grid((GridColumn("fact"),))
     assert not grid.go_to("b")
     grid.set_sort(GridSort(0, False))
-    grid.set_hidden(())
     grid.show(rows("a", "b"))
     assert grid.key == "b"
 

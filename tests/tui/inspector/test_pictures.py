@@ -27,7 +27,6 @@ STEPS = {
     "edit": ((140, 36), ("e", "end", "x")),
     "purge": ((80, 30), ("space", "space", "space", "P")),
     "line": ((140, 36), ("slash", *"type", "colon", "tab", "tab", "tab")),
-    "columns": ((180, 36), ("C",)),
     "help": ((100, 40), ("question_mark",)),
 }
 

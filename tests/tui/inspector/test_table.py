@@ -12,10 +12,9 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.pilot import Pilot
 
-from hermes_memory_store.model import Millis
+from hermes_memory_store.model import ListOrder, Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.confirm_dialog import Confirmation
-from hermes_memory_tui.dialogs.picker import MultiPicker
 from hermes_memory_tui.widgets.lists import marked_list
 from hermes_memory_tui.widgets.lists.line_list import LineList
 from tests.tui.inspector.driving import NOW, fill, inspecting, main_screen, said, screen_text, send, targets, until
@@ -79,21 +78,16 @@ def head_and_row(pilot: Pilot[int]) -> list[str]:
     return lines[place : place + 2]
 
 
-async def test_columns_are_chosen_and_kept(path: Path) -> None:
+async def test_the_column_that_the_list_is_ordered_by_is_shown(path: Path) -> None:
     async with inspecting(path, size=(180, 30)) as pilot:
-        head = next(line for line in screen_text(pilot).splitlines() if "target" in line and "content" in line)
+        head = screen_text(pilot).splitlines()[3]
         assert "scope" in head
         assert "reads" not in head
-        await pilot.press("C")
-        await until(pilot, lambda: "times in a context" in screen_text(pilot))
-        await pilot.press("j", "j", "space", *("j" * 4), "space", "k", "k", "space", "enter")
+        main_screen(pilot)._sort_by(ListOrder.READS, True)
         await until(pilot, lambda: "reads" in screen_text(pilot).splitlines()[3])
     async with inspecting(path, size=(180, 30)) as pilot:
         head, row = screen_text(pilot).splitlines()[3:5]
-        assert "scope" not in head[34:]
-        assert " by " in head
-        assert head.index("reads") + 4 == row.index("0 ", head.index("reads"))
-        assert "worker" in row
+        assert head.index("reads▼") + 5 == row.index("0 ", head.index("reads"))
 
 
 async def test_the_head_is_there_only_where_there_is_room_and_clicks_find_their_row(path: Path) -> None:
@@ -258,20 +252,13 @@ async def test_a_list_that_had_no_line_draws_its_frame_right_once_it_has_some() 
         assert [strip.text[:2] for strip in strips[1:4]] == ["│0", "│1", "│2"]
 
 
-async def test_columns_of_use_say_how_often_and_when_a_fact_was_given(path: Path) -> None:
+async def test_facts_that_were_never_in_a_context_are_found(path: Path) -> None:
     with Store.open(path, clock=lambda: NOW) as store:
         store.context.status("default", session=store.sessions.get("default", "worker"))
     fill(path, "V[g]: new", scope="launch", session="worker")
     async with inspecting(path, size=(160, 40)) as pilot:
-        await pilot.press("C")
-        await until(pilot, lambda: isinstance(pilot.app.screen, MultiPicker))
-        table = main_screen(pilot).table
-        await pilot.press("escape")
-        table.columns = ("type", "reads", "read", "given", "tokens")
-        table.rows_changed()
-        await until(pilot, lambda: "tok/d" in screen_text(pilot))
-        rows = [line for line in screen_text(pilot).splitlines() if "number" in line or " new" in line]
-        assert any("never" in row for row in rows)
+        main_screen(pilot)._sort_by(ListOrder.READ_AT, True)
+        await until(pilot, lambda: any("never" in line for line in screen_text(pilot).splitlines() if " new" in line))
         await pilot.press("slash", *"read", "colon", *"never", "enter")
         await until(pilot, lambda: targets(pilot) == ["g"])
 

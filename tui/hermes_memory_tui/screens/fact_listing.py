@@ -89,7 +89,6 @@ class ListingScreen(MainPanes):
 
     def _fill_first_frame(self) -> None:
         """Fill in the content of the first frame before the first layout."""
-        self.table.columns = fact_columns.valid_column_names(self.kept.columns)
         self._allot_hues()
         self.tree_pane.show(self.overview.themes, self.overview.scopes)
         names = [theme.name for theme in self.overview.themes]
@@ -174,19 +173,6 @@ class ListingScreen(MainPanes):
                 return {"sort": sort, "descending": descending}
         return {}
 
-    def action_columns(self) -> None:
-        from hermes_memory_tui.dialogs.picker import MultiPicker
-        from hermes_memory_tui.widgets.lists.pick_list import Choice
-
-        def choose(names: list[str] | None) -> None:
-            if names is not None:
-                self.kept.set_columns(names)
-                self.table.columns = fact_columns.valid_column_names(names)
-                self.table.rows_changed()
-
-        choices = [Choice(column.name, column.name, column.says) for column in fact_columns.COLUMNS]
-        self.app.push_screen(MultiPicker("columns", choices, self.table.columns), choose)
-
     def _current_request(self) -> ListingRequest:
         place = self.tree_pane.place
         theme = place.theme.name if place.theme else None
@@ -208,6 +194,7 @@ class ListingScreen(MainPanes):
         try:
             query = self.memory.parse_request(view)
             self.table.order = None if query.has_text else (view.sort, view.descending)
+            self.table.columns = fact_columns.DEFAULT if query.has_text else fact_columns.column_names(view.sort)
             if not query.has_text and isinstance(view.sort, Sort):
                 page = self.memory.first_page(view)
                 keys = array("q", (fact.id for fact in page.facts))

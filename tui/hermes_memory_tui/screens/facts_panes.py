@@ -23,9 +23,9 @@ from hermes_memory_tui.widgets.fact_table import FactTable
 from hermes_memory_tui.widgets.gauge_panel import GaugePanel
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.scope_tree import ScopeTree
-from hermes_memory_tui.widgets.sized_panes import SizedPanes
 from hermes_memory_tui.widgets.title_bar import TitleBar
 from hermes_memory_tui.widgets.view_strip import ViewStrip
+from hermes_memory_tui.widgets.zoomable_panes import ZoomablePanes
 
 
 class PaneRow(Horizontal):
@@ -40,12 +40,11 @@ class PaneColumn(Vertical):
     BLANK = True
 
 
-class MainPanes(GatherMixin, ScreenGuard, SizedPanes):
+class MainPanes(GatherMixin, ScreenGuard, ZoomablePanes):
     """The tree, the table, the fact and the gauge. Narrow terminals show one of the first three at a time."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (90, "-normal"), (130, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-low"), (34, "-high")]
-    PANES = (("side", False), ("detail", True))
     AUTO_FOCUS = "#facts"
     AGENTS_TITLE: ClassVar[str] = "agents"
     BLANK = True
@@ -65,14 +64,6 @@ class MainPanes(GatherMixin, ScreenGuard, SizedPanes):
         self.table = FactTable(self.load_facts, memory.now, id="facts")
         self.gauge_pane = GaugePanel(id="gauge")
         self.detail_pane = FactDetail(id="detail")
-
-    @property
-    def pane_state(self) -> InspectorState:
-        return self.kept
-
-    @property
-    def panes_name(self) -> str:
-        return "facts"
 
     def compose(self) -> ComposeResult:
         yield self.title_bar

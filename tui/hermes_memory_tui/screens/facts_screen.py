@@ -91,7 +91,6 @@ class MainScreen(ListingScreen):
             tooltip="Toggle between diffs and full versions",
             show=False,
         ),
-        Binding("C", "columns", "Columns", id="main.columns", tooltip="Choose the columns of the table", show=False),
         Binding("y", "copy_uid", "Copy id", id="fact.copy_uid", tooltip="Copy the uid of the fact", show=False),
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
         Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="Focus themes and scopes", show=False),

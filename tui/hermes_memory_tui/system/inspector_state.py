@@ -23,9 +23,6 @@ MAX_LINES = 200
 MAX_VIEWS = 200
 """Saved views."""
 
-MAX_CELLS = 10_000
-"""A pane is never so wide."""
-
 MAX_DRAFTS = 50
 """Unsaved texts."""
 
@@ -38,11 +35,10 @@ LARGEST = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class GridLayout:
-    """How a view's list was left: the title of the column it is sorted by, and the titles that were put away."""
+    """How a view's list was left: the title of the column it is sorted by, and in which direction."""
 
     sort: str = ""
     descending: bool = False
-    hidden: tuple[str, ...] = ()
 
 
 class InspectorState:
@@ -64,12 +60,6 @@ class InspectorState:
     def views(self) -> dict[str, str]:
         """The saved search lines by name."""
         return text_entries(self._said.get("views"))
-
-    @property
-    def columns(self) -> list[str] | None:
-        """The names of the table's columns, or None when none were chosen."""
-        said = self._said.get("columns")
-        return None if said is None else [name for name in list_or_empty(said) if isinstance(name, str)]
 
     @property
     def order(self) -> tuple[str, bool] | None:
@@ -101,8 +91,7 @@ class InspectorState:
         said = grids.get(view) if isinstance(grids, dict) else None
         if not isinstance(said, dict):
             return GridLayout()
-        hidden = tuple(title for title in list_or_empty(said.get("hidden")) if isinstance(title, str))
-        return GridLayout(str(said.get("sort") or ""), said.get("descending") is True, hidden)
+        return GridLayout(str(said.get("sort") or ""), said.get("descending") is True)
 
     @property
     def hues(self) -> dict[str, int]:
@@ -116,21 +105,6 @@ class InspectorState:
         hues = dict(list(hues.items())[-MAX_VIEWS:])
         if hues != self.hues and not self.read_only:
             self._change(lambda said: said.update(hues=hues))
-
-    def pane_widths(self, view: str) -> dict[str, int]:
-        panes = self._said.get("panes")
-        said = panes.get(view) if isinstance(panes, dict) else None
-        entries = said.items() if isinstance(said, dict) else ()
-        return {name: cells for name, cells in entries if isinstance(cells, int) and 0 < cells < MAX_CELLS}
-
-    def set_pane_width(self, view: str, pane: str, cells: int) -> None:
-        def put(said: dict[str, Any]) -> None:
-            panes = said["panes"] if isinstance(said.get("panes"), dict) else {}
-            widths = panes[view] if isinstance(panes.get(view), dict) else {}
-            said["panes"] = panes | {view: widths | {pane: cells}}
-
-        if self.pane_widths(view).get(pane) != cells:
-            self._change(put)
 
     def drafts(self, of: str) -> dict[str, str]:
         """Return the drafts of one memory file, by the fact they belong to."""
@@ -182,9 +156,6 @@ class InspectorState:
             lambda said: said.update(views={k: v for k, v in text_entries(said.get("views")).items() if k != name})
         )
 
-    def set_columns(self, names: list[str]) -> None:
-        self._change(lambda said: said.update(columns=names))
-
     def set_order(self, order: str, descending: bool) -> None:
         self._change(lambda said: said.update(order=[order, descending]))
 
@@ -197,7 +168,7 @@ class InspectorState:
 
         def put(said: dict[str, Any]) -> None:
             grids = said["grids"] if isinstance(said.get("grids"), dict) else {}
-            said["grids"] = grids | {view: asdict(layout) | {"hidden": list(layout.hidden)}}
+            said["grids"] = grids | {view: asdict(layout)}
 
         self._change(put)
 

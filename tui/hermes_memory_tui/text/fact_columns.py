@@ -8,7 +8,6 @@ from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.model import Fact, ListOrder, Sort
 from hermes_memory_store.safe_text import to_printable
-from hermes_memory_store.uids import SHORT_DIGITS, short_uid
 from hermes_memory_tui.text import display_formats
 
 DEFAULT = ("tier", "type", "scope", "age")
@@ -26,8 +25,6 @@ class FactColumn:
 
     name: str
     title: str
-    says: str
-    """What it says, in the chooser."""
     width: int
     """Cells, the space before it aside."""
     text: Callable[[Fact, int], str]
@@ -46,23 +43,20 @@ def tokens_a_day(fact: Fact, now: int) -> float:
 
 
 COLUMNS = (
-    FactColumn("tier", "", "tier: ● hot, ○ cold, ▫ archived, ↷ superseded, ! quarantined", 2, lambda _, __: ""),
-    FactColumn("type", "type", "constraint, decision, value …", 2, lambda fact, _: fact.type.value, sort=Sort.TYPE),
+    FactColumn("tier", "", 2, lambda _, __: ""),
+    FactColumn("type", "type", 2, lambda fact, _: fact.type.value, sort=Sort.TYPE),
     FactColumn(
         "scope",
         "scope",
-        "unit of work",
         16,
         lambda fact, _: to_printable(fact.scope or "–"),
         sort=ListOrder.SCOPE,
     ),
-    FactColumn("theme", "theme", "agent identity", 12, lambda fact, _: to_printable(fact.theme), sort=ListOrder.THEME),
-    FactColumn("by", "by", "author", 21, lambda fact, _: display_formats.author_name(fact), sort=ListOrder.AUTHOR),
-    FactColumn("uid", "uid", "short id", SHORT_DIGITS, lambda fact, _: short_uid(fact.uid)),
+    FactColumn("theme", "theme", 12, lambda fact, _: to_printable(fact.theme), sort=ListOrder.THEME),
+    FactColumn("by", "by", 21, lambda fact, _: display_formats.author_name(fact), sort=ListOrder.AUTHOR),
     FactColumn(
         "reads",
         "reads",
-        "times in a context",
         6,
         lambda fact, _: display_formats.abbreviate_number(fact.reads),
         True,
@@ -71,7 +65,6 @@ COLUMNS = (
     FactColumn(
         "read",
         "read",
-        "time since it was last in a context; `read:never` finds those that never were",
         5,
         lambda fact, now: "never" if fact.read_at is None else display_formats.format_age(fact.read_at, now),
         True,
@@ -80,7 +73,6 @@ COLUMNS = (
     FactColumn(
         "given",
         "tok/d",
-        "tokens of contexts a day, since it was written",
         6,
         lambda fact, now: display_formats.abbreviate_number(round(tokens_a_day(fact, now))),
         True,
@@ -89,7 +81,6 @@ COLUMNS = (
     FactColumn(
         "tokens",
         "tok",
-        "tokens in the context",
         4,
         lambda fact, _: display_formats.abbreviate_number(fact.tokens),
         True,
@@ -98,7 +89,6 @@ COLUMNS = (
     FactColumn(
         "age",
         "age",
-        "time since the last change",
         4,
         lambda fact, now: display_formats.format_age(fact.updated_at, now),
         True,
@@ -107,19 +97,14 @@ COLUMNS = (
 )
 """All of them, in the order they stand in."""
 
-NAMES = tuple(column.name for column in COLUMNS)
 
-
-def valid_column_names(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the chosen names that are known, or the default columns when none were chosen.
-
-    Unknown names may come from a newer version.
-    """
-    return DEFAULT if names is None else tuple(name for name in NAMES if name in names)
+def column_names(order: Sort | ListOrder) -> tuple[str, ...]:
+    """Return the columns of a list: the usual ones, and the one that it is ordered by."""
+    return tuple(column.name for column in COLUMNS if column.name in DEFAULT or column.sort is order)
 
 
 def trailing_columns(names: Sequence[str], room: int, width: int) -> list[tuple[FactColumn, int]]:
-    """Return the chosen columns after the content with their widths, as many as leave the content its room.
+    """Return the columns after the content with their widths, as many as leave the content its room.
 
     :param room: cells for the content and these columns
     :param width: cells of the whole row

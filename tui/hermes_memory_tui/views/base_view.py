@@ -27,15 +27,14 @@ from hermes_memory_tui.views.list_tools import ListTools
 from hermes_memory_tui.widgets.key_line import KeyLine
 from hermes_memory_tui.widgets.lists.grid import Grid, GridCell, GridColumn
 from hermes_memory_tui.widgets.lists.line_list import LineList
-from hermes_memory_tui.widgets.sized_panes import SizedPanes
 from hermes_memory_tui.widgets.text_panel import Line, TextPanel
 from hermes_memory_tui.widgets.title_bar import TitleBar, update_title_bar
 from hermes_memory_tui.widgets.view_strip import ViewStrip
+from hermes_memory_tui.widgets.zoomable_panes import ZoomablePanes
 
 if TYPE_CHECKING:
     from hermes_memory_tui.model.past_memory import Way
     from hermes_memory_tui.screens.facts_screen import MainScreen
-    from hermes_memory_tui.system.inspector_state import InspectorState
 
 FIRST_S = 0.1
 """How long a view that opens waits for its data before it is drawn without: what was open before is seen meanwhile."""
@@ -78,7 +77,7 @@ class InspectorApp(Protocol):
         """Open a view of the catalogue, and return it; None for the facts."""
 
 
-class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
+class BaseView(GatherMixin, ScreenGuard, ListTools, ZoomablePanes, Generic[T]):
     """Base class of a view. A subclass names its columns, loads, and draws."""
 
     CSS_PATH = "../screens/view.tcss"
@@ -122,14 +121,6 @@ class BaseView(GatherMixin, ScreenGuard, ListTools, SizedPanes, Generic[T]):
     def is_unread(self) -> bool:
         """Whether it has only just opened, and has nothing to show yet that would be true."""
         return self._is_new and self.data is None and self._trouble is None
-
-    @property
-    def panes_name(self) -> str:
-        return self.NAME
-
-    @property
-    def pane_state(self) -> InspectorState:
-        return self.kept
 
     def _end_first_wait(self) -> None:
         if self.is_unread:

@@ -1,4 +1,4 @@
-"""`ListTools`: what every view can do with its list: filter, sort, choose columns, export what is shown."""
+"""`ListTools`: what every view can do with its list: filter, sort, export what is shown."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ EXPORTS = (".md", ".csv", ".jsonl")
 
 
 class ListTools(Screen[None]):
-    """A screen with a `Grid`. Order and columns are kept by the view's name."""
+    """A screen with a `Grid`. The order is kept by the view's name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Filter", id="view.filter", key_display="/", tooltip="Filter the list", show=False),
         Binding("s", "sort", "Sort", id="view.sort", tooltip="Sort by a column", show=False),
-        Binding("C", "columns", "Columns", id="view.columns", tooltip="Choose the columns", show=False),
         Binding("x", "export", "Export", id="view.export", tooltip="Export the list", show=False),
     ]
     NAME: ClassVar[str]
@@ -49,17 +48,16 @@ class ListTools(Screen[None]):
         return app.main.kept  # type: ignore[no-any-return]
 
     def restore_layout(self) -> None:
-        """Show the list in the order and with the columns that were chosen before."""
+        """Show the list in the order that was chosen before."""
         titles = [column.title for column in self.grid.columns]
         layout = self.kept.grid_layout(self.NAME)
-        self.grid.set_hidden(layout.hidden)
         if layout.sort in titles and layout.sort:
             self.grid.set_sort(GridSort(titles.index(layout.sort), layout.descending))
 
     def _keep_layout(self) -> None:
         sort = self.grid.sort
         title = "" if sort is None else self.grid.columns[sort.column].title
-        layout = GridLayout(title, sort is not None and sort.descending, tuple(sorted(self.grid.hidden)))
+        layout = GridLayout(title, sort is not None and sort.descending)
         self.kept.set_grid_layout(self.NAME, layout)
 
     # Filtering
@@ -100,7 +98,7 @@ class ListTools(Screen[None]):
             return True
         return False
 
-    # Order and columns
+    # Order
 
     def action_sort(self) -> None:
         from hermes_memory_tui.dialogs.picker import Picker
@@ -129,20 +127,6 @@ class ListTools(Screen[None]):
     def on_grid_sort_chosen(self, message: Grid.SortChosen) -> None:
         if message.list is self.grid:
             self._keep_layout()
-
-    def action_columns(self) -> None:
-        from hermes_memory_tui.dialogs.picker import MultiPicker
-        from hermes_memory_tui.widgets.lists.pick_list import Choice
-
-        titles = [column.title for column in self.grid.columns if column.title]
-
-        def choose(shown: list[str] | None) -> None:
-            if shown is not None:
-                self.grid.set_hidden([title for title in titles if title not in shown])
-                self._keep_layout()
-
-        ticked = [title for title in titles if title not in self.grid.hidden]
-        self.app.push_screen(MultiPicker("columns", [Choice(title, title) for title in titles], ticked), choose)
 
     # Export
 

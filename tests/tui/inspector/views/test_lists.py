@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.picker import MultiPicker, Picker
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.system.inspector_state import InspectorState
 from tests.tui.inspector.driving import (
     VIEWS,
     facts_of,
@@ -89,17 +88,6 @@ async def test_a_click_on_a_head_sorts_by_it_and_another_turns_it(path: Path) ->
         await until(pilot, lambda: labels(view) == list(LABELS))
         await pilot.click(view.grid, offset=(x + 1, 1))
         await until(pilot, lambda: labels(view) == list(reversed(LABELS)))
-
-
-async def test_columns_are_chosen_and_kept(path: Path) -> None:
-    async with inspecting(path) as pilot:
-        await opened(pilot, "scopes")
-        await pilot.press("C")
-        await until(pilot, lambda: isinstance(pilot.app.screen, MultiPicker))
-        await pilot.press("space", "enter")
-        await until(pilot, lambda: "theme   " not in screen_text(pilot).splitlines()[3])
-        kept: InspectorState = pilot.app.main.kept  # type: ignore[attr-defined]
-        assert kept.grid_layout("scopes").hidden == ("theme",)
 
 
 @pytest.mark.parametrize("name", ["one.csv", "one.jsonl", "one.md"])

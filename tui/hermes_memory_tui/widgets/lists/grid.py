@@ -1,12 +1,12 @@
 """`Grid`: a table with columns, for lists that are loaded whole: scopes, sessions, changes.
 
-Filter, order, chosen columns and marks are kept apart from the rows: a view shows new rows, and they stay.
+Filter, order and marks are kept apart from the rows: a view shows new rows, and they stay.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from rich.cells import cell_len
@@ -65,8 +65,6 @@ class Grid(MarkedList):
         """The order that was chosen; None leaves the rows as they were given, best matches first."""
         self.can_sort = True
         """Whether an order can be chosen: not where only a part of the rows was read."""
-        self.hidden: Collection[str] = ()
-        """Titles of the columns that were put away."""
         self._awaited: object = None
         self.is_newest_first = False
         """Whether new rows come at the top, where an untouched cursor follows them."""
@@ -123,10 +121,6 @@ class Grid(MarkedList):
         self.sort = sort
         self._arrange()
 
-    def set_hidden(self, titles: Collection[str]) -> None:
-        self.hidden = frozenset(titles)
-        self.rows_changed()
-
     def _arrange(self, top: bool = False) -> None:
         follows = self.is_newest_first and self.sort is None and self._awaited is None and self.is_following
         key = self.key if self._awaited is None else self._awaited
@@ -160,10 +154,8 @@ class Grid(MarkedList):
         return row is not None
 
     def to_text(self, kind: str) -> str:
-        """Return what is shown, in its order, with the chosen columns: as `.md`, `.csv` or `.jsonl`."""
-        places = [
-            place for place, column in enumerate(self.columns) if column.title and column.title not in self.hidden
-        ]
+        """Return what is shown, in its order: as `.md`, `.csv` or `.jsonl`."""
+        places = [place for place, column in enumerate(self.columns) if column.title]
         titles = [self.columns[place].title for place in places]
         rows = [[row.cells[place].plain for place in places] for row in self.rows]
         if kind == ".jsonl":
@@ -280,12 +272,9 @@ class Grid(MarkedList):
         return segments
 
     def widths(self, width: int) -> list[int]:
-        """Return the cells of each column in a table of this width; 0 for a hidden column."""
+        """Return the cells of each column in a table of this width; 0 for one that has no room."""
         width -= MARK
-        fixed = [
-            0 if width < column.least or (column.title and column.title in self.hidden) else column.width or -1
-            for column in self.columns
-        ]
+        fixed = [0 if width < column.least else column.width or -1 for column in self.columns]
         shared = fixed.count(-1)
         left = width - sum(cells + GAP for cells in fixed if cells > 0) - GAP * max(0, shared - 1)
         for place, needed in self._needed.items():

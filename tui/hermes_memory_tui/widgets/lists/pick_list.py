@@ -1,4 +1,4 @@
-"""`PickList`: lines to choose one or several from."""
+"""`PickList`: lines to choose one from."""
 
 from __future__ import annotations
 
@@ -30,13 +30,11 @@ class Choice:
 
 
 class PickList(LineList):
-    """Choices, the selected ones with a tick. Posts `Opened` of `LineList`."""
+    """Choices. Posts `Opened` of `LineList`."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id)
         self.choices: Sequence[Choice] = ()
-        self.ticked: frozenset[str] | None = None
-        """Keys of the ticked ones; None where only one can be chosen."""
         self.empty = ""
         """What is said where there is nothing to choose."""
 
@@ -55,14 +53,11 @@ class PickList(LineList):
 
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         choice = self.choices[row]
-        tick = ""
-        if self.ticked is not None:
-            tick = "■ " if choice.key in self.ticked else "□ "
         says = to_printable(choice.says)
-        room = max(width - len(tick) - 1, 0)
+        room = max(width - 1, 0)
         name_width = min(max(len(says), 22), room) if choice.beside else room
         return [
-            Segment(f" {tick}", self.ink("accent" if tick.startswith("■") else "dim")),
+            Segment(" ", self.ink("dim")),
             Segment(display_formats.fit_middle(says, name_width), self.ink(bold=bool(choice.beside))),
             Segment(
                 display_formats.fit_text(
