@@ -1,7 +1,11 @@
-"""Every fact that a search line finds, for a person who scrolls: first as recall ranks them, then all others."""
+"""Every fact that a search line finds, for a person who scrolls: first those with every word, as recall ranks them, then others.
+
+Each further word narrows the first part. Stop words count in a line of nothing else; the last word may be unfinished.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hermes_memory_store.frozen import dataclass
@@ -9,6 +13,7 @@ from hermes_memory_store.model import Fact, FactSearchResult
 
 if TYPE_CHECKING:
     from hermes_memory_store.context.given import Nearest
+    from hermes_memory_store.find.query_terms import QueryTerms
     from hermes_memory_store.find.recall import Recall
     from hermes_memory_store.find.search import Search
 
@@ -25,6 +30,36 @@ class RankedListing:
     """Empty where nothing did."""
     note: str | None = None
     """That an index is damaged."""
+    partial: int = 0
+    """How many of them, the last, have only some of the words or what comes close to them."""
+
+    @property
+    def partial_note(self) -> str:
+        """What is said above those: empty where there are none."""
+        from hermes_memory_store.context.given import WORDS_ONLY
+
+        if not self.partial:
+            return ""
+        none = "no fact has every word; " if self.partial == self.total else ""
+        near = "" if self.ranked_by == WORDS_ONLY else ", or are near in meaning"
+        return f"{none}{self.partial:,} {'matches' if self.partial == 1 else 'match'} some of the words{near}"
+
+
+def find_by_words(
+    search: Search,
+    theme: str | None,
+    line: str,
+    *,
+    scope: str | None = None,
+    also: tuple[str, ...] = (),
+    limit: int,
+) -> FactSearchResult:
+    """Return what the search finds; of a question all that it ranks, so that those with every word are among them."""
+    from hermes_memory_store.find.search import RANKED
+
+    terms = search.find_terms(line)
+    most = limit if terms is None or not terms.question else max(limit, RANKED)
+    return search.find(theme, line, scope=scope, limit=most, record=False, also=also)
 
 
 def list_ranked_facts(
@@ -43,7 +78,7 @@ def list_ranked_facts(
     """Return the facts that a search line finds, as a person sees them; nothing is recorded as read.
 
     :param theme: whose memory; None for all
-    :param by_words: what the search finds for the same line and limit, where the caller has asked it already
+    :param by_words: what `find_by_words` returns for the same line and limit, where the caller has asked it already
     :param also: themes that are read beside it
     :param limit: 1 to 1,000 facts
     :raises StoreError: as `Search.find`
@@ -52,10 +87,9 @@ def list_ranked_facts(
     from hermes_memory_store.context.given import WORDS_ONLY
     from hermes_memory_store.find.candidates import MOST_OF_EACH
 
-    result = by_words
-    if result is None:
-        result = search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
-    if not search.has_words(line):
+    result = by_words or find_by_words(search, theme, line, scope=scope, also=also, limit=limit)
+    terms = search.find_terms(line)
+    if terms is None:
         return RankedListing(result.facts, result.total, result.more, WORDS_ONLY)
     ranked = recall.rank(
         [theme, *also],
@@ -71,6 +105,31 @@ def list_ranked_facts(
     uids = {fact.uid for fact in facts}
     exact = [fact for fact in result.facts[: result.exact] if fact.uid not in uids]
     rest = [fact for fact in result.facts[result.exact :] if fact.uid not in uids]
-    facts = [*facts[: ranked.exact], *exact, *facts[ranked.exact :], *rest][:limit]
-    total = max(result.total, ranked.total, len(facts))
-    return RankedListing(facts, total, result.more, ranked.ranked_by, result.note or ranked.note)
+    whole, some = [*facts[: ranked.exact], *exact], [*facts[ranked.exact :], *rest]
+    if terms.question:
+        has_every_word = make_word_test(terms)
+        whole, some = (
+            [fact for fact in some if has_every_word(fact)],
+            [fact for fact in some if not has_every_word(fact)],
+        )
+    total = max(result.total, ranked.total, len(whole) + len(some))
+    partial = total - len(whole) if some else 0
+    return RankedListing(
+        [*whole, *some][:limit], total, result.more, ranked.ranked_by, result.note or ranked.note, partial
+    )
+
+
+def make_word_test(look: QueryTerms) -> Callable[[Fact], bool]:
+    """Return what checks whether a fact has every word of a question; the last may be the beginning of a longer one."""
+    from hermes_memory_store.find.ranking import TermMatches, text_terms
+
+    fits, last = TermMatches(look.words), len(look.words) - 1
+
+    def has_every_word(fact: Fact) -> bool:
+        parts = text_terms(fact.target), text_terms(fact.content)
+        present = {at for terms in parts for at, _ in fits.of(terms)}
+        if any(term.startswith(look.words[last].text) for terms in parts for term in terms):
+            present.add(last)
+        return len(present) > last
+
+    return has_every_word

@@ -173,9 +173,10 @@ class Search:
             self.note("search", theme, result.facts, session=session, why=line)
         return result
 
-    def has_words(self, line: str) -> bool:
-        """Check whether a search line has words or phrases, or filters alone. :raises QueryError: as `find`"""
-        return parse_query(line, now=self._clock()).has_text
+    def find_terms(self, line: str) -> QueryTerms | None:
+        """Return what a search line looks for besides its filters; None for filters alone. :raises QueryError: as `find`"""
+        query = parse_query(line, now=self._clock())
+        return to_query_terms(query.words, query.phrases, query.excluded) if query.has_text else None
 
     def find_branch_filter(self, line: str) -> frozenset[str]:
         """Return the names of branches that a search line asks for. :raises QueryError: as `find`"""

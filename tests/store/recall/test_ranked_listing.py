@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hermes_memory_store.find.ranked_listing import RankedListing, list_ranked_facts
 from hermes_memory_store.store import Store
+from tests.examples import example_count
 
 
 def list_facts(store: Store, theme: str | None, line: str, *, limit: int) -> RankedListing:
@@ -42,6 +46,44 @@ def test_a_listing_keeps_its_limit_and_counts_the_others(store: Store, limit: in
     found = list_facts(store, "ops", "heron", limit=limit)
     assert len(found.facts) == min(limit, 151)
     assert found.total == 151 or found.more
+
+
+WORDS = "pay payment payroll minute minutes thirty card cache login log invoice token".split()  # noqa: SIM905
+LINE = st.lists(st.sampled_from([*WORDS, "minu", "the", "what", "zebra"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=example_count(60), deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), max_size=25), LINE)
+def test_a_further_word_never_adds_to_the_facts_with_every_word(texts: list[list[str]], words: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "memory.db") as store:
+        for number, text in enumerate(texts):
+            store.facts.write("ops", f"V[n{number}]: {' '.join(text)} {number}")
+        before: set[str] | None = None
+        for end in range(1, len(words) + 1):
+            found = list_facts(store, "ops", " ".join(words[:end]), limit=1_000)
+            whole = {fact.uid for fact in found.facts[: found.total - found.partial]}
+            if before is not None:
+                assert whole <= before, words[:end]
+            if not {"the", "what"}.issuperset(words[:end]):
+                before = whole
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["pond heron nobody", "does nobody feed the heron", "what heron feeds nobody in the pon", "heron nobody -zebra"],
+)
+@pytest.mark.parametrize("limit", [5, 20, 1_000])
+def test_facts_with_every_word_come_first_and_the_others_are_counted(store: Store, line: str, limit: int) -> None:
+    found = list_facts(store, "ops", line, limit=limit)
+    assert found.facts[0].target == "pond.rule"
+    assert found.total - found.partial == 1
+    assert found.partial > 20
+
+
+def test_where_no_fact_has_every_word_all_are_partial(store: Store) -> None:
+    found = list_facts(store, "ops", "heron zebra giraffe", limit=20)
+    assert found.partial == found.total > 20
+    assert list_facts(store, "ops", "heron pond", limit=20).partial == 0
 
 
 def test_filters_alone_list_the_newest_first(store: Store) -> None:

@@ -318,6 +318,18 @@ def test_at_answers_as_the_command_would_have_then(tell: Tell) -> None:
     assert tell("facts")["total"] == 2
 
 
+def test_facts_with_every_word_stand_above_those_with_some(tell: Tell, ask: Ask) -> None:
+    for target, content in (("green", "rollback"), ("blue", "rollback"), ("grey", "canary")):
+        tell("write", f"D[{target}.deploy]: {content}")
+    asked = ask("facts", "deploy", "rollback", "green")
+    assert "green.deploy" in asked.out.splitlines()[0]
+    assert len(asked.out.splitlines()) == 3, "into a pipe go facts and nothing else"
+    assert asked.err.strip() == "-- 2 match some of the words --"
+    assert tell("facts", "deploy", "rollback", "green")["total"] == 3
+    assert ask("search", "deploy", "zebra").err.strip() == "-- no fact has every word; 3 match some of the words --"
+    assert ask("search", "deploy").err == ""
+
+
 def test_at_says_what_was_purged_since(tell: Tell, ask: Ask) -> None:
     for theme, number in (("ops", 2), ("shop", 1)):
         uids = [tell("write", f"V[n{one}]: 1", "--theme", theme)["uid"] for one in range(number)]

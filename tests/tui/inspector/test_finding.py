@@ -41,6 +41,31 @@ async def test_a_line_finds(path: Path) -> None:
             await until(pilot, lambda found=found: sorted(targets(pilot)) == found, f"finding {found} for {line}")
 
 
+async def test_what_matches_some_of_the_words_stands_below_a_line(path: Path) -> None:
+    fill(path, "D[green.deploy]: rollback", "D[blue.deploy]: rollback", "D[grey.deploy]: canary")
+    async with inspecting(path) as pilot:
+        await pilot.press("slash")
+        await type_text(pilot, "deploy rollback green")
+        await until(pilot, lambda: "1 found, 3 in part" in screen_text(pilot))
+        table = main_screen(pilot).table
+        rows = [line.strip("│ ") for line in screen_text(pilot).splitlines()]
+        note = next(row for row, line in enumerate(rows) if "── 3 match some of the words ──" in line)
+        assert "rollback" in rows[note - 1]
+        assert table.fact is not None
+        assert table.fact.target == "green.deploy"
+        assert "1 fact, 3 in part, best first" in str(table.border_subtitle)
+        await pilot.press("enter", "down")
+        assert table.cursor == 2
+        await pilot.press("asterisk")
+        assert len(table.marked) == 4
+        await pilot.press("up")
+        assert table.cursor == 0
+        await pilot.press("slash")
+        await type_text(pilot, "deploy rollback green zebra")
+        await until(pilot, lambda: "no fact has every word; 4 match some" in screen_text(pilot))
+        assert table.cursor == 1
+
+
 @pytest.mark.parametrize("line", ["passkey", "scope:login type:constraint"])
 async def test_the_first_fact_that_is_found_is_shown_with_the_list(
     path: Path, line: str, monkeypatch: pytest.MonkeyPatch

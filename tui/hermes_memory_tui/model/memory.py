@@ -110,6 +110,10 @@ class FactListing:
     """A journal row that everything in it is at least as new as."""
     is_index_damaged: bool = False
     """Whether the facts themselves were read, because their full-text index is damaged."""
+    partial: int = 0
+    """How many of the total, the last, have only some of the words that were searched for."""
+    partial_note: str = ""
+    """What is said above those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +416,8 @@ class Memory:
                 query.filter,
                 seq,
                 is_index_damaged=found.note is not None,
+                partial=found.partial,
+                partial_note=found.partial_note,
             )
         keys = self._listings.facts.ids(query.filter, sort=view.sort, descending=view.descending)
         return FactListing(view, keys, len(keys), False, query.filter, seq)

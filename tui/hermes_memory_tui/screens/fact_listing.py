@@ -254,7 +254,8 @@ class ListingScreen(MainPanes):
         fresh = listing.view != self._listing.view
         self._listing = listing
         self._explain_emptiness()
-        self.table.show(listing.keys, top=fresh)
+        note = (listing.total - listing.partial, listing.partial_note) if listing.partial else None
+        self.table.show(listing.keys, top=fresh, note=note)
         self._show_count()
         if fresh:
             self._show_detail()  # with the facts, in one frame: typing has rested already
@@ -508,15 +509,17 @@ class ListingScreen(MainPanes):
         marked = f"{display_formats.format_count(len(self.table.marked))} marked · " if self.table.marked else ""
         purged = 0 if view.line or view.scopes else self.memory.count_purged_since(view.theme)
         missing = f" · {display_formats.format_count(purged)} purged since" if purged else ""
-        self.table.set_subtitle(f"{marked}{display_formats.pluralise(listing.total, 'fact')}, {order}{missing}")
+        some = f", {display_formats.format_count(listing.partial)} in part" if listing.partial else ""
+        whole = display_formats.pluralise(listing.total - listing.partial, "fact")
+        self.table.set_subtitle(f"{marked}{whole}{some}, {order}{missing}")
 
     def _show_count(self) -> None:
         self.show_counts()
         if self.filter_line is not None:
             note = " · index damaged: doctor --repair" if self._listing.is_index_damaged else ""
-            self.filter_line.show_match_count(
-                f"{display_formats.format_count(self._listing.total)} found{note}" if self._view.line else ""
-            )
+            whole = display_formats.format_count(self._listing.total - self._listing.partial)
+            some = f", {display_formats.format_count(self._listing.partial)} in part" if self._listing.partial else ""
+            self.filter_line.show_match_count(f"{whole} found{some}{note}" if self._view.line else "")
 
     def _explain_emptiness(self) -> None:
         if self._view.line:

@@ -324,7 +324,7 @@ class MainScreen(ListingScreen):
         self.app.push_screen(dialog, lambda file: self._export_to(file, keys) if file is not None else None)
 
     def _export_keys(self) -> Sequence[int]:
-        return list(self.table.marked) or self.table.keys[:]
+        return list(self.table.marked) or list(self.table.keys_between(0, self.table.row_count))
 
     def find_export_problem(self, file: str) -> str:
         """Return what is wrong with the name of a file to write the facts to; it is replaced only where `x` asks first."""

@@ -42,6 +42,9 @@ WORDS_FROM = 104
 ROOM_FROM = 56
 """Cells from which a row says its scope, and the columns have titles."""
 
+NOTE = 0
+"""Key of the row that says something of the facts below it; no fact has it."""
+
 Load = Callable[[Sequence[int]], "list[Fact] | None"]
 """Facts by key; None when the store could not be read just now."""
 
@@ -71,6 +74,7 @@ class FactTable(MarkedList):
         self._aged_at = Millis(0)
         self._flashing: dict[int, str] = {}
         self.keys: array[int] = array("q")
+        self._note = ""
         self.is_newest_first = True
         """Whether new facts come at the top, where an untouched cursor follows them."""
         self.columns: tuple[str, ...] = fact_columns.DEFAULT
@@ -102,7 +106,7 @@ class FactTable(MarkedList):
         return row if row >= 0 else None
 
     def keys_between(self, first: int, end: int) -> Sequence[int]:
-        return self.keys[first:end]
+        return [key for key in self.keys[first:end] if key != NOTE]
 
     @property
     def selected_keys(self) -> list[int]:
@@ -117,18 +121,35 @@ class FactTable(MarkedList):
     def head_lines(self) -> int:
         return int(bool(self.keys) and self.scrollable_content_region.width >= ROOM_FROM)
 
-    def show(self, keys: array[int], known: Iterable[Fact] = (), *, row: int | None = None, top: bool = False) -> None:
+    def validate_cursor(self, row: int) -> int:
+        """Return the row to go to: beyond the one that says something of the facts below it."""
+        row = super().validate_cursor(row)
+        if self.keys and self.keys[row] == NOTE:
+            row += 1 if row > self.cursor or not row else -1
+        return row
+
+    def show(
+        self,
+        keys: array[int],
+        known: Iterable[Fact] = (),
+        *,
+        row: int | None = None,
+        top: bool = False,
+        note: tuple[int, str] | None = None,
+    ) -> None:
         """Show other rows.
 
         :param known: facts that need not be requested
         :param row: the new row of the fact under the cursor, when the caller knows it; looked up here when None
         :param top: start at the first row
+        :param note: above which row of these something is said of it and of those below, and what
         """
         for fact in known:
             self._facts[fact.id] = fact
         key = self.keys[self.cursor] if self.keys and not top else None
         before, count = self.cursor, len(self.keys)
-        self.keys = keys
+        place, self._note = note or (len(keys), "")
+        self.keys = keys if place >= len(keys) else keys[:place] + array("q", [NOTE]) + keys[place:]
         self._gone.clear()
         if top:
             row = 0
@@ -209,13 +230,13 @@ class FactTable(MarkedList):
 
     def fact_at(self, row: int) -> Fact | None:
         """Return the fact of a row, or None when it no longer exists or cannot be read just now."""
-        if not 0 <= row < len(self.keys):
+        if not 0 <= row < len(self.keys) or self.keys[row] == NOTE:
             return None
         key = self.keys[row]
         fact = self._facts.get(key)
         if fact is None and key not in self._gone:
             start = row - row % BLOCK
-            wanted = [other for other in self.keys[start : start + BLOCK] if other not in self._facts]
+            wanted = [other for other in self.keys_between(start, start + BLOCK) if other not in self._facts]
             found = self._load(wanted)
             if found is None:
                 return None
@@ -228,6 +249,8 @@ class FactTable(MarkedList):
     def draw_row(self, row: int, width: int, selected: bool) -> list[Segment]:
         fact = self.fact_at(row)
         dim = self.ink("dim")
+        if self.keys[row] == NOTE:
+            return [Segment(fit_text(f"── {self._note} {'─' * width}", width), dim)]
         if fact is None:
             gone = self.keys[row] in self._gone
             return [Segment(fit_text("   … purged" if gone else "   …", width), dim)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_memory_store.find.ranked_listing import RankedListing, list_ranked_facts
+from hermes_memory_store.find.ranked_listing import RankedListing, find_by_words, list_ranked_facts
 from hermes_memory_store.find.recall import is_plain_question
 from hermes_memory_store.model import Turn
 from hermes_memory_store.store import Store
@@ -17,7 +17,7 @@ def search_facts(
     :param theme: None for all themes, which words alone rank
     :raises StoreError: as `Search.find`
     """
-    by_words = store.search.find(theme, line, scope=scope, limit=limit, record=False, also=also)
+    by_words = find_by_words(store.search, theme, line, scope=scope, also=also, limit=limit)
     suffice = theme is None or by_words.exact >= limit or not is_plain_question(line)
     with find_by_meaning(store, by_words=suffice) as make_nearest:
         facts = list_ranked_facts(

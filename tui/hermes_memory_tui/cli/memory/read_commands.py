@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -197,7 +198,12 @@ def print_found_facts(
     if settings.is_tabular:
         print_rows(settings, FACTS, map(fact_row, facts))
     else:
-        print_facts(facts, with_theme=with_theme, with_origin=True)
+        whole = max(0, total - found.partial)
+        print_facts(facts[:whole], with_theme=with_theme, with_origin=True)
+        if facts[whole:]:
+            # Into a pipe go facts and nothing else.
+            click.echo(f"-- {found.partial_note} --", err=not sys.stdout.isatty())
+            print_facts(facts[whole:], with_theme=with_theme, with_origin=True)
     if not facts:
         click.echo("no facts", err=True)
     elif total > len(facts):
