@@ -188,3 +188,10 @@ def test_the_examination_leaves_no_trace(filled: Store) -> None:
     filled.facts.page(FactFilter())
     assert portrait(filled) == before
     assert stat.S_IMODE(filled.path.stat().st_mode) == version == 0o600
+
+
+def test_a_single_fact_is_counted_as_one_fact(store: Store) -> None:
+    store.facts.write("default", "D[auth]: JWT")
+    details = {check.name: check.detail for check in examine_store(store)}
+    assert details["full-text"] == "the index holds exactly the words of 1 fact"
+    assert details["turns"] == "the index holds exactly the words of 0 turns"

@@ -36,6 +36,7 @@ from hermes_memory_bridge.wire import peers
 from hermes_memory_store.context import packing
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
+from hermes_memory_store.safe_text import pluralise
 
 NAME = provider_settings.NAME
 
@@ -152,7 +153,7 @@ def check_provider_profile(home: Path) -> int:
     problems = []
     old = [name for name, content in files.items() if installed[name] != content]
     if old:
-        problems.append(f"{len(old)} files are of another version; connect again")
+        problems.append(f"{pluralise(len(old), 'file')} of another version; connect again")
     if chosen != NAME:
         problems.append(f"config.yaml names {chosen!r} as memory.provider")
     settings = provider_settings.load_provider_settings(str(home), str(folder))

@@ -143,7 +143,7 @@ def check_journal(store: Store, repair: bool) -> Check:
 def check_index(name: str, kind: ItemKind, store: Store, repair: bool) -> Check:
     """Compare the full-text index of a kind of items with one built anew from them. :param name: of the check"""
     problem = find_index_problem(store, kind)
-    items = f"{store.db.value(f'SELECT count(*) FROM {kind.table}')} {kind.table}"
+    items = pluralise(store.db.value(f"SELECT count(*) FROM {kind.table}"), kind.table.removesuffix("s"))
     if problem is None:
         return Check(name, True, f"the index holds exactly the words of {items}")
     if not repair:

@@ -16,6 +16,7 @@ from hermes_memory_store.items.kinds import FACT_COLUMNS, FactRow
 from hermes_memory_store.items.mutation import Mutation
 from hermes_memory_store.items.name_keys import find_normal_form
 from hermes_memory_store.model import HOLD_OPERATION, UNKNOWN_ORIGIN, Actor, ScopeStatus, Tier
+from hermes_memory_store.safe_text import pluralise
 from hermes_memory_themes import ThemeName
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class MisnamedTheme:
             self.obstacle = f"it holds {turns} captured turns, which cannot be moved"
 
     def __str__(self) -> str:
-        return f"{self.name[:60]!r} ({self.facts} facts)"
+        return f"{self.name[:60]!r} ({pluralise(self.facts, 'fact')})"
 
 
 def find_misnamed_themes(store: Store) -> list[MisnamedTheme]:
