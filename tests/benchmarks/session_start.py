@@ -28,6 +28,7 @@ from hermes_memory_store.notation.token_estimate import estimate_tokens
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
 from tests.benchmarks.generate import store_of
+from tests.benchmarks.timing import table
 
 SETS = Path(__file__).parents[1] / "recall_sets"
 THEME = "shop"
@@ -162,8 +163,9 @@ HINTS["last"] = HINTS["message"]
 its scope. `named`: and it is said to work in it."""
 
 
-def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, shows: str = "") -> None:
-    """Print what each session of a set is given."""
+def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, shows: str = "") -> list[list[object]]:
+    """Return a row for each session of a set: what it is given of the best."""
+    rows: list[list[object]] = []
     name, count = find_token_counter()
     fence = count(HEAD)
     costs = [count(f"\n{MARK}{one.notation}") for one in graded.facts]
@@ -178,12 +180,10 @@ def measure(graded: StartSet, budget: int, hint: str, *, hot_chars: int | None, 
             lines = [HEAD, *(MARK + item.line for item in given.items)]
             lines += [f"{MARK}(+{len(given.left_out)} more: memory_search)"] if given.left_out else []
             spent = count("\n".join(lines))
-            print(
-                f"{hint:8} {start.half:9} {start.scope:18} {told:3}/{best:3} {told / best:.2f}"
-                f"  {len(given.items)} facts, {spent} {name} tokens of {budget}"
-            )
+            rows.append([len(graded.facts), hint, start.half, start.scope, told / best, len(given.items), spent, name])
             if shows == start.letter:
                 show_start(given, by_line)
+    return rows
 
 
 def show_start(given: Given, by_line: dict[str, int]) -> None:
@@ -234,9 +234,13 @@ def main() -> None:
     if options.facts:
         measure_speed(options.facts, options.stores)
         return
-    for path in options.files:
-        for hint in options.hints.split(","):
-            measure(load_start_set(path), options.budget, hint, hot_chars=options.hot_chars, shows=options.show)
+    rows = [
+        row
+        for path in options.files
+        for hint in options.hints.split(",")
+        for row in measure(load_start_set(path), options.budget, hint, hot_chars=options.hot_chars, shows=options.show)
+    ]
+    table(("facts", "known", "half", "scope", "of the best", "given", "tokens", "counted by"), rows)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ import ast
 import re
 from pathlib import Path
 
+import click
 import pytest
 
-from hermes_memory_bridge.cli.bridge_commands import run_bridge_command
-from hermes_memory_tui.cli.command_runner import run_command_line
+from hermes_memory_bridge.cli.bridge_commands import bridge_cli
+from hermes_memory_tui.cli import cli
 from tests.tools import architecture, reference, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
@@ -120,20 +121,47 @@ def test_every_code_of_the_troubleshooting_page_is_in_the_manual() -> None:
     assert [code for code in codes if f"`{code}`" not in manual] == []
 
 
-def test_every_command_of_the_page_on_uninstalling_exists(capfd: pytest.CaptureFixture[str]) -> None:
-    page = (HOUSE / "docs" / "uninstall.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^(hermes-memory-\w+) ([^#\n]*)", page, re.MULTILINE)
-    assert len(commands) > 8
-    runs = {"hermes-memory-tui": run_command_line, "hermes-memory-bridge": run_bridge_command}
-    for program, words in commands:
-        called = [word for word in words.split() if not word.isupper() and "." not in word]
-        verbs = [
-            word for word in called if not word.startswith("-") and word not in {"cursor", "hermes-agent", "jsonl"}
-        ]
-        code = runs[program]([*verbs, "--help"])
-        said = capfd.readouterr()
-        assert code == 0, f"{program} {words}: {said.err}"
-        assert [word for word in called if word.startswith("--") and word not in said.out] == [], f"{program} {words}"
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.parent != reference.FOLDER], ids=lambda page: page.name
+)
+def test_every_command_and_option_that_a_page_shows_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:console|bash)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    spans = [span for span in re.findall(r"`(hermes-memory-[^`]+)`", text) if "…" not in span]
+    problems = [find_problem(line) for line in [*"".join(blocks).splitlines(), *spans]]
+    assert [problem for problem in problems if problem] == []
+
+
+def find_problem(line: str) -> str | None:
+    """The word of a shown call of our programs that they do not know."""
+    match = re.search(r"(hermes-memory-(?:tui|bridge)) ([^#|&;<>]*)", line)
+    if match is None or (re.match(r"[+{(\w/]", line) and not line.startswith(("hermes-memory-", ".venv/", "$ "))):
+        return None
+    words = match[2].replace("[", " ").replace("]", " ").split()
+    command: click.Command = cli if match[1] == "hermes-memory-tui" else bridge_cli
+    context = click.Context(command)
+    options = {"--help", *(name for param in command.params for name in param.opts)}
+    values: set[str] = set()
+    for number, word in enumerate(words):
+        name, _, value = word.partition("=")
+        if name == "--" or word.startswith(("'", "…")):
+            break
+        if word.startswith("-"):
+            param = next((one for one in command.params if name in (*one.opts, *one.secondary_opts)), None)
+            if param is None and name not in options:
+                return f"{line}: {name}"
+            if param is not None and isinstance(param, click.Option) and not param.is_flag and not value:
+                values.update(words[number + 1 : number + 2])
+        elif isinstance(command, click.Group) and word not in values and word.islower():
+            inner = command.get_command(context, word)
+            if inner is None:
+                return f"{line}: {word}" if not command.invoke_without_command or context.parent is None else None
+            options |= {name for param in command.params for name in param.opts}
+            context = click.Context(inner, parent=context)
+            command = inner
+            if word == "at":
+                break
+    return None
 
 
 @pytest.mark.parametrize(("name", "least"), [("CONTRIBUTING.md", 35), ("docs/architecture.md", 10)])

@@ -83,7 +83,8 @@ def public_members(kind: type) -> Iterator[tuple[str, object]]:
     for owner in kind.__mro__:
         if owner.__module__.startswith("hermes_memory"):
             for name, found in vars(owner).items():
-                if not name.startswith("_") and name not in seen:
+                is_bare_override = inspect.isfunction(found) and not found.__doc__
+                if not name.startswith("_") and name not in seen and not is_bare_override:
                     seen.add(name)
                     yield name, found
 

@@ -37,6 +37,7 @@ MARK = "<!-- Made by `python -m tests.tools.reference`. Do not edit. -->"
 RUNS = {
     "secrets": ("tests.tools.secret_measure",),
     "recall_questions": ("tests.benchmarks.recall_questions", "--half", "kept", "--by", "language"),
+    "session_start": ("tests.benchmarks.session_start", "--hints", "folder,last"),
     "recall_languages": ("tests.benchmarks.recall_languages",),
 }
 """Run file → the program that measures it."""
@@ -143,7 +144,7 @@ def argument_lines(arguments: dict[str, Any], required: Iterable[str]) -> Iterat
 
 def client_page() -> str:
     """`MemoryClient`, method by method."""
-    lines = ["`AsyncMemoryClient` has the same methods, with `async with` and `await`.", ""]
+    lines = ["`AsyncMemoryClient` has the same methods, with `async with` and `await`. A `ToolReply` is a `Reply`.", ""]
     for name in ("MemoryClient", "Reply", "SessionConfig", "RetryPolicy"):
         kind = getattr(import_module("hermes_memory_bridge.client"), name)
         if library_reference.is_value(kind):
