@@ -57,7 +57,7 @@ def test_every_heading_that_a_link_names_is_there() -> None:
 
 def test_the_picture_shows_the_imports_as_they_are() -> None:
     assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.to_svg(), (
-        "run `python -m tests.tools.architecture`"
+        "run `python -m tests.tools.reference`"
     )
 
 

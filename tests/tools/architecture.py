@@ -1,6 +1,6 @@
 """Draw the architecture picture from the imports, and list the packages from their docstrings.
 
-`python -m tests.tools.architecture` writes `docs/architecture.svg`; `tests/e2e/test_docs.py` compares it with the code.
+`python -m tests.tools.reference` writes `docs/architecture.svg`; `tests/e2e/test_docs.py` compares it with the code.
 """
 
 from __future__ import annotations
@@ -242,7 +242,3 @@ def package_table() -> str:
         ]
         lines += [""] if inner else []
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    PICTURE.write_text(to_svg(), encoding="utf-8")

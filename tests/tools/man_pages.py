@@ -1,6 +1,6 @@
 """The man pages of the command line, made from the commands themselves and their examples.
 
-`python -m tests.tools.man_pages` writes `docs/man/`, from where a wheel takes them to `share/man/man1`;
+`python -m tests.tools.reference` writes them to `docs/man/`, from where a wheel takes them to `share/man/man1`;
 `tests/tui/commands/test_manual.py` compares them.
 """
 
@@ -96,7 +96,7 @@ def option_rows(command: click.Command, *, common: bool) -> Iterator[tuple[str, 
 def page(title: str, short: str, parts: Iterable[tuple[str, Sequence[str]]]) -> str:
     """Return a man page of named parts; empty ones are left out."""
     lines = [
-        '.\\" Made by python -m tests.tools.man_pages',
+        '.\\" Made by python -m tests.tools.reference',
         f'.TH "{escape_roff(title.upper())}" "1" "" "{PROGRAM}" "User Commands"',
         ".SH NAME",
         f"{escape_roff(title)} \\- {escape_roff(short.rstrip('.'))}",
@@ -180,7 +180,3 @@ def write_pages(folder: Path = FOLDER) -> None:
             file.unlink()
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write_pages()

@@ -1,4 +1,4 @@
-"""What is made in `docs/`: the pages of `docs/reference/`, from docstrings and declared tables, and figures in other pages.
+"""What is made in `docs/`: `reference/`, from docstrings and declared tables, the man pages, the picture, and figures in pages.
 
 `python -m tests.tools.reference` writes them; `tests/e2e/test_docs.py` compares them. `--run NAME` measures anew: it writes the
 run file of which the figures come, the table between `<!-- run: NAME -->` and `<!-- end -->`.
@@ -24,7 +24,7 @@ from hermes_memory_bridge.surface import prompts, resources
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_tui import cli as tui_commands
 from hermes_memory_tui.cli.command_examples import EXAMPLES
-from tests.tools import architecture, library_reference, structure
+from tests.tools import architecture, library_reference, man_pages, structure
 from tests.tools.man_pages import option_rows, paragraphs
 
 FOLDER = structure.ROOT / "docs" / "reference"
@@ -211,6 +211,8 @@ def write_pages() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
+    man_pages.write_pages()
+    architecture.PICTURE.write_text(architecture.to_svg(), encoding="utf-8")
     for file in (structure.ROOT / "docs").glob("*.md"):
         file.write_text(filled(file.read_text(encoding="utf-8")), encoding="utf-8")
 

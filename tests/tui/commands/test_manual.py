@@ -107,7 +107,7 @@ def test_every_key_of_what_is_listed_is_documented(documents: dict[str, Any]) ->
 
 def test_the_pages_are_as_the_commands_are() -> None:
     kept = {file.name: file.read_text(encoding="utf-8") for file in man_pages.FOLDER.iterdir()}
-    assert kept == man_pages.man_pages(), "run `python -m tests.tools.man_pages`"
+    assert kept == man_pages.man_pages(), "run `python -m tests.tools.reference`"
 
 
 def test_an_installation_has_the_pages() -> None:
