@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hermes_memory_bridge.hook_service.giving import Giving, mark_facts, pack_lines, to_giving
-from hermes_memory_bridge.tools.context_tool import to_plain_words
+from hermes_memory_bridge.tools.context_tools import to_plain_words
 from hermes_memory_store.find.touched_facts import find_touched_facts
 from hermes_memory_store.model import Fact, Millis, Uid
 from hermes_memory_store.store import Store

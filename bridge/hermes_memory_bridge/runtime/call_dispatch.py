@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_bridge.runtime.call_origin import CallOrigin, find_call_origin, read_for_caller
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.runtime.tool_access import find_call_refusal
-from hermes_memory_bridge.toolkit.arguments import Arguments, check_argument_names, check_argument_types
+from hermes_memory_bridge.toolkit.arguments import (
+    Arguments,
+    check_argument_names,
+    check_argument_types,
+    parse_optional_name,
+)
 from hermes_memory_bridge.toolkit.connection import GIVEN_WITH_HANDSHAKE, Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
@@ -98,7 +103,8 @@ async def run_tool(
                     connection,
                     meta,
                     lambda store, origin: spec.handler(
-                        connection.with_store(store, query_vector, team_fallback, origin), arguments
+                        connection.with_store(store, query_vector, team_fallback, origin, arguments.get("session_id")),
+                        arguments,
                     ),
                 )
             finally:
@@ -146,7 +152,7 @@ async def find_query_vector(
 
 async def ensure_session(worker: StoreWorker, connection: Connection, arguments: Arguments, meta: Any) -> None:
     """Open the session a call belongs to, in a commit of its own: a failed tool does not roll it back."""
-    name = connection.unopened_session(arguments)
+    name = connection.unopened_session(parse_optional_name(arguments, "session_id"))
     if name is None:
         return
     called = await find_call_origin(connection, meta, worker.projects.read)
@@ -190,8 +196,9 @@ def to_idempotent_write(
             return run_handler(store)
 
     def run_handler(store: Store) -> ToolResult:
-        session = connection.find_session(arguments) if spec.own_session else None
-        view = connection.with_store(store, origin=called.resolve(store, session))
+        name = arguments.get("session_id")
+        session = connection.find_session(name) if spec.own_session else None
+        view = connection.with_store(store, origin=called.resolve(store, session), session=name)
         kept = store.idempotency_keys.find_answer(connection.theme, key) if key else None
         if kept is not None:
             return ToolResult(**json.loads(kept))

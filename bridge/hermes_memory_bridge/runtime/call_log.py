@@ -240,7 +240,7 @@ def find_call_session(connection: Connection, arguments: Arguments, data: dict[s
     name = (data or {}).get("session_id") or arguments.get("session_id")
     if not isinstance(name, str) or not name:
         return connection.name
-    return to_listed_name(connection.session_name({"session_id": name})[:MOST_NAME])
+    return to_listed_name(connection.session_name(name)[:MOST_NAME])
 
 
 def find_call_subject(spec: ToolSpec, arguments: Arguments, data: dict[str, Any] | None) -> CallSubject | None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hermes_memory_bridge.toolkit.arguments import Arguments, parse_optional_name
 from hermes_memory_store import uids
 from hermes_memory_store.clock import system_clock
 from hermes_memory_store.errors import StoreError, UnknownFact, UnknownTheme
@@ -130,6 +129,8 @@ class Connection:
         """The program at the other end, as the bridge sees it."""
         self.origin: Origin | None = None
         """Where the current call comes from."""
+        self.called_session: str | None = None
+        """The session that the current call names."""
         self.counts = True
         """Whether it is one of those that its token may have at a time."""
         self.is_placed = False
@@ -243,12 +244,14 @@ class Connection:
         asked: QueryVector | None = None,
         elsewhere: TeamFallback | None = None,
         origin: Origin | None = None,
+        session: str | None = None,
     ) -> Self:
         """Return the same connection on another store handle: a reader or the writer.
 
         :param query_vector: the vector of the call's query
         :param team_fallback: what the team database found
         :param origin: where the call comes from
+        :param session: the session that it names
         :raises TokenNoLongerValid: its token was rotated, revoked or changed since, or has expired
         """
         if self.credential_shown is not None and not store.credentials.is_current(self.credential_shown):
@@ -258,6 +261,7 @@ class Connection:
         view.query_vector = asked
         view.team_fallback = elsewhere
         view.origin = origin
+        view.called_session = session
         return view
 
     def add_deferred_task(self, job: Callable[[Store], Any]) -> None:
@@ -267,15 +271,15 @@ class Connection:
         else:
             job(self.store)
 
-    def session(self, arguments: Arguments | None = None) -> Session:
-        """Return the session a call belongs to: the one named by `session_id`, else the connection's own."""
-        name = self.session_name(arguments)
+    def session(self) -> Session:
+        """Return the session the current call belongs to: the one it names, else the connection's own."""
+        name = self.session_name(self.called_session)
         with self._lock:
-            known = self._known.get(name)
-        if known is None:
-            known = self.take_session(name)
-            self.add_session(known, name)
-        return known
+            session = self._known.get(name)
+        if session is None:
+            session = self.take_session(name)
+            self.add_session(session, name)
+        return session
 
     @property
     def own_session(self) -> Session | None:
@@ -300,15 +304,9 @@ class Connection:
         """
         return sources.client_source(self.client, self.name)
 
-    def session_name(self, arguments: Arguments | None) -> str:
-        """Return the name of the session a call belongs to.
-
-        :raises ArgumentError: `session_id` is no text, or blank
-        """
-        if not arguments or "session_id" not in arguments:
-            return self.name
-        name = parse_optional_name(arguments, "session_id") or self.name
-        return self._names.get(name, name)
+    def session_name(self, called: str | None) -> str:
+        """Return the name of the session that a call names, else of the connection's own."""
+        return self._names.get(called, called) if called else self.name
 
     def has_session(self, name: str) -> bool:
         return name in self._known
@@ -318,13 +316,13 @@ class Connection:
         session = self._known.get(name)
         return None if session is None else session.title
 
-    def find_session(self, arguments: Arguments) -> Session | None:
+    def find_session(self, called: str | None) -> Session | None:
         """Return the session a call belongs to, if it is open."""
-        return self._known.get(self.session_name(arguments))
+        return self._known.get(self.session_name(called))
 
-    def unopened_session(self, arguments: Arguments) -> str | None:
+    def unopened_session(self, called: str | None) -> str | None:
         """Return the name of the session a call belongs to and note its activity; None when it is open already."""
-        name = self.session_name(arguments)
+        name = self.session_name(called)
         self.note_activity(name)
         return None if name in self._known else name
 

@@ -1,26 +1,28 @@
-"""The definition of a tool, independent of MCP."""
+"""The definition of a tool, independent of MCP.
+
+A function decorated by `tool` in a module of the package `tools` is all there is to a tool: hosts are shown it, its rights are
+checked on the way of every call, and a client calls it by its name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal
 
-from hermes_memory_bridge.toolkit.arguments import Arguments
+from hermes_memory_bridge.toolkit.arguments import Argument, Arguments, Schema, parse_arguments
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_refusal_result
 from hermes_memory_store.errors import StoreError
 
-Schema = dict[str, Any]
-
-WHOLE = ["integer", "string"]
-"""Models send numbers as text often enough."""
-
+TEXT: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer"}
+YES: Schema = {"type": "boolean"}
+OBJECT: Schema = {"type": "object"}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+OBJECTS: Schema = {"type": "array", "items": OBJECT}
 GAUGE: Schema = {"type": "object", "description": "used, budget (characters), pct, level"}
-
-FACTS: Schema = {"type": "array", "items": {"type": "object"}}
-REASONS: Schema = {"type": "object"}
-"""By uid: what raised or lowered an item, and by how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,9 @@ class ToolSpec:
     """The argument that says what a call is about, shown to whoever follows the calls: a question, a scope, a name. None where
     the answer says it (a fact, as it was kept), or where it may be anything."""
 
+    place: int = 100
+    """Its place in the list that hosts show; those of one place follow each other by name."""
+
     @property
     def right(self) -> str:
         """Return the right that a token needs for it: `read`, `write`, `purge` or `secrets`."""
@@ -84,3 +89,25 @@ class ToolSpec:
     @property
     def output_schema(self) -> Schema:
         return {"type": "object", "properties": {**self.gives, "error": {"type": "object"}}}
+
+
+def tool(*, is_in_session: bool = True, **declared: Any) -> Callable[[Callable[..., ToolResult]], ToolSpec]:
+    """Declare a function as the tool of its name, whose arguments are the parameters beside the connection.
+
+    :param is_in_session: whether hosts are shown that a call may name its session
+    :param declared: the other attributes of its `ToolSpec`
+    """
+
+    def declare(run: Callable[..., ToolResult]) -> ToolSpec:
+        parameters = list(signature(run).parameters.values())[1:]
+        arguments: dict[str, Argument] = {parameter.name: parameter.default for parameter in parameters}
+        schema = {name: argument.schema for name, argument in arguments.items()}
+        return ToolSpec(
+            name=run.__name__,
+            arguments=schema | ({"session_id": TEXT} if is_in_session and declared.get("own_session", True) else {}),
+            required=tuple(name for name, argument in arguments.items() if argument.required),
+            handler=lambda connection, call: run(connection, **parse_arguments(arguments, call)),
+            **declared,
+        )
+
+    return declare

@@ -1,4 +1,4 @@
-"""The tools an agent can use, and their registry. One file per tool or family; each offers a `SPEC` or several.
+"""The tools an agent can use, one file a subject. A function that `tool` decorates in a module of this folder is one.
 
 The eight tools of hermes-memory 0.3.0 keep their names, arguments and text answers, so that an agent that knows it
 has nothing to learn. Knows no MCP. May import recall, toolkit, trust and `embedding.query_vector`. Read
@@ -8,52 +8,22 @@ has nothing to learn. Knows no MCP. May import recall, toolkit, trust and `embed
 from __future__ import annotations
 
 import difflib
+import pkgutil
 from functools import cache
+from importlib import import_module
 
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
-from hermes_memory_bridge.tools import (
-    context_tool,
-    conversation_tools,
-    export_tool,
-    fact_tools,
-    optimize_tool,
-    purge_tool,
-    recall_tool,
-    reflect_tool,
-    reveal_tool,
-    search_tool,
-    session_tools,
-    status_tool,
-    tick_tool,
-    write_tool,
-)
 from hermes_memory_store.errors import ArgumentError
 
-TOOLS: dict[str, ToolSpec] = {
-    spec.name: spec
-    for spec in (
-        write_tool.SPEC,
-        search_tool.SPEC,
-        tick_tool.SPEC,
-        status_tool.SPEC,
-        reflect_tool.SPEC,
-        export_tool.SPEC,
-        optimize_tool.SPEC,
-        purge_tool.SPEC,
-        conversation_tools.CAPTURE,
-        recall_tool.SPEC,
-        conversation_tools.RECALL,
-        context_tool.SPEC,
-        fact_tools.EDIT,
-        fact_tools.ARCHIVE,
-        fact_tools.HISTORY,
-        fact_tools.CLOSE_SCOPE,
-        reveal_tool.SPEC,
-        session_tools.OPEN,
-        session_tools.HEARTBEAT,
-        session_tools.CLOSE,
-    )
-}
+
+def load_tools() -> dict[str, ToolSpec]:
+    """Return the tools of every module in this folder, in the order in which hosts show them."""
+    modules = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    specs = [spec for module in modules for spec in vars(module).values() if isinstance(spec, ToolSpec)]
+    return {spec.name: spec for spec in sorted(specs, key=lambda spec: (spec.place, spec.name))}
+
+
+TOOLS = load_tools()
 
 
 @cache

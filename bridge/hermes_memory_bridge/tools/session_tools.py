@@ -1,18 +1,21 @@
-"""`session_open`, `session_heartbeat` and `session_close`: sessions for clients without a connection of their own."""
+"""`session_open`, `session_heartbeat` and `session_close`, for clients without a lasting connection, and `memory_tick`."""
 
 from __future__ import annotations
 
 from hermes_memory_bridge.toolkit.arguments import (
+    WHOLE,
     Arguments,
+    argument,
+    choice,
     format_argument_value,
+    parse_bounded_number,
     parse_optional_name,
-    parse_optional_text,
-    parse_text_argument,
     parse_whole_number,
+    text,
 )
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
-from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_given_scope
-from hermes_memory_bridge.toolkit.tool_spec import WHOLE, ToolSpec
+from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_gauge_data, to_given_scope
+from hermes_memory_bridge.toolkit.tool_spec import COUNT, GAUGE, TEXT, TEXTS, tool
 from hermes_memory_store.clock import format_iso_time
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.intake.intake import to_given_name
@@ -24,61 +27,131 @@ LEAST_S, MOST_S = 1, 86_400
 HEARTBEATS_PER_LEASE = 2.5
 """Heartbeats in one lease, as in the defaults of 10 s and 25 s."""
 
+MOST_TURNS = 10**9
+"""Turns a session can count."""
 
-def session_open(connection: Connection, arguments: Arguments) -> ToolResult:
+SESSION = {"session_id": TEXT, "title": TEXT, "status": TEXT, "turn": COUNT, "expires_at": TEXT}
+
+
+def parse_turn_number(arguments: Arguments, name: str) -> int:
+    """Return the number of a turn.
+
+    :raises ArgumentError: it is missing, or out of bounds
+    """
+    if arguments.get(name) is None:
+        raise ArgumentError(f"{name} is required", None)
+    turn = parse_whole_number(name, arguments[name])
+    if not 0 <= turn <= MOST_TURNS:
+        bound = ">= 0" if turn < 0 else f"at most {MOST_TURNS}, not {format_argument_value(turn)}"
+        raise ArgumentError(f"{name} must be {bound}", turn)
+    return turn
+
+
+@tool(
+    title="Open a session",
+    description=(
+        "For clients without a lasting connection: begin a session with a lease, or resume one. "
+        "Pass its session_id to the other tools."
+    ),
+    gives=SESSION,
+    place=18,
+    group="all",
+    own_session=False,
+)
+def session_open(
+    connection: Connection,
+    ttl: object = argument(
+        {"type": WHOLE, "description": "Seconds without a sign of life after which it counts as dead."}, dict.get
+    ),
+    name: str | None = argument({"type": "string"}, parse_optional_name),
+    resume: str | None = argument(
+        {"type": "string", "description": "session_id, title or a unique beginning of the session to go on with."},
+        parse_optional_name,
+    ),
+    on_orphan: str | None = choice(OrphanPolicy),
+) -> ToolResult:
     """Begin a session, or resume one where it was left."""
-    name = (
-        parse_optional_name(arguments, "resume")
-        or parse_optional_name(arguments, "name")
-        or connection.new_session_name()
-    )
-    if arguments.get("resume"):
+    name = resume or name or connection.new_session_name()
+    if resume:
         name = connection.store.sessions.find(name, theme=connection.theme).name
-    policy = parse_optional_text(arguments, "on_orphan") or OrphanPolicy.CHECKPOINT_AND_CLOSE.value
-    if policy not in set(OrphanPolicy):
-        raise ArgumentError(f"on_orphan must be one of {', '.join(OrphanPolicy)}, not {policy[:40]!r}", policy)
-    ttl_ms = parse_lease_ttl(arguments, connection.lease)
-    lease = LeaseTimes(round(ttl_ms / HEARTBEATS_PER_LEASE), ttl_ms, OrphanPolicy(policy))
-    session = connection.open_session(name, lease)
+    # A session that is not there is named before a lease that cannot be.
+    seconds = parse_bounded_number({"ttl": ttl}, "ttl", least=LEAST_S, most=MOST_S, unit=" seconds")
+    ttl_ms = connection.lease.lease_ms if seconds is None else seconds * 1000
+    policy = OrphanPolicy(on_orphan or OrphanPolicy.CHECKPOINT_AND_CLOSE)
+    session = connection.open_session(name, LeaseTimes(round(ttl_ms / HEARTBEATS_PER_LEASE), ttl_ms, policy))
     return to_session_result(f"session: {to_given_name(session.title)}", session)
 
 
-def session_heartbeat(connection: Connection, arguments: Arguments) -> ToolResult:
+@tool(
+    title="Keep a session alive",
+    description="Renew the lease of a session. Any call with its session_id does so too.",
+    gives=SESSION,
+    place=19,
+    repeatable=True,
+    group="all",
+    own_session=False,
+)
+def session_heartbeat(connection: Connection, session_id: str = text(required=True)) -> ToolResult:
     """Renew the lease of a live client. A closed session stays closed until it is used again."""
-    session = connection.store.sessions.find(parse_text_argument(arguments, "session_id"), theme=connection.theme)
+    session = connection.store.sessions.find(session_id, theme=connection.theme)
     if session.status is SessionStatus.CLOSED:
         return to_session_result("closed", session)
     connection.store.sessions.heartbeat(session)
     return to_session_result("alive", connection.store.sessions.get(connection.theme, session.name))
 
 
-def session_close(connection: Connection, arguments: Arguments) -> ToolResult:
+@tool(
+    title="Close a session",
+    description="End a session properly. It can be resumed from its checkpoint.",
+    gives=SESSION,
+    place=20,
+    repeatable=True,
+    group="all",
+    own_session=False,
+)
+def session_close(connection: Connection, session_id: str = text(required=True)) -> ToolResult:
     """End a session properly, keeping its checkpoint."""
-    session = connection.store.sessions.find(parse_text_argument(arguments, "session_id"), theme=connection.theme)
+    session = connection.store.sessions.find(session_id, theme=connection.theme)
     connection.store.sessions.close(session)
     connection.remove_session(session.name)
     return to_session_result("closed", connection.store.sessions.get(connection.theme, session.name))
 
 
-def parse_lease_ttl(arguments: Arguments, lease: LeaseTimes) -> int:
-    """Return the requested lease in milliseconds.
+@tool(
+    title="Count a turn",
+    description=(
+        "Advance this session's turn counter; finished or forgotten scopes close by themselves.\n"
+        "Not needed where hooks of the host report its turns."
+    ),
+    gives={"turn": COUNT, "cooled": TEXTS, "cooling": TEXTS, "gauge": GAUGE},
+    about="turn",
+    place=3,
+)
+def memory_tick(
+    connection: Connection,
+    turn: int = argument(
+        {"type": WHOLE, "description": "Number of the user message."}, parse_turn_number, required=True
+    ),
+    message: str | None = text("What the user said."),
+) -> ToolResult:
+    """Count a turn of this session."""
+    session = connection.session()
+    tick = connection.store.sessions.tick(session, turn, message)
+    if message:
+        connection.store.fact_uses.note_said(session, message)
+    counted = f"turn: {turn}\ngauge: {tick.gauge.pct:.1f}%"
+    closed, cooling = ([*map(to_given_name, labels)] for labels in (tick.closed, tick.cooling))
+    return ToolResult(
+        f"{counted}\ncooled: {', '.join(closed)}" if closed else counted,
+        {"turn": turn, "cooled": closed, "cooling": cooling, "gauge": to_gauge_data(tick.gauge)},
+        len(counted) + 1 if closed else None,
+    )
 
-    :raises ArgumentError: it is out of bounds
-    """
-    if arguments.get("ttl") is None:
-        return lease.lease_ms
-    seconds = parse_whole_number("ttl", arguments["ttl"])
-    if not LEAST_S <= seconds <= MOST_S:
-        raise ArgumentError(
-            f"ttl must be from {LEAST_S} to {MOST_S} seconds, not {format_argument_value(seconds)}", seconds
-        )
-    return seconds * 1000
 
-
-def to_session_result(said: str, session: Session) -> ToolResult:
+def to_session_result(state: str, session: Session) -> ToolResult:
     """Return a session as a tool result."""
     checkpoint = to_given_scope(session.checkpoint)
-    lines = [said, f"turn: {session.turn}"]
+    lines = [state, f"turn: {session.turn}"]
     if checkpoint:
         lines.append(f"checkpoint: turn {checkpoint.get('turn')}, scope {checkpoint.get('scope') or '(none)'}")
     return ToolResult(
@@ -94,61 +167,3 @@ def to_session_result(said: str, session: Session) -> ToolResult:
             "checkpoint": checkpoint,
         },
     )
-
-
-SESSION_SCHEMA = {
-    "session_id": {"type": "string"},
-    "title": {"type": "string"},
-    "status": {"type": "string"},
-    "turn": {"type": "integer"},
-    "expires_at": {"type": "string"},
-}
-
-OPEN = ToolSpec(
-    name="session_open",
-    title="Open a session",
-    description=(
-        "For clients without a lasting connection: begin a session with a lease, or resume one. "
-        "Pass its session_id to the other tools."
-    ),
-    arguments={
-        "ttl": {"type": WHOLE, "description": "Seconds without a sign of life after which it counts as dead."},
-        "name": {"type": "string"},
-        "resume": {
-            "type": "string",
-            "description": "session_id, title or a unique beginning of the session to go on with.",
-        },
-        "on_orphan": {"type": "string", "enum": list(OrphanPolicy)},
-    },
-    required=(),
-    gives=SESSION_SCHEMA,
-    handler=session_open,
-    group="all",
-    own_session=False,
-)
-
-HEARTBEAT = ToolSpec(
-    name="session_heartbeat",
-    title="Keep a session alive",
-    description="Renew the lease of a session. Any call with its session_id does so too.",
-    arguments={"session_id": {"type": "string"}},
-    required=("session_id",),
-    gives=SESSION_SCHEMA,
-    handler=session_heartbeat,
-    repeatable=True,
-    group="all",
-    own_session=False,
-)
-
-CLOSE = ToolSpec(
-    name="session_close",
-    title="Close a session",
-    description="End a session properly. It can be resumed from its checkpoint.",
-    arguments={"session_id": {"type": "string"}},
-    required=("session_id",),
-    gives=SESSION_SCHEMA,
-    handler=session_close,
-    repeatable=True,
-    group="all",
-    own_session=False,
-)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hermes_memory_bridge.toolkit.arguments import (
-    Arguments,
-    parse_flag,
-    parse_optional_text,
-    parse_text_argument,
-    parse_text_list,
-)
+from hermes_memory_bridge.toolkit.arguments import flag, text, texts
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_fact_data, to_gauge_data, to_refusal_result
-from hermes_memory_bridge.toolkit.tool_spec import GAUGE, ToolSpec
+from hermes_memory_bridge.toolkit.tool_spec import GAUGE, TEXT, TEXTS, tool
 from hermes_memory_store.errors import InputError, MemoryFull, NotationError, SourceRefused, StoreError
 from hermes_memory_store.intake.spans import NOT_KEPT, to_secret_placeholder
 from hermes_memory_store.model import Actor, Fact, Origin, Relief, Session, Suspicion, WriteResult
@@ -24,12 +18,48 @@ WARN_PCT = 80
 """From here on an answer warns, as hermes-memory 0.3.0 does."""
 
 
-def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
+def to_write_refusal(error: StoreError) -> ToolResult:
+    """Return why a fact was not stored, in hermes-memory's words."""
+    if isinstance(error, NotationError):
+        reason = (
+            f"Invalid notation: Invalid fact notation: {error.value!r}\n"
+            "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
+        )
+    elif isinstance(error, SourceRefused):
+        reason = f"Refused: {error.message}"
+    elif isinstance(error, InputError):
+        reason = f"Invalid notation: {error.message}"
+    else:
+        reason = f"Unexpected error: {error.message}\nThe fact was NOT stored. Retry or inform the user."
+    return to_refusal_result(error, f"[MEMORY WRITE FAILED] {reason}")
+
+
+@tool(
+    title="Remember a fact",
+    description=(
+        "Write a fact to persistent memory using MEMORY_SPEC notation: TYPE[target]: content.\n"
+        "Types: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), ~ obsolete.\n"
+        "Call it whenever a constraint, decision or value is established. A new fact supersedes the old one of the same "
+        "type, target and scope; the same fact again is stored once."
+    ),
+    gives={
+        "uid": TEXT,
+        "status": {"type": "string", "enum": ["created", "deduplicated", "quarantined"]},
+        "superseded": TEXTS,
+        "gauge": GAUGE,
+    },
+    place=1,
+    refuses=to_write_refusal,
+)
+def memory_write(
+    connection: Connection,
+    content: str = text("One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters).", required=True),
+    scope: str | None = text("Unit of work, e.g. 'auth-refactor'; default: the present one."),
+    split: bool = flag("Store over-long content as numbered parts.", default=False),
+    turns: tuple[str, ...] = texts("Uids of the messages it is from."),
+) -> ToolResult:
     """Store one fact."""
-    content = parse_text_argument(arguments, "content")
-    scope = parse_optional_text(arguments, "scope") if "scope" in arguments else None
-    split = "split" in arguments and parse_flag(arguments, "split")
-    session = connection.session(arguments)
+    session = connection.session()
     theme = connection.choose_theme(find_target(content))
     try:
         result = connection.store.facts.write(
@@ -40,7 +70,7 @@ def memory_write(connection: Connection, arguments: Arguments) -> ToolResult:
             session=session if theme == connection.theme else None,  # a session and its scopes are of one theme
             split=split,
             source=connection.source,
-            origin=find_named_origin(connection, session, arguments) if theme == connection.theme else None,
+            origin=find_named_origin(connection, session, turns) if theme == connection.theme else None,
         )
     except MemoryFull as error:
         pct = connection.store.tiers.gauge(theme).pct
@@ -83,41 +113,24 @@ def format_masked(connection: Connection, result: WriteResult) -> list[str]:
     return lines
 
 
-def find_named_origin(connection: Connection, session: Session, arguments: Arguments) -> Origin | None:
+def find_named_origin(connection: Connection, session: Session, names: tuple[str, ...]) -> Origin | None:
     """Return the origin of a fact whose captured turns the agent names; None: those just before the write.
 
     :raises ArgumentError: they are not turns of the call's own session
     """
-    names = parse_text_list(arguments, "turns")
     if not names:
         return None
     turns = connection.store.turns.find_named(session, names)
     return replace(connection.store.names.origins.current(), turns=turns)
 
 
-def to_quarantine_result(kept: Fact, why: Suspicion) -> ToolResult:
+def to_quarantine_result(fact: Fact, suspicion: Suspicion) -> ToolResult:
     """Return the result for a fact in quarantine."""
-    said = f"it {why.what}, so it waits for a person and is told to nobody until then"
+    reason = f"it {suspicion.what}, so it waits for a person and is told to nobody until then"
     return ToolResult(
-        f"quarantined: {short_uid(kept.uid)}\n{said}. Tell the user; `hermes-memory-tui review approve {kept.uid}` lets it in.",
-        {"uid": kept.uid, "status": "quarantined", "rule": why.rule, "superseded": []},
+        f"quarantined: {short_uid(fact.uid)}\n{reason}. Tell the user; `hermes-memory-tui review approve {fact.uid}` lets it in.",
+        {"uid": fact.uid, "status": "quarantined", "rule": suspicion.rule, "superseded": []},
     )
-
-
-def to_write_refusal(error: StoreError) -> ToolResult:
-    """Return why a fact was not stored, in hermes-memory's words."""
-    if isinstance(error, NotationError):
-        said = (
-            f"Invalid notation: Invalid fact notation: {error.value!r}\n"
-            "Expected format: TYPE[target]: content  (e.g. C[db.id]: UUID mndtry)"
-        )
-    elif isinstance(error, SourceRefused):
-        said = f"Refused: {error.message}"
-    elif isinstance(error, InputError):
-        said = f"Invalid notation: {error.message}"
-    else:
-        said = f"Unexpected error: {error.message}\nThe fact was NOT stored. Retry or inform the user."
-    return to_refusal_result(error, f"[MEMORY WRITE FAILED] {said}")
 
 
 def format_write_result(result: WriteResult) -> str:
@@ -142,47 +155,9 @@ def format_write_result(result: WriteResult) -> str:
 
 def format_relief(relief: Relief) -> str:
     """Format what relief did, in hermes-memory's words."""
-    said = (
+    phrases = (
         (relief.merged, "merged {} duplicate(s)"),
         (relief.archived, "archived {} cold-scope fact(s)"),
         (relief.cooled, "pushed {} oldest fact(s) to cold (no LLM)"),
     )
-    return ", ".join(words.format(count) for count, words in said if count)
-
-
-SPEC = ToolSpec(
-    name="memory_write",
-    title="Remember a fact",
-    description=(
-        "Write a fact to persistent memory using MEMORY_SPEC notation: TYPE[target]: content.\n"
-        "Types: C constraint, D decision, V value, ? unknown, ✓ done (closes the scope), ~ obsolete.\n"
-        "Call it whenever a constraint, decision or value is established. A new fact supersedes the old one of the same "
-        "type, target and scope; the same fact again is stored once."
-    ),
-    arguments={
-        "content": {
-            "type": "string",
-            "description": "One fact, e.g. 'C[db.id]: UUID mndtry' (at most 400 characters).",
-        },
-        "scope": {
-            "type": "string",
-            "description": "Unit of work, e.g. 'auth-refactor'; default: the present one.",
-        },
-        "split": {"type": "boolean", "description": "Store over-long content as numbered parts.", "default": False},
-        "turns": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Uids of the messages it is from.",
-        },
-        "session_id": {"type": "string"},
-    },
-    required=("content",),
-    gives={
-        "uid": {"type": "string"},
-        "status": {"type": "string", "enum": ["created", "deduplicated", "quarantined"]},
-        "superseded": {"type": "array", "items": {"type": "string"}},
-        "gauge": GAUGE,
-    },
-    handler=memory_write,
-    refuses=to_write_refusal,
-)
+    return ", ".join(words.format(count) for count, words in phrases if count)

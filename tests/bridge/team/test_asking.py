@@ -23,7 +23,7 @@ from hermes_memory_bridge.team.sync_loop import SyncStopped
 from hermes_memory_bridge.team.sync_run import LEAST_PAGE, SyncRun
 from hermes_memory_bridge.team.vector_upload import VectorUpload
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.tools.recall_tool import SPEC
+from hermes_memory_bridge.tools.recall_tools import recall_memory
 from hermes_memory_store import uids
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
@@ -98,7 +98,7 @@ class Machine:
     async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
         """What `recall_memory` answers."""
         told = {"query": query, "limit": 20, **arguments}
-        return (await call_dispatch.dispatch_call(self.hub, self.connection, SPEC, told, None)).data
+        return (await call_dispatch.dispatch_call(self.hub, self.connection, recall_memory, told, None)).data
 
     async def close(self) -> None:
         self.asking.close()

@@ -18,7 +18,7 @@ from hermes_memory_bridge.team.search.team_search import TeamSearch
 from hermes_memory_bridge.team.sync_run import SyncRun
 from hermes_memory_bridge.team.vector_upload import VectorUpload
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.tools.conversation_tools import RECALL as SPEC
+from hermes_memory_bridge.tools.recall_tools import recall_conversation
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
 from hermes_memory_themes import Policies
@@ -59,7 +59,7 @@ class Machine:
     async def recall(self, query: str, **arguments: Any) -> dict[str, Any]:
         """What `recall_conversation` answers."""
         told = {"query": query, "limit": 20, **arguments}
-        return (await call_dispatch.dispatch_call(self.hub, self.connection, SPEC, told, None)).data
+        return (await call_dispatch.dispatch_call(self.hub, self.connection, recall_conversation, told, None)).data
 
     def exchange(self) -> None:
         with TeamServer(self.dsn) as server, Store.open(self.path, policies=self.hub.store.policies) as own:

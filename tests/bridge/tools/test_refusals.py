@@ -97,6 +97,12 @@ async def test_an_argument_of_another_type_is_refused_and_nothing_is_written(
     assert file.read_bytes() == text
 
 
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_a_blank_session_is_refused_or_of_no_account(hub: StoreWorker, tool: str) -> None:
+    answer = await Desk(hub)(tool, **{**good(tool), "session_id": " "})
+    assert answer.data.get("error", {}).get("code") != "internal"
+
+
 @pytest.mark.parametrize("dry_run", [" ", "", "yes please", 1, [True]])
 async def test_a_dry_run_that_is_not_understood_is_no_real_one(hub: StoreWorker, tmp_path: Path, dry_run: Any) -> None:
     file = tmp_path / "memories" / "MEMORY.md"
