@@ -85,7 +85,9 @@ def test_the_first_status_of_a_session_has_the_rules_and_those_after_it_refer_to
         assert "NOTATION" not in second
         assert second.removeprefix(SPEC_REFERENCE) == first.removeprefix(SPEC)
         assert count_tokens(second) < count_tokens(first) - 100
-        assert memory_status.handler(connection.with_store(connection.store, session="another"), {}).text.startswith(SPEC)
+        assert memory_status.handler(connection.with_store(connection.store, session="another"), {}).text.startswith(
+            SPEC
+        )
         assert memory_status.handler(connection.with_store(connection.store), {}).text.startswith(SPEC_REFERENCE)
 
 
