@@ -11,7 +11,7 @@ import pytest
 
 from hermes_memory_bridge.cli.bridge_commands import bridge_cli
 from hermes_memory_tui.cli import cli
-from tests.tools import architecture, reference, structure, tutorial
+from tests.tools import reference, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
 
@@ -53,18 +53,6 @@ def test_every_heading_that_a_link_names_is_there() -> None:
             if anchor not in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}:
                 missing.append(f"{page.name}: {file}#{anchor}")
     assert missing == []
-
-
-def test_the_picture_shows_the_imports_as_they_are() -> None:
-    assert architecture.PICTURE.read_text(encoding="utf-8") == architecture.to_svg(), (
-        "run `python -m tests.tools.reference`"
-    )
-
-
-def test_the_picture_names_every_folder() -> None:
-    picture = architecture.to_svg()
-    folders = [name.split(".")[1] for name in architecture.packages() if name.count(".") == 1]
-    assert [folder for folder in folders if f">{folder}/<" not in picture] == []
 
 
 def test_the_tutorial_does_what_it_says() -> None:

@@ -1,4 +1,4 @@
-"""What is made in `docs/`: `reference/`, from docstrings and declared tables, the man pages, the picture, and figures in pages.
+"""What is made in `docs/`: `reference/`, from docstrings and declared tables, the man pages, and figures in pages.
 
 `python -m tests.tools.reference` writes them; `tests/e2e/test_docs.py` compares them. `--run NAME` measures anew: it writes the
 run file of which the figures come, the table between `<!-- run: NAME -->` and `<!-- end -->`.
@@ -24,13 +24,15 @@ from hermes_memory_bridge.surface import prompts, resources
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_tui import cli as tui_commands
 from hermes_memory_tui.cli.command_examples import EXAMPLES
-from tests.tools import architecture, library_reference, man_pages, structure
+from tests.tools import library_reference, man_pages, structure
 from tests.tools.man_pages import option_rows, paragraphs
 
 FOLDER = structure.ROOT / "docs" / "reference"
 BENCHMARKS = structure.ROOT / "tests" / "benchmarks"
 ANSWERS = Path(__file__).with_name("json_answers.toml")
 """What each key of a command's JSON document means."""
+
+ROOMS = ("hermes_memory_tui", "hermes_memory_bridge", "hermes_memory_store", "hermes_memory_themes")
 
 MARK = "<!-- Made by `python -m tests.tools.reference`. Do not edit. -->"
 
@@ -158,9 +160,18 @@ def client_page() -> str:
 
 
 def package_page() -> str:
-    """Every package of the four rooms."""
-    return page("Packages", ["[architecture.md](../architecture.md) shows how they depend on each other.", "",
-                             architecture.package_table()])  # fmt: skip
+    """Every package of the four rooms, with the first sentence of its docstring."""
+    lines = ["[architecture.md](../architecture.md) says how the rooms depend on each other.", ""]
+    files = structure.source_files()
+    for room in ROOMS:
+        for module in sorted(
+            name for name in files if files[name].stem == "__init__" and f"{name}.".startswith(f"{room}.")
+        ):
+            text = " ".join((structure.docstring(module) or "").split("\n\n")[0].split())
+            purpose = re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+            folder = module.removeprefix(room).removeprefix(".").replace(".", "/")
+            lines += [f"- `{folder}/`: {purpose}"] if folder else ["", f"## `{room}`", "", purpose, ""]
+    return page("Packages", lines)
 
 
 def benchmark_page() -> str:
@@ -212,7 +223,6 @@ def write_pages() -> None:
     for name, make in PAGES.items():
         (FOLDER / name).write_text(make(), encoding="utf-8")
     man_pages.write_pages()
-    architecture.PICTURE.write_text(architecture.to_svg(), encoding="utf-8")
     for file in (structure.ROOT / "docs").glob("*.md"):
         file.write_text(filled(file.read_text(encoding="utf-8")), encoding="utf-8")
 
