@@ -1,4 +1,4 @@
-"""What one more attribute, type or operation costs: the few files that a script changes here in a copy of the product."""
+"""What one more attribute, type, operation or tool costs: the few files that a script changes here in a copy of the product."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mcp import Client, StdioServerParameters, stdio_client
+
+from hermes_memory_store.model import Rights
+from hermes_memory_store.store import Store
 from tests.bridge.running import INITIALIZE, INITIALIZED
 from tests.tools.structure import ROOMS, ROOT
 
@@ -52,6 +56,56 @@ OPERATION = (
     ),
 )
 
+TOOL = (
+    "bridge/hermes_memory_bridge/tools/count_tools.py",
+    "",
+    '''"""`memory_count` and `memory_close_all`, which a test adds."""
+
+from hermes_memory_bridge.toolkit.arguments import text
+from hermes_memory_bridge.toolkit.connection import Connection
+from hermes_memory_bridge.toolkit.tool_results import ToolResult
+from hermes_memory_bridge.toolkit.tool_spec import COUNT, tool
+from hermes_memory_store.model import Actor, FactFilter, ScopeStatus
+
+
+@tool(
+    title="Count facts",
+    description="How many facts a scope has.",
+    gives={"count": COUNT},
+    about="scope",
+    reads_only=True,
+    repeatable=True,
+)
+def memory_count(connection: Connection, scope: str = text("The scope.", required=True)) -> ToolResult:
+    count = connection.store.facts.count(FactFilter(theme=connection.theme, scopes=frozenset({scope})))
+    return ToolResult(f"{count} fact(s)", {"count": count})
+
+
+@tool(title="Close all", description="Close every scope.", gives={"closed": COUNT}, destroys=True)
+def memory_close_all(connection: Connection) -> ToolResult:
+    actor, scopes = Actor("session", connection.session().name), connection.store.scopes.list(connection.theme)
+    labels = [scope.label for scope in scopes if scope.status is ScopeStatus.OPEN]
+    for label in labels:
+        connection.store.scopes.close(connection.theme, label, actor=actor)
+    return ToolResult(f"closed {len(labels)}", {"closed": len(labels)})
+''',
+)
+
+WORKER = """
+import asyncio
+from hermes_memory_bridge import AsyncMemoryClient, MemoryClient
+
+with MemoryClient(theme="ops") as memory:
+    memory.write("D[cache]: redis", scope="deploys")
+    print(memory.call_tool("memory_count", scope="deploys").data["count"])
+
+async def count():
+    async with AsyncMemoryClient(theme="ops") as memory:
+        return (await memory.call_tool("memory_count", scope="deploys")).data["count"]
+
+print(asyncio.run(count()))
+"""
+
 
 def copy_product(folder: Path) -> None:
     for room in ROOMS:
@@ -66,17 +120,22 @@ def change_file(folder: Path, name: str, before: str, after: str) -> None:
     file.write_text(text.replace(before, after) if before else after, encoding="utf-8")
 
 
-def run(folder: Path, *command: str, lines: str = "") -> str:
-    environment = os.environ | {
+def environment(folder: Path) -> dict[str, str]:
+    return os.environ | {
         "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}",
         "HOME": str(folder),
         "HERMES_HOME": str(folder),
+        "HERMES_MEMORY_DB": str(folder / "memory.db"),
+        "HERMES_MEMORY_LINGER": "1",
     }
+
+
+def run(folder: Path, *command: str, lines: str = "") -> str:
     done = subprocess.run(
         [sys.executable, *command],
         input=lines,
         cwd=folder,
-        env=environment,
+        env=environment(folder),
         capture_output=True,
         text=True,
         check=False,
@@ -107,3 +166,41 @@ def call_tool(folder: Path, tool: str, arguments: dict[str, Any]) -> dict[str, A
     shim = ("-m", "hermes_memory_bridge", "--db", str(folder / "memory.db"), "--theme", "ops")
     answers = [json.loads(line) for line in run(folder, *shim, lines=lines).splitlines()]
     return next(answer["result"]["structuredContent"] for answer in answers if answer.get("id") == 1)
+
+
+async def test_a_tool_is_one_file(tmp_path: Path) -> None:
+    copy_product(tmp_path)
+    change_file(tmp_path, *TOOL)
+    assert run(tmp_path, "-c", WORKER).split() == ["1", "1"]
+    with Store.open(tmp_path / "memory.db") as store:
+        _, token = store.credentials.add("writer", "ops", Rights(purge=False))
+        _, narrow = store.credentials.add("counter", "ops", Rights(tools=frozenset({"memory_count"})))
+
+    async with shim(tmp_path, "--theme", "ops") as host:
+        counted = await host.call_tool("memory_count", {"scope": "deploys"})
+        assert counted.structured_content == {"count": 1}
+        tools = {tool.name: tool for tool in (await host.list_tools()).tools}
+        assert list(tools)[-2:] == ["memory_close_all", "memory_count"]
+        assert tools["memory_count"].annotations.read_only_hint is True
+        assert tools["memory_close_all"].annotations.destructive_hint is True
+        assert tools["memory_count"].input_schema["required"] == ["scope"]
+        missing = await host.call_tool("memory_count", {})
+        assert missing.structured_content["error"]["message"] == "scope is required"
+    async with shim(tmp_path, "--token", token) as host:
+        denied = await host.call_tool("memory_close_all", {})
+        assert denied.structured_content["error"]["code"] == "access.denied"
+        assert (await host.call_tool("memory_count", {"scope": "deploys"})).structured_content == {"count": 1}
+    async with shim(tmp_path, "--token", narrow) as host:
+        assert [tool.name for tool in (await host.list_tools()).tools] == ["memory_count"]
+
+    reference = "from tests.tools.reference import tool_page; print(tool_page())"
+    assert "### `memory_count`\n\nHow many facts a scope has." in run(tmp_path, "-c", reference)
+
+
+def shim(folder: Path, *options: str) -> Client:
+    command = ("-m", "hermes_memory_bridge", "--db", str(folder / "memory.db"), *options)
+    return Client(
+        stdio_client(
+            StdioServerParameters(command=sys.executable, args=[*command], env=environment(folder), cwd=folder)
+        )
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ import hermes_memory_bridge
 from hermes_memory_bridge.client import AsyncMemoryClient, MemoryClient, RetryPolicy, SessionConfig
 from hermes_memory_bridge.client.client_log import ClientTransactionLog
 from hermes_memory_bridge.client.mcp_messages import BridgeAddress, BridgeUnreachable
+from hermes_memory_bridge.client.memory_client import BaseClient, load_reading_tools
+from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.errors import ArgumentError, NotationError, StoreError, UnknownScope
 from hermes_memory_store.model import SessionStatus
@@ -131,6 +134,35 @@ def test_a_bridge_that_is_not_there_is_named(tmp_path: Path) -> None:
     policy = RetryPolicy(max_retries=1, base_delay_ms=1)
     with pytest.raises(BridgeUnreachable, match=r"no\.sock"):
         MemoryClient(f"unix://{tmp_path}/no.sock", retry_policy=policy).open()
+
+
+class Recorder(BaseClient[tuple[str, dict[str, Any]]]):
+    """A client that returns what it would call."""
+
+    def call_tool(self, tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+        return tool, arguments
+
+
+METHODS = [
+    name
+    for name, method in vars(BaseClient).items()
+    if inspect.isfunction(method) and not name.startswith(("_", "call"))
+]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_takes_the_arguments_that_its_tool_declares(name: str) -> None:
+    parameters = inspect.signature(getattr(BaseClient, name)).parameters.values()
+    plain = [one for one in parameters if one.name != "self" and one.kind is not one.VAR_KEYWORD]
+    tool, arguments = getattr(Recorder("http://localhost"), name)(
+        **{one.name: one.name for one in plain}, **({"everything": True, "confirm": True} if name == "purge" else {})
+    )
+    assert arguments.keys() <= TOOLS[tool].arguments.keys()
+    assert [one.name for one in plain if one.default is one.empty] == list(TOOLS[tool].required)
+
+
+def test_a_tool_that_changes_nothing_is_called_without_a_key() -> None:
+    assert load_reading_tools() == {name for name, spec in TOOLS.items() if spec.reads_only}
 
 
 def test_importing_the_client_costs_no_sdk() -> None:
