@@ -24,13 +24,11 @@ from hermes_memory_bridge.connect.jsonc_edit import (
     set_jsonc_member,
 )
 from hermes_memory_bridge.connect.toml_yaml_edit import parse_toml
+from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.places.git_files import find_repository
 
-READING_TOOLS = (
-    *("memory_search", "memory_status", "memory_reflect", "memory_export", "memory_context", "memory_history"),
-    *("recall_memory", "recall_conversation"),
-)
-WRITING_TOOLS = ("memory_write", "memory_tick", "memory_turn", "session_open", "session_heartbeat", "session_close")
+READING_TOOLS = tuple(name for name, spec in TOOLS.items() if spec.runs_unasked and spec.reads_only)
+WRITING_TOOLS = tuple(name for name, spec in TOOLS.items() if spec.runs_unasked and not spec.reads_only)
 UNASKED_TOOLS = (*WRITING_TOOLS, *READING_TOOLS)
 """All that neither destroys, nor hides what stood before, nor reveals a secret."""
 

@@ -41,6 +41,8 @@ class ToolSpec:
     destroys: bool = False
     overwrites: bool = False
     """Changes or hides what stood before, so that hosts are told it is destructive; it needs no right but `write`."""
+    hides: bool = False
+    """Takes out of sight what stood before, so that hosts go on asking for it."""
     repeatable: bool = False
     """Calling it twice with the same arguments changes nothing more."""
     refuses: Callable[[StoreError], ToolResult] = to_refusal_result
@@ -81,6 +83,11 @@ class ToolSpec:
     def right(self) -> str:
         """Return the right that a token needs for it: `read`, `write`, `purge` or `secrets`."""
         return self.needs or ("read" if self.reads_only else "purge" if self.destroys else "write")
+
+    @property
+    def runs_unasked(self) -> bool:
+        """Check whether a host may let it run without a question: it destroys, hides and reveals nothing."""
+        return not (self.destroys or self.overwrites or self.hides or self.needs)
 
     @property
     def input_schema(self) -> Schema:

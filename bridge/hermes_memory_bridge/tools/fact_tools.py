@@ -135,6 +135,7 @@ def memory_history(
     gives={"scope": TEXT, "gauge": GAUGE},
     about="scope",
     place=16,
+    hides=True,
     repeatable=True,
     group="all",
 )
