@@ -20,6 +20,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.workers import pytest_runtestloop as pytest_runtestloop
+
 TIERS = {
     "crash": "ends processes with kill -9 at chosen or random steps and looks at what they left",
     "fuzz": "random input, or the whole product of inputs where the fast tier takes pairs",
@@ -37,10 +39,7 @@ MEMORY_DISK_BYTES = 2 * 2**30
 """As much as must be free there."""
 
 RUN_FOLDERS: list[str] = []
-"""The folder of temporary files that this process made for its run; xdist's workers inherit it."""
-
-WORKERS_PER_CORE = 3
-"""Most of a test of the bridge or the inspector is waiting: for a lease, a process, a timer."""
+"""The folder of temporary files that this process made for its run; its workers inherit it."""
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 """How fast a property is tried says how busy the machine is, not whether it holds; `tests/benchmarks` measures speed."""
@@ -57,6 +56,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--hosts", action="store_true", help="run the tests against the released hosts too")
     parser.addoption(
         "--conversations", type=int, default=1, metavar="N", help="with --hosts: compact so many conversations a host"
+    )
+    # addoption leaves single lower-case letters to pytest; pytest-xdist gave people this one.
+    parser.getgroup("workers")._addoption(
+        "-n", "--numprocesses", metavar="N", help="run the tests in so many processes; `auto` is a few for each core"
     )
 
 
@@ -110,24 +113,6 @@ def pytest_unconfigure() -> None:
         Finalize(None, shutil.rmtree, (RUN_FOLDERS.pop(),), {"ignore_errors": True}, exitpriority=-200)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run on every core with several processes, unless single files were named or `-n` says how many processes."""
-    option = config.option
-    if os.environ.get("PYTEST_XDIST_WORKER") or getattr(option, "numprocesses", 0) is not None:
-        return
-    if not (option.collectonly or option.usepdb or any(Path(arg.partition("::")[0]).is_file() for arg in config.args)):
-        option.numprocesses = "auto"
-        option.dist = "worksteal" if option.dist == "no" else option.dist
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Return the number of processes: several for every core that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return WORKERS_PER_CORE * cores
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = set() if config.option.hosts else {"hosts"}
     if not (config.option.all or config.option.markexpr or any("::" in arg for arg in config.args)):
@@ -139,8 +124,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in gone]
 
 
+def pytest_collection() -> None:
+    """Import the tests without looking for garbage among what stays until the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays until the end: no collection of garbage need look at it again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)

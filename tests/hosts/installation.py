@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -92,7 +93,8 @@ def install_package(folder: Path, package: str, version: str) -> str:
         return ""
     own = folder / package.replace("/", "+")
     note = own / "not-installed.txt"
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
+    parent = multiprocessing.parent_process()
+    run = str(parent.pid if parent else os.getpid())
     if note.is_file() and note.read_text().startswith(f"{run}\n"):
         return note.read_text().partition("\n")[2]  # tried before in this run
     own.mkdir(parents=True, exist_ok=True)

@@ -344,7 +344,7 @@ class Stopwatch:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the stopwatch in the process that hears of every test."""
-    if "MUTANTS_SECONDS" in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+    if "MUTANTS_SECONDS" in os.environ:
         config.pluginmanager.register(Stopwatch(Path(os.environ["MUTANTS_SECONDS"])))
 
 
