@@ -15,6 +15,9 @@ from tests.tools import reference, structure, tutorial
 
 HOUSE = Path(__file__).parents[2]
 
+MOST_WORDS = 27_000
+"""Words of README and `docs/` without what is made. A page that grows says what it repeats."""
+
 PAGES = [HOUSE / "README.md", HOUSE / "CONTRIBUTING.md", *sorted((HOUSE / "docs").rglob("*.md"))]
 
 
@@ -33,6 +36,11 @@ def test_a_reference_is_as_its_source_is(name: str) -> None:
 
 def test_every_reference_is_made() -> None:
     assert {file.name for file in reference.FOLDER.iterdir()} == set(reference.PAGES)
+
+
+def test_what_a_person_reads_stays_within_its_words() -> None:
+    pages = [page for page in PAGES if page.parent != reference.FOLDER and page.name != "CONTRIBUTING.md"]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= MOST_WORDS
 
 
 def test_every_figure_is_that_of_its_run_file() -> None:
