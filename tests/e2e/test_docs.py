@@ -10,6 +10,7 @@ import click
 import pytest
 
 from hermes_memory_bridge.cli.bridge_commands import bridge_cli
+from hermes_memory_bridge.connect.hosts import HOSTS
 from hermes_memory_tui.cli import cli
 from tests.tools import reference, structure, tutorial
 
@@ -61,6 +62,14 @@ def test_every_heading_that_a_link_names_is_there() -> None:
             if anchor not in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}:
                 missing.append(f"{page.name}: {file}#{anchor}")
     assert missing == []
+
+
+def test_the_page_on_connecting_names_every_host_and_its_files() -> None:
+    page = (HOUSE / "docs" / "connect.md").read_text(encoding="utf-8")
+    for name, host in HOSTS.items():
+        row = re.search(rf"^\| `{name}` \| (.*)$", page, re.MULTILINE)
+        assert row, name
+        assert host.project is None or f"`{host.project}`" in row[1]
 
 
 def test_the_tutorial_does_what_it_says() -> None:
