@@ -12,12 +12,6 @@ SHARED_FUNCTIONS = {
     "__getattr__": "how a module hands names on lazily (PEP 562)",
 }
 
-# Files that share a name, each with its reason.
-SHARED_FILES = {
-    "peers.py": "the provider is copied into its host, with the file of `wire` in the place of this one",
-    "packing.py": "the same, with the file of the store",
-}
-
 MOST_FILES = 15
 MOST_PARTICIPLES = 0.02
 
@@ -31,9 +25,8 @@ def test_a_function_name_stands_twice_only_for_a_reason() -> None:
     assert len(SHARED_FUNCTIONS) <= 10
 
 
-def test_a_file_name_stands_twice_only_for_a_reason() -> None:
-    assert set(structure.repeated(structure.file_names())) == set(SHARED_FILES)
-    assert len(SHARED_FILES) <= 8
+def test_no_file_name_stands_twice() -> None:
+    assert structure.repeated(structure.file_names()) == {}
 
 
 def test_hardly_a_function_is_one_bare_participle() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire.early_answers import HANDSHAKE_VERSIONS, LISTS, META, MODERN_VERSION, SHIPPED_FILE
+from hermes_memory_bridge.wire.messages import OWN_REQUEST
 from hermes_memory_bridge.wire.paths import BridgePaths
-from hermes_memory_bridge.wire.shim_messages import OWN_REQUEST
 from tests.bridge.running import bridge, dial
 
 SELECTIONS = ("core", "all")

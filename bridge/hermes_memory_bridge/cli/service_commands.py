@@ -100,7 +100,8 @@ def stop_command(db: str | None) -> int:
 def start_bridge(options: ServeOptions) -> int:
     """Start the bridge in the background, and wait until it answers."""
     from hermes_memory_bridge.daemon.control import ask_bridge
-    from hermes_memory_bridge.wire.dialing import dial_bridge, leave_bridge
+    from hermes_memory_bridge.wire.dialing import dial_bridge
+    from hermes_memory_bridge.wire.line import leave_bridge
 
     paths = BridgePaths.of(options.db)
     paths.make_folder()

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hermes_memory_bridge.toolkit.declared_folder import FOLDER
 from hermes_memory_bridge.version import __version__
-from hermes_memory_bridge.wire.shim import KEY, find_working_folder
+from hermes_memory_bridge.wire.messages import FOLDER, KEY
+from hermes_memory_bridge.wire.shim import find_working_folder
 from hermes_memory_store import errors
 from hermes_memory_store.errors import ArgumentError, StoreError
 

@@ -32,7 +32,7 @@ from hermes_memory_bridge.connect.terminal_prompt import confirm_on_terminal
 from hermes_memory_bridge.provider import provider_settings, theme_resolution
 from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
 from hermes_memory_bridge.version import __version__
-from hermes_memory_bridge.wire import peers
+from hermes_memory_bridge.wire import line, messages, paths, peers
 from hermes_memory_store.context import packing
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
@@ -44,8 +44,11 @@ PROVIDER_FOLDER = Path(provider_settings.__file__).parent
 
 COPIED_SUFFIXES = (".py", ".yaml")
 
-SHARED = (Path(peers.__file__), Path(packing.__file__))
-"""Files of `wire` and the store, each copied in the place of the provider's module of that name, which only imports it."""
+SHARED = (line, messages, paths, peers, packing)
+"""Files of `wire` and the store that are copied beside the provider's own, which import them from there."""
+
+COPIED_IMPORT = re.compile(rb"from hermes_memory_(?:bridge\.wire|store\.context)\.(\w+) import")
+"""An import of one of these, which a copy imports from its own folder."""
 
 
 def run_provider_install(host: Host, request: ConnectRequest) -> int:
@@ -177,7 +180,8 @@ def find_plugin_folder(home: Path) -> Path:
 
 def load_provider_files() -> dict[str, bytes]:
     own = sorted(path for path in PROVIDER_FOLDER.iterdir() if path.suffix in COPIED_SUFFIXES)
-    return {path.name: path.read_bytes() for path in (*own, *SHARED)}
+    files = {path.name: path.read_bytes() for path in (*own, *(Path(str(module.__file__)) for module in SHARED))}
+    return {name: COPIED_IMPORT.sub(rb"from .\1 import", content) for name, content in files.items()}
 
 
 def load_plugin_files(request: ConnectRequest) -> dict[str, bytes]:

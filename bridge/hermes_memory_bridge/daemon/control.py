@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
+import time
 from pathlib import Path
 from typing import Any
 
+from hermes_memory_bridge.wire.line import connect_line, encode_message, read_line
+from hermes_memory_bridge.wire.messages import GREETING
 from hermes_memory_bridge.wire.paths import BridgePaths
-from hermes_memory_bridge.wire.peers import ForeignSocket, connect_own_socket
+from hermes_memory_bridge.wire.peers import ForeignSocket
 from hermes_memory_bridge.wire.silence import ListenerStopped, check_listener, wait_for_answer
 from hermes_memory_store.errors import StoreError
 
@@ -39,28 +41,19 @@ def ask_bridge(paths: BridgePaths, command: str, timeout_s: float = 5.0, **argum
     :raises ForeignBridge: the listener is not this user's own
     :raises StoppedBridge: its process is stopped
     """
-    request: dict[str, Any] = {"hermes-memory": 1, "command": command}
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if given:
-        request["arguments"] = given
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as bridge:
-        bridge.settimeout(timeout_s)
-        try:
-            connect_own_socket(bridge, paths.line)
+    request: dict[str, Any] = {**GREETING, "command": command}
+    if arguments := {name: value for name, value in arguments.items() if value is not None}:
+        request["arguments"] = arguments
+    try:
+        with connect_line(paths.line, timeout_s) as bridge:
             check_listener(bridge, paths)  # before it is asked: what a stopped bridge was sent, it does when it goes on
-            bridge.sendall(json.dumps(request).encode() + b"\n")
+            bridge.sendall(encode_message(request))
             wait_for_answer(bridge, paths, timeout_s)
-            said = b""
-            while not said.endswith(b"\n"):
-                more = bridge.recv(65_536)
-                if not more:
-                    return None
-                said += more
-        except ForeignSocket as error:
-            raise ForeignBridge(str(error), paths.line) from error
-        except ListenerStopped as error:
-            raise StoppedBridge(str(error), paths.line) from error
-        except OSError:
-            return None
-    answer: dict[str, Any] = json.loads(said)
+            answer: dict[str, Any] = json.loads(read_line(bridge, time.monotonic() + timeout_s))
+    except ForeignSocket as error:
+        raise ForeignBridge(str(error), paths.line) from error
+    except ListenerStopped as error:
+        raise StoppedBridge(str(error), paths.line) from error
+    except OSError:
+        return None
     return answer

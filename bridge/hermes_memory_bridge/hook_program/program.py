@@ -103,21 +103,21 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         said.drain()
         return
     told = host_payload.find_event_name(payload)
-    exchange = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
-    log.note(f"{exchange.outcome} {exchange.why}")
-    if exchange.outcome == ANSWERED:
+    outcome, answer = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
+    log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
+    if outcome == ANSWERED:
         stop.is_settled = True
-        stop.answer(exchange.text, told)
+        stop.answer(answer, told)
         said.drain()
         return
     given = None
-    if name == "start" or exchange.outcome in (NO_BRIDGE, REFUSED):
+    if name == "start" or outcome in (NO_BRIDGE, REFUSED):
         text, given = without_bridge.read_own_answer(paths.store, event)
         log.note(f"read {len(text)} characters from the store")
         given = given if stop.answer(text, told) else None
     stop.answer("")
     event.given = given
-    if exchange.outcome == NO_BRIDGE:
+    if outcome == NO_BRIDGE:
         try:
             without_bridge.start_absent_bridge(paths)
         except OSError as error:

@@ -24,18 +24,6 @@ MOST_HEAD = 4096
 GREETING_S = 10.0
 """How long a connection may say nothing at first."""
 
-GOODBYE = b'{"hermes-memory":"bye"'
-"""Begins the last line of a client that leaves properly."""
-
-PING = b'{"hermes-memory":"ping"}\n'
-"""Asks a client that said `pulse` in its greeting whether it is alive."""
-
-PULSE = b'{"hermes-memory":"pulse"'
-"""Begins its answer."""
-
-END = '{"hermes-memory":"end"'
-"""Begins the last line to a client that said `ends` in its greeting, when the bridge ends the connection for a reason."""
-
 Hello = dict[str, Any]
 
 

@@ -15,7 +15,7 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.surface.resources import STATUS
 from hermes_memory_bridge.toolkit.connection import GIVEN_WITH_HANDSHAKE, Connection
 from hermes_memory_bridge.wire.instructions import WORDS, read_facts, to_instructions
-from hermes_memory_bridge.wire.shim_messages import OWN_CLIENTS, OWN_REQUEST
+from hermes_memory_bridge.wire.messages import OWN_CLIENTS, OWN_REQUEST
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.store import Store
 

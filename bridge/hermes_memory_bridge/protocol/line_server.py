@@ -29,6 +29,7 @@ from hermes_memory_bridge.runtime.place_resolution import find_place_theme, foll
 from hermes_memory_bridge.toolkit.connection import Connection
 from hermes_memory_bridge.toolkit.declared_folder import parse_folder
 from hermes_memory_bridge.version import __version__
+from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, PING, PULSE
 from hermes_memory_bridge.wire.peers import Peer, find_peer
 from hermes_memory_store.errors import ArgumentError, StoreError
 from hermes_memory_store.model import Rights
@@ -118,7 +119,7 @@ class LineServer:
 
         def hang_up() -> None:
             if connection.end_reason and hello.get("ends"):
-                writer.write(f'{framing.END},"why":{json.dumps(connection.end_reason)}}}\n'.encode())
+                writer.write(END + f',"why":{json.dumps(connection.end_reason)}'.encode() + CLOSE)
             farewell.close(writer)
 
         connection.hang_up = hang_up
@@ -193,7 +194,7 @@ class LineServer:
         async def receive() -> None:
             async with to_sdk, anyio.create_task_group() as calls:
                 async for said in framing.read_client_lines(reader, writer):
-                    if said.startswith(framing.GOODBYE):
+                    if said.startswith(BYE):
                         farewell.is_closing = True
                         break
                     if pulse is not None and pulse.is_answer(said):
@@ -236,12 +237,12 @@ class Pulse:
         """Ask, unless the last question is unanswered."""
         if not self.is_asked and not self.writer.is_closing():
             self.is_asked = True
-            self.writer.write(framing.PING)
+            self.writer.write(PING + CLOSE)
 
     def is_answer(self, said: bytes) -> bool:
         """Note that the client spoke; return whether it answered the question."""
         self.connection.heard_at = time.monotonic()
-        if not said.startswith(framing.PULSE):
+        if not said.startswith(PULSE):
             return False
         self.is_asked = False
         return True

@@ -1,29 +1,31 @@
-"""A client of the bridge's line socket in plain MCP: newline-delimited JSON-RPC, one connection for each theme.
-
-The rules are those of the bridge's own shim (`wire/paths.py`, `wire/dialing.py`), which cannot be imported
-here.
-"""
+"""Tool calls over the bridge's line socket in plain MCP, one connection for each theme, and the start of a bridge."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import json
 import os
-import socket
+import select
 import subprocess
 import sys
 import time
 
-from .peers import connect_own_socket, make_private_folders
+from hermes_memory_bridge.wire.line import (
+    connect_line,
+    encode_message,
+    greet,
+    leave_bridge,
+    parse_greeting,
+    read_line,
+    to_serve_words,
+)
+from hermes_memory_bridge.wire.messages import CLOSE, FOLDER, KEY, PING, PULSE, WAY
+from hermes_memory_bridge.wire.paths import BridgePaths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Any
-
-LONGEST_SOCKET = 100
-"""Bytes of a unix socket's path that every system takes."""
 
 GREETING_S = 5.0
 
@@ -36,21 +38,12 @@ START_S = 20.0
 AGAIN_S, FAILED_S = 1.0, 15.0
 """Pauses before another one is started, when the last one ended well and when it failed."""
 
-LINGER_S = "30"
-
-KEY = "io.hermes-memory/key"
-FOLDER = "io.hermes-memory/folder"
-WAY = "io.hermes-memory/way"
 PREFIX = "io.modelcontextprotocol/"
 ENVELOPE = {
     PREFIX + "protocolVersion": "2026-07-28",
     PREFIX + "clientInfo": {"name": "hermes-agent", "version": "provider"},
     PREFIX + "clientCapabilities": {},
 }
-
-PING = b'{"hermes-memory":"ping"}'
-PULSE = b'{"hermes-memory":"pulse"}\n'
-"""The bridge asks between messages whether the agent is alive."""
 
 PASSING = frozenset({"internal", "store.locked", "store.disk_full", "store.unreadable", "rate.limited"})
 """Refusals after which trying again is of use."""
@@ -72,28 +65,18 @@ class CallRefused(Exception):
         self.code = code
 
 
-def find_line_socket(db: str) -> str:
-    """Return the line socket of a store."""
-    folder = db + ".bridge"
-    if len(os.fsencode(folder)) + len("/line.sock") > LONGEST_SOCKET:
-        name = hashlib.sha256(os.fsencode(db)).hexdigest()[:16]
-        folder = os.path.join("/tmp", f"hermes-memory-{os.getuid()}", name)  # noqa: S108 - see `peers`
-    return os.path.join(folder, "line.sock")
-
-
 class BridgeLine:
     """A connection, opened when it is needed and reopened when the bridge was restarted."""
 
     def __init__(self, db: str, theme: str, home: str, answered: Callable[[], None] = lambda: None) -> None:
         """:param answered: called at every answer: a bridge is running"""
         self.answered = answered
-        self.path = find_line_socket(db)
-        self.hello = {"hermes-memory": 1, "theme": theme, "home": home, "pid": os.getpid(), "pulse": 1}
+        self.path = BridgePaths(db).line
+        self.hello = {"theme": theme, "home": home, "pulse": 1}
         token = os.environ.get("HERMES_MEMORY_TOKEN")
         if token:
             self.hello["token"] = token
         self.bridge: socket.socket | None = None
-        self.rest = bytearray()
         self.number = 0
         self.described: dict[str, str] | None = None
         """What the next calls say of their origin; by default the present folder."""
@@ -135,16 +118,14 @@ class BridgeLine:
     def close(self) -> None:
         """Close the connection properly: the bridge ends its sessions."""
         if self.bridge is not None:
-            with contextlib.suppress(OSError):
-                self.bridge.sendall(b'{"hermes-memory":"bye"}\n')
-            self.drop()
+            leave_bridge(self.bridge)
+            self.bridge = None
 
     def drop(self) -> None:
         """Drop a broken connection."""
         if self.bridge is not None:
             self.bridge.close()
             self.bridge = None
-        self.rest.clear()
         self.pulse_s = 0.0
 
     def answer_pings(self) -> None:
@@ -152,20 +133,8 @@ class BridgeLine:
         if self.bridge is None:
             return
         try:
-            self.bridge.settimeout(0)
-            while True:
-                said = self.bridge.recv(1 << 16)
-                if not said:
-                    raise ConnectionResetError("the bridge closed the connection")
-                self.rest += said
-                *lines, rest = bytes(self.rest).split(b"\n")
-                self.rest = bytearray(rest)
-                self.bridge.settimeout(CALL_S)
-                for line in lines:
-                    self._answer_ping(line)
-                self.bridge.settimeout(0)
-        except BlockingIOError:
-            return
+            while is_readable(self.bridge):
+                self._answer_ping(read_line(self.bridge, time.monotonic() + CALL_S))
         except OSError:  # the next call connects anew
             self.drop()
 
@@ -174,7 +143,7 @@ class BridgeLine:
         if not line.startswith(PING):
             return False
         assert self.bridge is not None
-        self.bridge.sendall(PULSE)
+        self.bridge.sendall(PULSE + CLOSE)
         return True
 
     def _send_calls(self, requests: list[tuple[str, dict[str, Any]]], key: str | None) -> list[dict[str, Any]]:
@@ -190,55 +159,40 @@ class BridgeLine:
             self.number += 1
             wanted[self.number] = None
             params = {"name": tool, "arguments": arguments, "_meta": meta}
-            said += encode_line({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params})
+            said += encode_message({"jsonrpc": "2.0", "id": self.number, "method": "tools/call", "params": params})
         self.bridge.settimeout(CALL_S)
         self.bridge.sendall(said)
-        until = time.monotonic() + CALL_S
+        deadline = time.monotonic() + CALL_S
         while any(answer is None for answer in wanted.values()):
-            if time.monotonic() > until:
-                raise TimeoutError("no answer")
-            message = json.loads(self._read_answer())
+            message = json.loads(self._read_answer(deadline))
             if "method" not in message and message.get("id") in wanted:
                 wanted[message["id"]] = message
         self.answered()
         return [answer for answer in wanted.values() if answer is not None]
 
     def _connect(self) -> None:
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.bridge = made
-        made.settimeout(GREETING_S)
-        connect_own_socket(made, self.path)
-        made.sendall(encode_line(self.hello))
-        answer = json.loads(self._read_answer())
-        if "error" in answer:
-            self.drop()
-            raise BridgeNotReachable(str(answer["error"].get("message")))
+        self.bridge = connect_line(self.path, GREETING_S)
+        greet(self.bridge, self.hello)
+        answer = parse_greeting(self._read_answer(time.monotonic() + GREETING_S))
         self.hello["resume"] = answer.get("session")
         self.pulse_s = float(answer.get("pulse_s") or 0.0)
 
-    def _read_answer(self) -> bytes:
+    def _read_answer(self, deadline: float) -> bytes:
         """Read the next line, and answer the bridge's questions before it.
 
         :raises OSError: there will be none
         """
         assert self.bridge is not None
-        while True:
-            while b"\n" not in self.rest:
-                said = self.bridge.recv(1 << 16)
-                if not said:
-                    raise ConnectionResetError("the bridge closed the connection")
-                self.rest += said
-            line, _, rest = bytes(self.rest).partition(b"\n")
-            self.rest = bytearray(rest)
-            if not self._answer_ping(line):
-                return line
+        while self._answer_ping(line := read_line(self.bridge, deadline)):
+            continue
+        return line
 
 
 class BridgeStarter:
     """Start the bridge of a store when there is none, as the shim does: one at a time, and it outlives this process."""
 
     def __init__(self, db: str, command: tuple[str, ...]) -> None:
-        self.db = db
+        self.paths = BridgePaths(db)
         self.command = command
         self.process: subprocess.Popen[bytes] | None = None
         self.until = 0.0
@@ -259,16 +213,14 @@ class BridgeStarter:
         if not self.command or not os.access(self.command[0], os.X_OK):
             return False
         self.until, self.failed, self.answered = now + START_S, False, False
-        folder = os.path.dirname(find_line_socket(self.db))
-        linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
         # The host's own modules must not be found by another interpreter.
         environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
         try:
-            make_private_folders(find_line_socket(self.db))
-            os.makedirs(os.path.dirname(self.db), mode=0o700, exist_ok=True)
-            with open(os.path.join(folder, "bridge.log"), "ab", opener=open_private_file) as log:
+            self.paths.make_folder()
+            os.makedirs(os.path.dirname(self.paths.store), mode=0o700, exist_ok=True)
+            with open(self.paths.log, "ab", opener=open_private_file) as log:
                 self.process = subprocess.Popen(
-                    [*self.command, "serve", "--db", self.db, "--linger", linger],
+                    [*self.command, *to_serve_words(self.paths.store)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -337,16 +289,18 @@ def open_private_file(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def encode_line(message: dict[str, Any]) -> bytes:
-    """Encode a message as a line."""
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+def is_readable(bridge: socket.socket) -> bool:
+    """Check whether a connection holds something to read, or its end."""
+    ready = select.poll()
+    ready.register(bridge, select.POLLIN | select.POLLHUP)
+    return bool(ready.poll(0))
 
 
 def explain_unavailable(db: str, command: tuple[str, ...]) -> str | None:
     """Explain why no bridge is available; None when one is running or can be started. Connects to nothing."""
     if sys.platform == "win32":
         return "the memory bridge listens on unix sockets, which this system has not"
-    if os.path.exists(find_line_socket(db)) or (command and os.access(command[0], os.X_OK)):
+    if os.path.exists(BridgePaths(db).line) or (command and os.access(command[0], os.X_OK)):
         return None
     if not command:
         return f"no bridge serves {db}; start one, or install again with `hermes-memory-bridge connect hermes-agent --provider`"

@@ -6,8 +6,10 @@ import os
 import re
 import sys
 
+from hermes_memory_bridge.wire.paths import BridgePaths
+
 from . import provider_settings
-from .bridge_line import explain_unavailable, find_line_socket
+from .bridge_line import explain_unavailable
 from .outbox import PREFIX
 
 TYPE_CHECKING = False
@@ -39,7 +41,7 @@ def show_provider_status(home: str) -> None:
     waiting = count_outbox_bytes(provider_settings.find_provider_folder(home))
     print(f"store    {chosen.db}")
     print(
-        f"bridge   {'listens' if os.path.exists(find_line_socket(chosen.db)) else why_not or 'is started when it is needed'}"
+        f"bridge   {'listens' if os.path.exists(BridgePaths(chosen.db).line) else why_not or 'is started when it is needed'}"
     )
     print(f"theme    {chosen.theme or 'the session key, else the profile'}")
     print(f"waiting  {waiting} bytes" if waiting else "waiting  nothing")

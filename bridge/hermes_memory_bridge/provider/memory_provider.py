@@ -14,8 +14,10 @@ import os
 import threading
 import time
 
+from hermes_memory_bridge.wire.messages import WAY
+
 from . import provider_settings, theme_resolution, tool_schemas
-from .bridge_line import WAY, BridgeBusy, CallRefused, describe_origin, explain_unavailable, parse_call_outcome
+from .bridge_line import BridgeBusy, CallRefused, describe_origin, explain_unavailable, parse_call_outcome
 from .hot_fact_index import HotFactIndex
 from .prefetch import MOST_FACTS, PrefetchedRecall, choose_lines, fetch_recall, format_recall_block
 from .prompt_contents import PromptContents, read_prompt_entries

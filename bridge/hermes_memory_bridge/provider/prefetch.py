@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
+from hermes_memory_store.context.packing import Budget
+
 from .bridge_line import BridgeBusy, CallRefused, parse_call_outcome
-from .packing import Budget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ import threading
 import time
 from collections import deque
 
+from hermes_memory_bridge.wire.messages import WAY
+
 from . import file_entries, provider_settings
 from .bridge_line import (
-    WAY,
     BridgeBusy,
     BridgeLine,
     BridgeNotReachable,

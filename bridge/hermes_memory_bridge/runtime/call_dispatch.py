@@ -22,6 +22,7 @@ from hermes_memory_bridge.toolkit.arguments import (
 from hermes_memory_bridge.toolkit.connection import GIVEN_WITH_HANDSHAKE, Connection
 from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResult
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
+from hermes_memory_bridge.wire.messages import KEY
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.intake.intake import to_listed_name
 from hermes_memory_store.model import UNKNOWN_ORIGIN, Session
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from hermes_memory_store.intake.intake import KeptSecret
 
 log = logging.getLogger(__name__)
-
-KEY = "io.hermes-memory/key"
-"""Key of the idempotency key in a call's `_meta`, written by the shim and the clients."""
 
 LONGEST_KEY = 200
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_bridge.toolkit.declared_folder import FOLDER, choose_folder, parse_folder
+from hermes_memory_bridge.toolkit.declared_folder import choose_folder, parse_folder
+from hermes_memory_bridge.wire.messages import FOLDER, WAY
 from hermes_memory_store.model import Origin, Session, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
 from hermes_memory_store.store import Store
@@ -16,9 +17,6 @@ from hermes_memory_store.store import Store
 T = TypeVar("T")
 
 FolderReader = Callable[[str, int | None], Awaitable[ProjectSighting | None]]
-
-WAY = "io.hermes-memory/way"
-"""Key of the way in a call's `_meta`, where it is not a tool that a model called."""
 
 DECLARED_WAYS = {way.value: way for way in (Way.HOOK, Way.HOST_FILE)}
 """Ways a client may declare. The others say more than it can know, such as that a person did it."""

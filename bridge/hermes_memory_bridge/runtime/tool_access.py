@@ -7,7 +7,7 @@ from hermes_memory_bridge.toolkit.host_folders import check_file_access
 from hermes_memory_bridge.toolkit.tool_results import ToolResult, to_refusal_result
 from hermes_memory_bridge.toolkit.tool_spec import ToolSpec
 from hermes_memory_bridge.tools import select_tools
-from hermes_memory_bridge.wire.shim_messages import OWN_CLIENTS
+from hermes_memory_bridge.wire.messages import OWN_CLIENTS
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.model import Rights
 

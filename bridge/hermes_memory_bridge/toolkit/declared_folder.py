@@ -7,9 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-FOLDER = "io.hermes-memory/folder"
-"""Key of the working folder in a call's `_meta`: an absolute path."""
-
 MOST_CHARS = 4_096
 """Characters of a path, as Linux has them (PATH_MAX)."""
 

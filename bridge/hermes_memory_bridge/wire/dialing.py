@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import sys
 import time
 
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire.bridge_process import BridgeProcess, start_bridge_process
+from hermes_memory_bridge.wire.line import connect_line, greet, leave_bridge, parse_greeting, read_line, to_serve_words
 from hermes_memory_bridge.wire.paths import BridgePaths
-from hermes_memory_bridge.wire.peers import connect_own_socket
 from hermes_memory_bridge.wire.silence import LOOK_S, check_process, wait_for_answer
 from hermes_memory_bridge.wire.version_order import is_older
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from typing import Any
 
 START_S = 15.0
 """How long nobody may listen while no process is seen to start."""
-
-LINGER_S = "30"
-"""How long a bridge that was started on demand stays after the last one has left; `$HERMES_MEMORY_LINGER` changes it."""
-
-GREETING = {"hermes-memory": 1}
-
-
-class GreetingRefused(OSError):
-    """The bridge rejected the greeting; the message says why and what to do."""
 
 
 def dial_bridge(
@@ -64,7 +54,7 @@ def dial_bridge(
                 elif not starting.is_running():
                     return bridge, answer
                 leave_bridge(bridge)
-            except (FileNotFoundError, ConnectionError, BlockingIOError, EOFError):
+            except (FileNotFoundError, ConnectionError, BlockingIOError):
                 if starting is None:
                     lock, starting = start_bridge_alone(paths, command)
             now = time.monotonic()
@@ -91,36 +81,16 @@ def dial_bridge(
 
 def greet_bridge(paths: BridgePaths, hello: dict[str, Any]) -> tuple[socket.socket, dict[str, Any]]:
     """Connect and exchange greetings; a bridge that is just dying may still accept and then send nothing."""
-    bridge = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    bridge = connect_line(paths.line, START_S)
     try:
-        bridge.settimeout(START_S)
-        connect_own_socket(bridge, paths.line)
-        bridge.sendall(encode_message({**GREETING, **hello, "pid": os.getpid()}))
+        greet(bridge, hello)
         wait_for_answer(bridge, paths, START_S, is_patient=True)
-        said = bytearray()
-        while not said.endswith(b"\n"):
-            # One byte at a time: what follows the greeting belongs to the protocol.
-            byte = bridge.recv(1)
-            if not byte:
-                raise EOFError
-            said += byte
-        answer: dict[str, Any] = json.loads(said)
-        if "error" in answer:
-            raise GreetingRefused(answer["error"]["message"])
+        answer = parse_greeting(read_line(bridge, time.monotonic() + START_S))
     except BaseException:
         bridge.close()
         raise
     bridge.settimeout(None)
     return bridge, answer
-
-
-def leave_bridge(bridge: socket.socket) -> None:
-    try:
-        bridge.sendall(encode_message({"hermes-memory": "bye"}))
-    except OSError:
-        return  # it has ended already
-    finally:
-        bridge.close()
 
 
 def start_bridge_alone(paths: BridgePaths, command: list[str]) -> tuple[int, BridgeProcess | None]:
@@ -160,9 +130,4 @@ def find_last_log_line(log: str) -> str:
 
 def to_daemon_command(store: str) -> list[str]:
     """Return the command that starts a bridge which exits when nobody needs it."""
-    linger = os.environ.get("HERMES_MEMORY_LINGER") or LINGER_S
-    return [sys.executable, "-P", "-m", "hermes_memory_bridge", "serve", "--db", store, "--linger", linger]
-
-
-def encode_message(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+    return [sys.executable, "-P", "-m", "hermes_memory_bridge", *to_serve_words(store)]

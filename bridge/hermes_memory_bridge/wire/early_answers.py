@@ -11,7 +11,7 @@ import os
 
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire.instructions import read_facts, to_instructions
-from hermes_memory_bridge.wire.shim_messages import OWN_CLIENTS, OWN_REQUEST
+from hermes_memory_bridge.wire.messages import OWN_CLIENTS, OWN_REQUEST
 from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False

@@ -17,8 +17,8 @@ import signal
 import time
 
 from hermes_memory_bridge.wire.early_answers import AnswerComparison, EarlyAnswers
+from hermes_memory_bridge.wire.messages import BYE, CLOSE, END, KEY, OWN_REQUEST, PING, PULSE
 from hermes_memory_bridge.wire.paths import BridgePaths
-from hermes_memory_bridge.wire.shim_messages import END, OWN_REQUEST, PING
 from hermes_memory_store.compact_json import parse_wire_message, to_json
 
 TYPE_CHECKING = False
@@ -39,9 +39,6 @@ SETTLED_S = 0.03
 
 RETRY_S = 600.0
 """How long a call that was cut off is taken up under its old key when the host makes it again."""
-
-KEY = "io.hermes-memory/key"
-"""The idempotency key of a call, in its `_meta`."""
 
 CONNECTION_LOST_CODE = -32000
 """JSON-RPC code of a call that the end of the bridge cut off."""
@@ -285,7 +282,7 @@ class HostShim:
 
         if self.is_asked and not is_host_stopped():
             self.is_asked = False
-            self.send(to_wire_line({"hermes-memory": "pulse"}))
+            self.send(PULSE + CLOSE)
 
     def check_bridge(self) -> None:
         """Give a bridge up that owes an answer and whose process is stopped."""
@@ -416,7 +413,7 @@ class HostShim:
         import socket  # here, not above: the host's first answers do not need it
 
         try:
-            self.bridge.sendall(to_wire_line({"hermes-memory": "bye"}))
+            self.bridge.sendall(BYE + CLOSE)
             self.bridge.shutdown(socket.SHUT_WR)
             while self.pending and self.read_bridge():
                 pass

@@ -17,11 +17,8 @@ from hypothesis import strategies as st
 from hermes_memory_bridge import __version__, provider
 from hermes_memory_bridge.connect.provider_install import load_provider_files, replace_plugin_folder
 from hermes_memory_bridge.provider import file_entries, provider_settings, theme_resolution, tool_schemas
-from hermes_memory_bridge.provider.bridge_line import find_line_socket
 from hermes_memory_bridge.provider.hot_fact_index import HotFactIndex
 from hermes_memory_bridge.tools import TOOLS
-from hermes_memory_bridge.wire import peers
-from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.notation import memory_spec
@@ -55,10 +52,6 @@ def test_it_imports_the_standard_library_and_itself_only() -> None:
 
 def test_it_has_the_version_of_the_package() -> None:
     assert yaml.safe_load((FOLDER / "plugin.yaml").read_text())["version"] == __version__
-
-
-def test_what_is_installed_has_the_launchers_own_file() -> None:
-    assert load_provider_files()["peers.py"] == Path(peers.__file__).read_bytes()
 
 
 def test_a_hosts_scan_recognises_it() -> None:
@@ -111,11 +104,6 @@ def test_the_first_name_given_is_the_theme() -> None:
     assert both(None, "work", "agent:main:slack:dm:U1234567") == ("office", "boss")
     assert both(None, "default", "") == ("default", "default")
     assert both(None, "Research Lab", "+49 170 1234567") == ("research-lab", "research-lab")
-
-
-@pytest.mark.parametrize("store", ["/home/me/.hermes/memory.db", f"/{'long' * 30}/memory.db", "/tmp/ü/m.db"])
-def test_it_finds_the_bridge_where_it_listens(store: str) -> None:
-    assert find_line_socket(store) == BridgePaths(store).line
 
 
 @given(st.lists(st.text(alphabet="ab §\n[]:CD", max_size=30), max_size=6).map("\n§\n".join))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_bridge.runtime.call_dispatch import KEY, dispatch_call
+from hermes_memory_bridge.runtime.call_dispatch import dispatch_call
 from hermes_memory_bridge.runtime.connection_registry import MOST_OF_A_TOKEN, ConnectionRegistry, purge_expired_data
 from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_bridge.toolkit.connection import Connection, LeaseTimes
@@ -20,6 +20,7 @@ from hermes_memory_bridge.toolkit.tool_results import ConsentRequired, ToolResul
 from hermes_memory_bridge.tools import TOOLS, select_tools
 from hermes_memory_bridge.tools.acknowledgements import is_acknowledgement
 from hermes_memory_bridge.trust import Vault
+from hermes_memory_bridge.wire.messages import KEY
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.context.fence import parse_fenced_text
 from hermes_memory_store.errors import ArgumentError

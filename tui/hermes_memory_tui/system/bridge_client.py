@@ -54,7 +54,8 @@ def replace_older_bridge(store: Path) -> None:
     if not Path(paths.line).exists():
         return
     # Imported where there is a bridge: the inspector shows its first frame 1 ms sooner without.
-    from hermes_memory_bridge.wire.dialing import dial_bridge, leave_bridge, to_daemon_command
+    from hermes_memory_bridge.wire.dialing import dial_bridge, to_daemon_command
+    from hermes_memory_bridge.wire.line import leave_bridge
     from hermes_memory_bridge.wire.version_order import is_older
 
     answer = request_bridge(paths, "status", ANSWER_S)
