@@ -1,4 +1,4 @@
-"""What one more attribute, type, operation or tool costs: the few files that a script changes here in a copy of the product."""
+"""What one more attribute, type, operation, tool or host costs: the files that a script changes here in a copy of the product."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from hermes_memory_store.model import Rights
 from hermes_memory_store.store import Store
-from tests.bridge.running import INITIALIZE, INITIALIZED
+from tests.bridge.running import INITIALIZE, INITIALIZED, until
 from tests.tools.structure import ROOMS, ROOT
 
 ATTRIBUTE = (
@@ -106,6 +107,33 @@ async def count():
 print(asyncio.run(count()))
 """
 
+HOST = {
+    "title": "Scribe",
+    "client_names": ["scribe-cli"],
+    "entry": {"path": "{SCRIBE_HOME or ~/.scribe}/config.toml", "kind": "toml", "key": "servers"},
+    "hooks": {
+        "path": "{SCRIBE_HOME or ~/.scribe}/hooks.json",
+        "timeout_key": "seconds",
+        "lines": [
+            {"native": "Begin", "event": "start", "timeout_s": 5},
+            {"native": "Finish", "event": "turn", "timeout_s": 5, "gives": False, "keeps": True},
+        ],
+    },
+    "permissions": {"file_path": "~/.scribe/tools.json", "path": ["free"], "tool_form": "memory/TOOL"},
+    "answers": {"forms": {"start": "nested"}, "fields": {"session": ["scribe_id"]}, "texts": {"turn": ["answered"]}},
+    "habits": ["late transcripts"],
+    "transcript": {"roles": {"me": "user", "it": "assistant"}, "text": "body.text"},
+}
+"""The file of a host that nobody knows."""
+
+HOOK = "from hermes_memory_bridge.hook_program.program import main; main()"
+
+TRANSCRIPT = """
+from hermes_memory_bridge.hook_service.transcripts.transcript_file import parse_line
+message = parse_line("scribe", b'{"type": "it", "body": {"text": "Port 5433."}}')
+print(message.role, message.text)
+"""
+
 
 def copy_product(folder: Path) -> None:
     for room in ROOMS:
@@ -157,6 +185,42 @@ def test_an_attribute_a_type_and_an_operation_are_rows_of_tables(tmp_path: Path)
     assert (fact["type"], fact["note"]) == ("hypothesis", "seen twice")
     assert "flag" in run(tmp_path, *cli, "log")
     assert call_tool(tmp_path, "memory_search", {"query": "evictions"})["facts"][0]["note"] == "seen twice"
+
+
+def test_a_host_is_one_file_of_data(tmp_path: Path) -> None:
+    copy_product(tmp_path)
+    data = tmp_path / "hermes_memory_store" / "hosts" / "data"
+    (data / "scribe.json").write_text(json.dumps(HOST))
+    db, scribe, bridge = tmp_path / "memory.db", tmp_path / ".scribe", ("-m", "hermes_memory_bridge")
+
+    connected = run(
+        tmp_path, *bridge, "connect", "scribe", "--yes", "--capture", "--allow", "--db", str(db), "--theme", "ops"
+    )
+    assert "Scribe" in connected
+    entry = tomllib.loads((scribe / "config.toml").read_text())["servers"]["hermes-memory"]
+    assert entry["args"][-4:] == ["--db", str(db), "--theme", "ops"]
+    hooks = json.loads((scribe / "hooks.json").read_text())["hooks"]
+    assert {event: group[0]["hooks"][0]["seconds"] for event, group in hooks.items()} == {"Begin": 5, "Finish": 5}
+    assert "memory/memory_write" in json.loads((scribe / "tools.json").read_text())["free"]
+
+    call_tool(tmp_path, "memory_write", {"content": "V[port]: 5433"})
+    try:
+        said = json.dumps({"scribe_id": "s-1", "cwd": str(tmp_path)})
+        words = ("-c", HOOK, "scribe", "start", "--db", str(db), "--theme", "ops")
+        answer = json.loads(run(tmp_path, *words, lines=said))["hookSpecificOutput"]
+        assert answer["hookEventName"] == "Begin"
+        assert "V[port]: 5433" in answer["additionalContext"]
+        said = json.dumps({"scribe_id": "s-1", "cwd": str(tmp_path), "answered": "The port is 5433."})
+        run(tmp_path, "-c", HOOK, "scribe", "turn", *words[4:], lines=said)
+        cli = ("-m", "hermes_memory_tui", "--db", str(db), "--theme", "ops")
+        until(lambda: "The port is 5433." in run(tmp_path, *cli, "turns"), "the captured turn")
+    finally:
+        run(tmp_path, *bridge, "stop", "--db", str(db))
+    assert run(tmp_path, "-c", TRANSCRIPT) == "assistant Port 5433.\n"
+
+    run(tmp_path, *bridge, "connect", "scribe", "--remove", "--yes", "--db", str(db))
+    assert not (scribe / "hooks.json").exists()
+    assert not (scribe / "tools.json").exists()
 
 
 def call_tool(folder: Path, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

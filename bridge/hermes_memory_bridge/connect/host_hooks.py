@@ -1,4 +1,4 @@
-"""The hooks of hosts, as `hosts.toml` lists them: which events call `hermes-memory-hook`, in which file, and in which form.
+"""The hooks of hosts, by the member `hooks` of their files of data: which events call `hermes-memory-hook`, and how.
 
 A line that gives is there once a person wants agents to be given what is remembered, one that keeps once he allowed what is
 said to be kept.
@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_memory_bridge.connect.hosts import TABLES, HostEnvironment
+from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.host_data import find_hosts_with
 
 PROGRAM = "hermes-memory-hook"
 ISOLATED = "-EP"
@@ -63,6 +64,8 @@ class HookDocument:
     """The `version` of a file that holds hooks alone, where the host wants one."""
     is_blocked_by_failure: bool = False
     """Whether the host refuses a prompt whose hook fails, be it that our program is gone: the command must succeed then."""
+    is_plugin: bool = False
+    """Whether the file stands in a plugin's folder, of which the manifest is ours, too."""
     serves: str | None = None
     """The host's name in the command, where several hosts read the file."""
 
@@ -125,6 +128,6 @@ def find_hook_program(platform: str = sys.platform, *, in_project: bool = False)
 
 HOOKS = {
     name: HookDocument(**{**table, "lines": tuple(HookLine(**line) for line in table["lines"])})
-    for name, table in TABLES["hooks"].items()
+    for name, table in find_hosts_with("hooks").items()
 }
 """The hosts whose hooks stand in a file, by name."""

@@ -6,7 +6,7 @@ All of these hosts tell tools apart, so what destroys or overwrites goes on bein
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from hermes_memory_bridge.connect.jsonc_edit import (
 )
 from hermes_memory_bridge.connect.toml_yaml_edit import parse_toml
 from hermes_memory_bridge.tools import TOOLS
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.places.git_files import find_repository
 
 READING_TOOLS = tuple(name for name, spec in TOOLS.items() if spec.runs_unasked and spec.reads_only)
@@ -96,19 +97,39 @@ def parse_opencode_rules(document: Any, _: str) -> dict[str, str]:
     return {"*": str(rules.get("*", "allow")), **own}
 
 
+PARSERS: dict[str, Callable[[Any, str], dict[str, str]]] = {
+    "rules": parse_rule_lists,
+    "copilot": parse_approvals,
+    "codex": parse_codex_modes,
+    "gemini": parse_gemini_policy,
+    "opencode": parse_opencode_rules,
+}
+"""What a document says of each tool of ours, and as `*` of all others, for a folder; without a word it asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class HostPermissions:
     """Where a host notes that a tool runs without a question, and how a tool stands there."""
 
-    file: Callable[[HostEnvironment], Path]
-    parse: Callable[[Any, str], dict[str, str]] = parse_rule_lists
-    """What a document says of each tool of ours, and as `*` of all others, for a folder; without a word it asks."""
-    path: tuple[str, ...] = ("permissions", "allow")
+    host: str
+    file_path: str = ""
+    """A path as in `hosts.py`; empty where it is the file of the host's servers."""
+    form: str = "rules"
+    """One of `PARSERS`."""
+    path: Sequence[str] = ("permissions", "allow")
     """In a JSON file, the list that names tools, or the object with a member for each; "" is the folder it is for. Empty in
     a TOML file."""
-    name: Callable[[str], Any] = lambda tool: f"{SERVER}__{tool}"
-    """How a tool stands there."""
+    tool_form: Any = f"{SERVER}__TOOL"
+    """How a tool stands there; TOOL stands for its name."""
     is_listed: bool = True
+
+    def file(self, place: HostEnvironment) -> Path:
+        return place.find_path(self.file_path) if self.file_path else HOSTS[self.host].file(place)
+
+    def name(self, tool: str) -> Any:
+        if isinstance(self.tool_form, dict):
+            return {key: value.replace("TOOL", tool) for key, value in self.tool_form.items()}
+        return self.tool_form.replace("TOOL", tool)
 
     def read(self, text: str) -> Any:
         """Return what a text holds. :raises ValueError: it cannot be parsed"""
@@ -118,6 +139,9 @@ class HostPermissions:
     def find_rules(self, text: str, folder: str) -> dict[str, str]:
         """Return what a text says of our tools. :raises ValueError: it cannot be parsed"""
         return self.parse(self.read(text), folder)
+
+    def parse(self, document: Any, folder: str) -> dict[str, str]:
+        return PARSERS[self.form](document, folder)
 
     def list_permitted(self, text: str, folder: str) -> list[str]:
         """Return the tools that stand where we write them, whatever counts for more. :raises ValueError: as `find_rules`"""
@@ -129,24 +153,8 @@ class HostPermissions:
         return [tool for tool in UNASKED_TOOLS if self.name(tool) in names]
 
 
-PERMISSIONS = {
-    "claude-code": HostPermissions(HOOKS["claude-code"].file),
-    "codex": HostPermissions(HOSTS["codex"].file, parse_codex_modes, ()),
-    "gemini": HostPermissions(
-        lambda p: HOSTS["gemini"].file(p).parent / "policies" / f"{NAME}.toml", parse_gemini_policy, ()
-    ),
-    "copilot": HostPermissions(
-        lambda p: HOSTS["copilot"].file(p).parent / "permissions-config.json",
-        parse_approvals,
-        ("locations", "", "tool_approvals"),
-        lambda tool: {"kind": "mcp", "serverName": NAME, "toolName": tool},
-    ),
-    "qwen": HostPermissions(HOSTS["qwen"].file),
-    "opencode": HostPermissions(
-        HOSTS["opencode"].file, parse_opencode_rules, ("permission",), lambda tool: f"{NAME}_{tool}", False
-    ),
-}
-"""The hosts that have such a switch, by their names in `connect/hosts.py`."""
+PERMISSIONS = {name: HostPermissions(name, **table) for name, table in find_hosts_with("permissions").items()}
+"""The hosts that have such a switch, by name."""
 
 
 @dataclass(slots=True)
@@ -245,7 +253,7 @@ def describe_permissions(host: str, place: HostEnvironment, entry: Entry) -> str
     if reads and writes:
         return f"reads and writes without a question{where}"
     how = "reads without a question, asks before each writing" if reads else "asks before each reading and writing"
-    if host == "codex":
+    if form.form == "codex":
         return f"{how}, as its approval modes say"
     way = f"; `hermes-memory-bridge connect {host} --allow` lets agents write" if list_missing(rules[0]) else ""
     return f"{how}{where}{way}"
@@ -262,7 +270,7 @@ def edit_rules(edit: PermissionEdit, text: str, tools: list[str], *, is_removal:
     bare, put_back = without_marks(text)
     path = [key or edit.folder for key in form.path]
     try:
-        if edit.host == "gemini":
+        if form.form == "gemini":
             permitted = dict.fromkeys([*form.list_permitted(bare, ""), *tools])
             names = [tool for tool in permitted if not (is_removal and tool in tools)]
             return POLICY.format(name=NAME, tools=json.dumps(names)) if names else ""

@@ -1,4 +1,8 @@
-"""The supported hosts, as `hosts.toml` lists them: where each keeps its MCP servers, and in which form."""
+"""The supported hosts: where each keeps its MCP servers, and in which form, by the member `entry` of its file of data.
+
+A path begins with `~`, with `{app data}`, or with `{VARIABLE or PATH}`, the folder that a variable of the environment names. In
+an `entry_form` COMMAND, ARGS and WORDS stand for the program, for what follows it, and for both.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import os
 import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,16 +17,12 @@ from typing import Any
 
 from hermes_memory_bridge.connect import jsonc_edit, toml_yaml_edit
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 
 NAME = "hermes-memory"
 """What the bridge is called in every host."""
 
 Entry = dict[str, Any]
-
-TABLES: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
-    Path(__file__).with_name("hosts.toml").read_text(encoding="utf-8")
-)
-"""What is known of hosts: `hosts`, `hooks` and `scripts`, each by the host's name."""
 
 COMMAND_KEYS = ("command", "cmd", "args")
 """What an entry says of the program; the rest of it may be the person's."""
@@ -60,7 +59,7 @@ class HostEnvironment:
         return path
 
     def find_path(self, path: str) -> Path:
-        """Return a path of `hosts.toml`, whose head says how it begins. :raises ArgumentError: as `find_folder`"""
+        """Return a path of a host's data, as the head of this module says. :raises ArgumentError: as `find_folder`"""
         by_variable = re.fullmatch(r"\{(\w+) or (.+)\}/?(.*)", path)
         if by_variable is not None:
             return self.find_folder(by_variable[1], self.find_path(by_variable[2])) / by_variable[3]
@@ -195,4 +194,4 @@ def to_started_command(entry: Entry) -> list[str]:
     return [str(word) for word in [*words, *(entry.get("args") or [])]]
 
 
-HOSTS = {name: Host(name, **table) for name, table in TABLES["hosts"].items()}
+HOSTS = {name: Host(name, load_host(name)["title"], **table) for name, table in find_hosts_with("entry").items()}

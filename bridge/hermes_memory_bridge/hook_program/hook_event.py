@@ -5,15 +5,12 @@ Standard library alone, and no more of it than there must be: each event starts 
 
 from __future__ import annotations
 
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeGuard
-
-HOOK_HOSTS = (
-    "claude-code", "codex", "gemini", "copilot", "qwen", "vscode", "droid", "opencode", "cline", "cursor", "goose",
-)  # fmt: skip
-"""Hosts by the names that commands and the store give them."""
 
 HOOK_EVENTS = ("start", "prompt", "compacting", "compacted", "turn", "end")
 
@@ -92,8 +89,9 @@ def parse_hook_event(said: Mapping[str, Any]) -> HookEvent:
     :raises ValueError: the host or the event is unknown
     """
     host, event = said.get("host"), said.get("event")
-    if host not in HOOK_HOSTS:
-        raise ValueError(f"{str(host)[:40]!r} is no host that hooks are known of; one of {', '.join(HOOK_HOSTS)}")
+    if not isinstance(host, str) or "answers" not in load_host(host):
+        hosts = ", ".join(find_hosts_with("answers"))
+        raise ValueError(f"{str(host)[:40]!r} is no host that hooks are known of; one of {hosts}")
     if event not in HOOK_EVENTS:
         raise ValueError(f"{str(event)[:40]!r} is no event of a hook; one of {', '.join(HOOK_EVENTS)}")
     texts = {

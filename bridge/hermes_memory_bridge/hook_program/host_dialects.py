@@ -1,12 +1,16 @@
-"""What each host says to its hooks and how it wants to be answered, as data.
+"""What hosts say to their hooks and how they want to be answered: words that several share, and the forms of answers.
 
-An event's `names` are the host's own words for it; the first is the one to answer with when a payload tells none. A host that
-voids an answer with one key too many (Codex) gets exactly the keys of its form.
+What is particular to a host is the member `answers` of its file (`hosts/host_data.py` of the store): `forms`, the form of an
+answer by our event, of which one that is missing takes no text; `empty`, what is printed where there is nothing to say;
+`environ`, variables that tell a field which its payload lacks; `fields` and `texts`, keys of its own beside those below; `names`,
+its words for our events where they are not those of its hooks. A host that voids an answer with one key too many (Codex) gets
+exactly the keys of its form.
 """
 
 from __future__ import annotations
 
 from hermes_memory_store.compact_json import to_json
+from hermes_memory_store.hosts.host_data import load_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,73 +37,6 @@ CLINE = "cline"
 PLUGIN = "plugin"
 """`{"text": …}`, for our own plugin."""
 
-
-class Dialect:
-    """How one host speaks."""
-
-    __slots__ = ("empty", "environ", "forms", "names")
-
-    def __init__(
-        self,
-        forms: Mapping[str, str],
-        names: Mapping[str, tuple[str, ...]],
-        empty: str = "",
-        environ: Mapping[str, tuple[str, ...]] | None = None,
-    ) -> None:
-        self.forms = forms
-        """The form of an answer by our event; an event that is not named takes no text."""
-        self.names = names
-        """The host's words by our event."""
-        self.empty = empty
-        """What is printed where there is nothing to say."""
-        self.environ = environ or {}
-        """Variables of the host that tell a field which its payload lacks."""
-
-
-CLAUDE_NAMES = {
-    "start": ("SessionStart",),
-    "prompt": ("UserPromptSubmit",),
-    "compacting": ("PreCompact",),
-    "compacted": ("PostCompact",),
-    "turn": ("Stop",),
-    "end": ("SessionEnd",),
-}
-
-GEMINI_NAMES = {
-    "start": ("SessionStart",),
-    "prompt": ("BeforeAgent",),
-    "compacting": ("PreCompress",),
-    "turn": ("AfterAgent",),
-    "end": ("SessionEnd",),
-}
-
-GIVEN_AT_ONCE = {"start": NESTED, "prompt": NESTED}
-
-DIALECTS = {
-    "claude-code": Dialect(
-        {**GIVEN_AT_ONCE, "compacting": SUMMARISER},
-        CLAUDE_NAMES,
-        environ={"session": ("CLAUDE_CODE_SESSION_ID",), "folder": ("CLAUDE_PROJECT_DIR",)},
-    ),
-    "codex": Dialect(GIVEN_AT_ONCE, CLAUDE_NAMES),
-    "gemini": Dialect(
-        GIVEN_AT_ONCE,
-        GEMINI_NAMES,
-        "{}",
-        environ={"session": ("GEMINI_SESSION_ID",), "folder": ("GEMINI_CWD", "GEMINI_PROJECT_DIR")},
-    ),
-    "qwen": Dialect(GIVEN_AT_ONCE, CLAUDE_NAMES, "{}", environ={"folder": ("QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}),
-    "droid": Dialect(GIVEN_AT_ONCE, CLAUDE_NAMES, environ={"folder": ("FACTORY_PROJECT_DIR",)}),
-    "vscode": Dialect({"start": NESTED}, CLAUDE_NAMES, "{}"),
-    "copilot": Dialect({"start": TOP, "prompt": TOP}, {}, "{}"),
-    "cursor": Dialect({"start": CURSOR, "prompt": CURSOR}, {}, '{"continue": true}'),
-    "cline": Dialect(
-        {"start": CLINE, "prompt": CLINE}, {}, '{"cancel": false, "contextModification": "", "errorMessage": ""}'
-    ),
-    "opencode": Dialect({"start": PLUGIN, "prompt": PLUGIN, "compacting": PLUGIN}, {}, '{"text": ""}'),
-    "goose": Dialect({"start": PLUGIN, "prompt": PLUGIN}, {}, '{"text": ""}'),
-}
-"""By the name of the host."""
 
 FIELDS = {
     "session": ("session_id", "sessionId", "sessionID", "conversation_id", "taskId", "session"),
@@ -144,31 +81,33 @@ def find_speaking_host(host: str, payload: Mapping[str, object]) -> str:
     return host
 
 
-def format_host_answer(host: str, event: str, text: str, name: str = "") -> str:
+def format_host_answer(host: str, event: str, text: str) -> str:
     """Return what is printed.
 
     :param text: what the model is to be given, fenced; empty for nothing
-    :param name: the host's own name of its event, where it told one
     """
-    dialect = DIALECTS[host]
-    form = dialect.forms.get(event)
+    answers = load_host(host)["answers"]
+    form = answers["forms"].get(event)
     if not text or form is None:
-        return dialect.empty
+        return str(answers.get("empty", ""))
     if event == "compacting":
         text = f"{SUMMARISER_ORDER}\n{text}"
     if form == SUMMARISER:
         return text
-    names = dialect.names.get(event, ())
-    answers = {
-        NESTED: {
-            "hookSpecificOutput": {
-                "hookEventName": name if name in names else next(iter(names), name),
-                "additionalContext": text,
-            }
-        },
+    if form == NESTED:
+        output = {"hookEventName": find_native_name(host, event), "additionalContext": text}
+        return to_json({"hookSpecificOutput": output})
+    documents = {
         TOP: {"additionalContext": text},
         CURSOR: {"additional_context": text, "continue": True},
         CLINE: {"cancel": False, "contextModification": text, "errorMessage": ""},
         PLUGIN: {"text": text},
     }
-    return to_json(answers[form])
+    return to_json(documents[form])
+
+
+def find_native_name(host: str, event: str) -> str:
+    """Return a host's word for one of our events."""
+    data = load_host(host)
+    names = data["answers"].get("names") or {line["event"]: line["native"] for line in data["hooks"]["lines"]}
+    return str(names[event])

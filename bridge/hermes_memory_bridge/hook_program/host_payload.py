@@ -6,13 +6,13 @@ import os
 
 from hermes_memory_bridge.hook_program.hook_event import MARK_ROOM, MOST_PIDS, MOST_TEXT, HookEvent, parse_hook_event
 from hermes_memory_bridge.hook_program.host_dialects import (
-    DIALECTS,
     EVENT_NAME_KEYS,
     FIELDS,
     SOURCE_WORDS,
     TEXT_KEYS,
 )
 from hermes_memory_store.compact_json import parse_half_object, parse_whole_object
+from hermes_memory_store.hosts.host_data import load_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,15 +88,19 @@ def to_hook_event(
     :param at: when it happened, UTC milliseconds
     :param pids: ids of this process's ancestors, nearest first
     """
-    dialect = DIALECTS[host]
-    said: dict[str, Any] = {name: find_text(payload, keys) for name, keys in FIELDS.items()}
-    for name, variables in dialect.environ.items():
+    answers = load_host(host)["answers"]
+    own_fields, own_texts = answers.get("fields", {}), answers.get("texts", {})
+    said: dict[str, Any] = {
+        name: find_text(payload, (*own_fields.get(name, ()), *keys)) for name, keys in FIELDS.items()
+    }
+    for name, variables in answers.get("environ", {}).items():
         said[name] = said[name] or next((value for variable in variables if (value := environ.get(variable))), "")
     if not os.path.isabs(said["folder"]):
         said["folder"] = find_current_folder()
     word = said["source"] or find_event_name(payload)
     said["source"] = SOURCE_WORDS.get(word, word) if event == "start" else ""
-    said |= {"host": host, "event": event, "text": find_text(payload, TEXT_KEYS.get(event, ())), "theme": theme}
+    text = find_text(payload, (*own_texts.get(event, ()), *TEXT_KEYS.get(event, ())))
+    said |= {"host": host, "event": event, "text": text, "theme": theme}
     return parse_hook_event({**said, "pids": pids, "at": at})
 
 

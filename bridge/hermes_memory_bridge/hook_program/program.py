@@ -63,10 +63,11 @@ class StepLog:
 def report_host_event(arguments: list[str], log: StepLog) -> None:
     """Report the event that the arguments and standard input say, and print the answer."""
     from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS
-    from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host, format_host_answer
+    from hermes_memory_bridge.hook_program.host_dialects import find_speaking_host, format_host_answer
+    from hermes_memory_store.hosts.host_data import load_host
 
     host, name, options = parse_hook_arguments(arguments)
-    if host not in DIALECTS or name not in HOOK_EVENTS:
+    if "answers" not in load_host(host) or name not in HOOK_EVENTS:
         log.note(f"{host!r} {name!r} is no host and event that are known")
         return
     if os.name == "nt":  # sockets and locks are those of unix
@@ -102,19 +103,18 @@ def report_host_event(arguments: list[str], log: StepLog) -> None:
         stop.is_settled = True
         said.drain()
         return
-    told = host_payload.find_event_name(payload)
     outcome, answer = report_event(paths, event.to_wire(), log.began + WAITS_S.get(name, WAIT_S))
     log.note(f"{outcome} {'' if outcome == ANSWERED else answer}")
     if outcome == ANSWERED:
         stop.is_settled = True
-        stop.answer(answer, told)
+        stop.answer(answer)
         said.drain()
         return
     given = None
     if name == "start" or outcome in (NO_BRIDGE, REFUSED):
         text, given = without_bridge.read_own_answer(paths.store, event)
         log.note(f"read {len(text)} characters from the store")
-        given = given if stop.answer(text, told) else None
+        given = given if stop.answer(text) else None
     stop.answer("")
     event.given = given
     if outcome == NO_BRIDGE:

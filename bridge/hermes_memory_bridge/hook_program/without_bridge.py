@@ -146,15 +146,14 @@ class HardStop:
         self._answering = _thread.allocate_lock()
         _thread.start_new_thread(self._end_in_time, ())
 
-    def answer(self, text: str, name: str = "") -> bool:
+    def answer(self, text: str) -> bool:
         """Print the answer, unless it is too late. Returns whether it was printed.
 
         :param text: what the model is to be given
-        :param name: the host's own name of its event
         """
         if not self._answering.acquire(False):
             return False
-        said = format_host_answer(self.host, self.event, text, name).encode("utf-8", "replace")
+        said = format_host_answer(self.host, self.event, text).encode("utf-8", "replace")
         try:
             while said:
                 said = said[os.write(1, said) :]

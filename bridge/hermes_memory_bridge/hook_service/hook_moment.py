@@ -15,7 +15,7 @@ from hermes_memory_bridge.hook_service.host_habits import (
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.context.start_situation import Situation
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.hosts.client_hosts import to_client_name
+from hermes_memory_store.hosts.host_data import list_client_names
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
@@ -48,7 +48,9 @@ class HookMoment:
 
     def find_origin(self, store: Store) -> Origin:
         """Return where the event comes from; its project is noted when it is new and the store is open for writing."""
-        origin = Origin(way=Way.HOOK, client=to_client_name(self.event.host), client_version=self.event.version or None)
+        origin = Origin(
+            way=Way.HOOK, client=list_client_names(self.event.host)[0], client_version=self.event.version or None
+        )
         return origin if self.seen is None else store.projects.place(origin, self.seen)
 
     def find_situation(self, store: Store, host_session: HostSession | None) -> Situation:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from hermes_memory_bridge.hook_service.hook_moment import HookMoment
 from hermes_memory_bridge.hook_service.host_processes import find_ancestors, find_host_process, is_process_alive
 from hermes_memory_bridge.toolkit.connection import Connection
-from hermes_memory_store.hosts.client_hosts import find_client_host, to_client_name
+from hermes_memory_store.hosts.host_data import find_client_host, list_client_names
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Session, split_client_version
 from hermes_memory_store.store import Store
@@ -44,7 +44,7 @@ class HookSessions:
             session = store.sessions.open(
                 moment.theme,
                 name,
-                client=to_client_name(moment.event.host),
+                client=list_client_names(moment.event.host)[0],
                 client_version=moment.event.version or None,
                 project=project,
                 pid=moment.process,

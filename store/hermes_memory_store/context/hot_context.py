@@ -175,9 +175,9 @@ def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
     Hooks can be installed in one project alone. Then they are heard there and nowhere else, so that being heard in one
     other folder proves nothing: facts that are given twice are a blemish, facts that are never given a defect.
     """
-    from hermes_memory_store.hosts.client_hosts import (  # here, not above: hooks need none
-        CLIENT_NAMES,
+    from hermes_memory_store.hosts.host_data import (  # here, not above: hooks need none
         find_client_host,
+        list_client_names,
     )
 
     host = find_client_host(client)
@@ -186,7 +186,7 @@ def is_start_heard(ask: Ask, client: str, folder: str) -> bool:
     heard_at, is_here, folders = next(iter(ask(HEARD, (host, folder))), (None, 0, 0))
     if heard_at is None or not (is_here or folders != 1):
         return False
-    names = CLIENT_NAMES[host]
+    names = tuple(list_client_names(host))
     starts = [at for name, at in ask(NEWEST_SESSIONS, ()) if str(name).lower().startswith(names)]
     return len(starts) < LAST_SESSIONS or heard_at >= starts[LAST_SESSIONS - 1] - SETTLED_MS
 

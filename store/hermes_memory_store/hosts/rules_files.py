@@ -16,20 +16,22 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hermes_memory_store.clock import Clock
 from hermes_memory_store.database.db import Db
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.hosts.waiting_records import erase
 from hermes_memory_store.items.name_keys import Names
 from hermes_memory_store.model import Millis
 from hermes_memory_store.system.file_handles import open_regular
 from hermes_memory_store.system.filesystem import atomic_write
 
-RULES_PLACES = {"cursor": (".cursor", "rules", "hermes-memory.mdc"), "goose": (".goosehints",)}
-"""By the host's name, where its file stands in a workspace."""
+RULES_FILES: dict[str, dict[str, Any]] = find_hosts_with("rules_file")
 
-HEADS = {"cursor": "---\ndescription: What hermes-memory remembers of this project\nalwaysApply: true\n---\n"}
+RULES_PLACES = {host: tuple(file["path"]) for host, file in RULES_FILES.items()}
+"""By the host's name, where its file stands in a workspace."""
 
 MARKER = "<!-- hermes-memory wrote this file and will write it again; digest {digest} -->\n"
 
@@ -118,10 +120,10 @@ def find_stale_files(db: Db) -> list[Path]:
 
 
 def format_rules_file(host: str, text: str) -> bytes:
-    if host == "goose":
+    if RULES_FILES[host].get("includes_files"):
         text = INCLUSION.sub("(at)", text)
     body = f"{text}\n"
-    head = HEADS.get(host, "")
+    head: str = RULES_FILES[host].get("head", "")
     return (head + MARKER.format(digest=hashlib.sha256((head + body).encode()).hexdigest()) + body).encode()
 
 

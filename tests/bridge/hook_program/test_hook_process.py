@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS, HOOK_HOSTS
+from hermes_memory_bridge.hook_program.hook_event import HOOK_EVENTS
 from hermes_memory_bridge.hook_program.host_dialects import format_host_answer
 from hermes_memory_bridge.wire.paths import BridgePaths
 from hermes_memory_store.hosts import waiting_records
 from hermes_memory_store.hosts.capture_settings import allow_capture, pause_capture
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from tests.bridge.hook_program.conftest import RUN, Hook, HookRun, LineBridge
 from tests.bridge.running import until
 
@@ -84,7 +85,7 @@ def test_an_event_that_the_bridge_took_does_not_wait(hook: Hook, line_bridge: Li
     assert records(store) == []
 
 
-@pytest.mark.parametrize("host", HOOK_HOSTS)
+@pytest.mark.parametrize("host", find_hosts_with("answers"))
 def test_each_host_gets_a_valid_empty_answer(hook: Hook, line_bridge: Listen, host: str) -> None:
     line_bridge({"hermes-memory": 1, "text": "", "tokens": 0})
     assert is_silent(hook(host, "start", {"session_id": "s"}), format_host_answer(host, "start", ""))

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_memory_bridge.hook_program.hook_event import (
-    HOOK_HOSTS,
     MARK_ROOM,
     MOST_TEXT,
     TEXT_FIELDS,
     HookEvent,
     parse_hook_event,
 )
-from hermes_memory_bridge.hook_program.host_dialects import DIALECTS, find_speaking_host, format_host_answer
-from hermes_memory_bridge.hook_program.host_payload import MOST_INPUT, HostInput, find_event_name, to_hook_event
+from hermes_memory_bridge.hook_program.host_dialects import find_speaking_host, format_host_answer
+from hermes_memory_bridge.hook_program.host_payload import MOST_INPUT, HostInput, to_hook_event
 from hermes_memory_store.compact_json import parse_half_object, parse_whole_object, parse_wire_message, to_json
+from hermes_memory_store.hosts.host_data import find_hosts_with, load_host
 from tests.bridge.hook_program.host_payloads import CASES, Case, case_id
 
 VALUES = st.recursive(
@@ -59,10 +59,6 @@ def read_bytes(said: bytes) -> dict[str, object]:
         writer.join()
 
 
-def test_every_host_has_a_dialect() -> None:
-    assert set(DIALECTS) == set(HOOK_HOSTS)
-
-
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_what_a_host_says_becomes_an_event(case: Case) -> None:
     event = to_event(case.host, case.event, read_bytes(json.dumps(case.payload).encode()))
@@ -74,9 +70,9 @@ def test_what_a_host_says_becomes_an_event(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_the_answer_has_the_form_of_the_host(case: Case) -> None:
     host = case.speaker or case.host
-    said = format_host_answer(host, case.event, "T", find_event_name(case.payload))
+    said = format_host_answer(host, case.event, "T")
     if case.form is None:
-        assert said == DIALECTS[host].empty
+        assert said == load_host(host)["answers"].get("empty", "")
     else:
         assert said == case.form if isinstance(case.form, str) else json.loads(said) == case.form
 
@@ -87,7 +83,7 @@ def test_a_host_that_demands_json_gets_json_when_there_is_nothing_to_say(host: s
 
 
 def test_an_answer_is_named_after_the_event_that_the_host_knows() -> None:
-    said = json.loads(format_host_answer("codex", "start", "T", "Invented"))
+    said = json.loads(format_host_answer("codex", "start", "T"))
     assert said["hookSpecificOutput"]["hookEventName"] == "SessionStart"
 
 
@@ -235,7 +231,7 @@ def test_a_line_is_parsed_as_the_standard_library_does(line: bytes) -> None:
 
 @given(OBJECTS)
 def test_any_object_makes_an_event(payload: dict[str, object]) -> None:
-    for host in HOOK_HOSTS:
+    for host in find_hosts_with("answers"):
         wire = to_event(host, "prompt", payload).to_wire()
         assert parse_hook_event(json.loads(to_json(wire))).to_wire() == wire
 

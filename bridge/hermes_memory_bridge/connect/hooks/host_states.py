@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hermes_memory_bridge.connect.hooks.installation_record import read_installations
-from hermes_memory_store.hosts.client_hosts import find_client_host
+from hermes_memory_store.hosts.host_data import find_client_host
 from hermes_memory_store.hosts.host_sessions import HostReport
 from hermes_memory_store.model import Session
 from hermes_memory_store.safe_text import pluralise

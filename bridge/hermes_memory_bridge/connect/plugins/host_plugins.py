@@ -1,4 +1,4 @@
-"""Files that are ours as a whole: plugins of one script, for hosts that run code of ours instead of a command, Goose's plugin
+"""Files that are ours as a whole: plugins of one script, for hosts that run code of ours instead of a command, a plugin's
 manifest, and the answer about rules files.
 
 Beside the entries and hooks that `connect` puts into files of others, these are written and removed whole.
@@ -17,10 +17,11 @@ from pathlib import Path
 
 from hermes_memory_bridge.connect.host_config_files import FileEdits, HostFileError
 from hermes_memory_bridge.connect.host_hooks import HOOKS, find_hook_program
-from hermes_memory_bridge.connect.hosts import TABLES, HostEnvironment
+from hermes_memory_bridge.connect.hosts import HostEnvironment
 from hermes_memory_bridge.connect.lasting_command import require_lasting_command
 from hermes_memory_bridge.connect.plugins.plugin_folder import MANIFEST
 from hermes_memory_store.database.store_reading import read_store
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.hosts.rules_files import (
     RULES_PLACES,
     find_rules_consent_file,
@@ -41,7 +42,7 @@ class ScriptPlugin:
     """What is particular to the host. What reports an event, `hook_report.js`, stands before it."""
 
 
-SCRIPTS = {name: ScriptPlugin(**table) for name, table in TABLES["scripts"].items()}
+SCRIPTS = {name: ScriptPlugin(**table) for name, table in find_hosts_with("script").items()}
 
 REPORT = "hook_report.js"
 
@@ -145,8 +146,8 @@ def plan_own_files(
             command = [*require_lasting_command([str(program)]), *options]
             script = format_script_plugin(host, command, capture=keeps).decode()
         files.write(file, script)
-    if host == "goose" and project is None:
-        manifest = HOOKS["goose"].file(place).parent.parent / "plugin.json"
+    if host in HOOKS and HOOKS[host].is_plugin and project is None:
+        manifest = HOOKS[host].file(place).parent.parent / "plugin.json"
         files.write(manifest, json.dumps(MANIFEST, indent=2) + "\n" if gives or keeps else None)
     if host in RULES_PLACES and project is None:
         plan_rules_files(files, store, host, answer=gives and rules)

@@ -6,7 +6,6 @@ The three differ in their manifests alone. What runs comes from the same data as
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,15 @@ from hermes_memory_bridge.connect.host_hooks import HOOKS
 from hermes_memory_bridge.connect.hosts import NAME, Entry, HostEnvironment
 from hermes_memory_bridge.version import __version__
 from hermes_memory_store.errors import ArgumentError
+from hermes_memory_store.hosts.host_data import find_hosts_with
 
 DESCRIPTION = "Local memory: gives the agent the facts that matter, from one file on this machine."
 
 MANIFEST = {"name": NAME, "version": __version__, "description": DESCRIPTION}
 
-FORMS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("plugins.toml").read_text(encoding="utf-8"))
-"""What is particular to the plugins of each host."""
+FORMS: dict[str, dict[str, Any]] = find_hosts_with("plugin")
+"""By the host's name: `commands`, what a person installs a plugin with, and `documents`, those in it by path, the one that says
+whose it is first. VERSION, DESCRIPTION and ENTRY stand for those of this installation."""
 
 
 def plan_plugin_folder(

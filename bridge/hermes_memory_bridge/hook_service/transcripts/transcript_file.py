@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from hermes_memory_store.frozen import dataclass
+from hermes_memory_store.hosts.host_data import load_host
 from hermes_memory_store.system.file_handles import open_regular
 
 COMMAND_MARKS = (
@@ -62,17 +63,16 @@ def parse_codex_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
     return None if role is None else to_message(role, join_parts(said.get("message")), line)
 
 
-def parse_gemini_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    role = {"user": "user", "gemini": "assistant"}.get(str(line.get("type")))
-    return None if role is None else to_message(role, join_parts(line.get("content")), line)
+def parse_named_line(line: Mapping[str, Any], form: Mapping[str, Any]) -> TranscriptMessage | None:
+    """Parse a line whose `type` tells the role.
 
-
-def parse_copilot_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
-    role = {"user.message": "user", "assistant.message": "assistant"}.get(str(line.get("type")))
-    data = line.get("data")
-    if role is None or not isinstance(data, dict):
-        return None
-    return to_message(role, join_parts(data.get("content")), line)
+    :param form: the `roles` by type, and the path of the `text`, with points between its keys
+    """
+    role = form["roles"].get(str(line.get("type")))
+    value: Any = line
+    for key in form["text"].split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return None if role is None else to_message(role, join_parts(value), line)
 
 
 def parse_qwen_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
@@ -87,14 +87,11 @@ def parse_qwen_line(line: Mapping[str, Any]) -> TranscriptMessage | None:
 
 
 PARSERS: dict[str, Callable[[Mapping[str, Any]], TranscriptMessage | None]] = {
-    "claude-code": parse_claude_line,
-    "droid": parse_claude_line,
-    "vscode": parse_copilot_line,
+    "claude": parse_claude_line,
     "codex": parse_codex_line,
-    "gemini": parse_gemini_line,
-    "copilot": parse_copilot_line,
     "qwen": parse_qwen_line,
 }
+"""Forms that a host's data names; others are data of `parse_named_line`."""
 
 
 def to_message(
@@ -185,14 +182,16 @@ def read_transcript(path: str, host: str, offset: int, until: int) -> Transcript
 
 def parse_line(host: str, line: bytes) -> TranscriptMessage | None:
     """Parse a line of a host's transcript; None for one that holds no message."""
-    parser = PARSERS.get(host)
-    if parser is None or not line.startswith(b"{"):
+    form = load_host(host).get("transcript")
+    if form is None or not line.startswith(b"{"):
         return None
     try:
         said: Any = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return parser(said) if isinstance(said, dict) else None
+    if not isinstance(said, dict):
+        return None
+    return PARSERS[form](said) if isinstance(form, str) else parse_named_line(said, form)
 
 
 def join_messages(messages: list[TranscriptMessage]) -> list[TranscriptMessage]:

@@ -25,7 +25,7 @@ from hermes_memory_bridge.runtime.store_worker import StoreWorker
 from hermes_memory_store.clock import DAY_MS
 from hermes_memory_store.errors import StoreError
 from hermes_memory_store.hosts.capture_switch import CaptureSwitch, load_capture_switch, may_capture
-from hermes_memory_store.hosts.client_hosts import to_client_name
+from hermes_memory_store.hosts.host_data import list_client_names
 from hermes_memory_store.hosts.host_sessions import HostSession
 from hermes_memory_store.model import Origin, Way
 from hermes_memory_store.places.project_sighting import ProjectSighting
@@ -185,7 +185,9 @@ def record_piece(
     if find_horizon(host_session) < find_horizon(read):
         return False  # the session has ended since
     session = store.sessions.get(host_session.theme, host_session.session)
-    origin = Origin(way=Way.HOOK, client=to_client_name(host_session.host), client_version=host_session.host_version)
+    origin = Origin(
+        way=Way.HOOK, client=list_client_names(host_session.host)[0], client_version=host_session.host_version
+    )
     origin = origin if seen is None else replace(store.projects.place(origin, seen), commit=None)
     with store.attribute(origin):
         for message in piece.messages:

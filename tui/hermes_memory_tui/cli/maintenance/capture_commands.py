@@ -11,6 +11,7 @@ import click
 from hermes_memory_store.clock import format_iso_time, parse_duration
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.hosts import capture_settings, capture_switch
+from hermes_memory_store.hosts.host_data import find_hosts_with
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.cli.command_examples import add_examples
 from hermes_memory_tui.cli.common_options import CommandSettings, add_common_options, pass_settings, reject_blank
@@ -34,12 +35,10 @@ def capture_command(settings: CommandSettings, wanted: str, here: bool, host: st
     .hermes-memory-off in a folder stops capture in it and below, like `capture off --here`. What is remembered already is
     given to agents all the same.
     """
-    from hermes_memory_bridge.hook_program.hook_event import HOOK_HOSTS
-
     store, is_off = settings.path(), wanted == "off"
     if here and host is not None:
         raise ArgumentError("--here and --host are two questions; give one command for each", host)
-    hosts = (*HOOK_HOSTS, "hermes-agent")
+    hosts = (*find_hosts_with("answers"), "hermes-agent")
     if host is not None and host not in hosts:
         raise ArgumentError(f"{host[:40]!r} is no host with hooks; choose from {', '.join(hosts)}", host)
     if wanted == "status":
