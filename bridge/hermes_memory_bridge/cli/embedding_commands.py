@@ -147,9 +147,9 @@ async def test_embedding_model(vault: Vault) -> int:
             return 1
         try:
             await embedder.embed([SIMILAR_TEXTS[0]], WAIT_S)
-            begun = time.perf_counter()
+            started_at = time.perf_counter()
             rows = await embedder.embed([*SIMILAR_TEXTS, UNRELATED_TEXT], WAIT_S)
-            millis = (time.perf_counter() - begun) * 1000
+            millis = (time.perf_counter() - started_at) * 1000
         finally:
             await embedder.close()
     except EmbeddingError as error:

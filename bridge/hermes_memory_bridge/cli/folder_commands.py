@@ -73,8 +73,8 @@ def folder_join_command(db: str | None, as_json: bool, folder: Path, theme: str)
     shared = SharedFolder(path)
     keys = FolderKeys(paths)
     key = parse_key_code(ask_secretly("code of the theme: "))
-    held = keys.find(name)
-    if held is not None and held != key:
+    stored_key = keys.find(name)
+    if stored_key is not None and stored_key != key:
         raise ArgumentError(f"{name} has another key on this machine; `folder leave {name}` forgets it", name)
     keep_key(keys, name, key)
     notes = select_folder(paths, path, name)
@@ -94,8 +94,8 @@ def folder_leave_command(db: str | None, as_json: bool, theme: str) -> None:
     paths, name = BridgePaths.of(db), normalise_theme(theme)
     if FolderSettings.load(paths) is None:
         raise TeamError(NO_FOLDER)
-    known = FolderKeys(paths).forget(name)
-    if not known:
+    was_joined = FolderKeys(paths).forget(name)
+    if not was_joined:
         raise ArgumentError(f"this machine has no key of {name}", name)
     ask_bridge(paths, "sync", action="connect")
     print_answer(
@@ -127,10 +127,10 @@ def keep_key(keys: FolderKeys, theme: str, key: ThemeKey) -> None:
     except VaultError:
         if not sys.stdin.isatty():
             raise
-        said = getpass.getpass("no keyring can be reached; passphrase for the keys of shared folders: ")
-        if not said or getpass.getpass("once more: ") != said:
+        passphrase = getpass.getpass("no keyring can be reached; passphrase for the keys of shared folders: ")
+        if not passphrase or getpass.getpass("once more: ") != passphrase:
             raise ArgumentError("the two differ, or are empty; nothing was changed", None) from None
-        keys.unlock(said)
+        keys.unlock(passphrase)
         keys.keep(theme, key)
 
 
@@ -155,7 +155,7 @@ def ask_secretly(prompt: str) -> str:
 
     :raises ArgumentError: there is nothing
     """
-    said = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
-    if not said.strip():
+    answer = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
+    if not answer.strip():
         raise ArgumentError(f"{prompt.rstrip(': ')} is needed", None)
-    return said.strip()
+    return answer.strip()

@@ -196,9 +196,9 @@ def calls_command(
     from hermes_memory_bridge.daemon.call_follower import follow_calls, format_agent_call
 
     shown = json.dumps if as_json else format_agent_call
-    wanted = {"theme": theme, "session": session}
+    filters = {"theme": theme, "session": session}
     try:
-        for call in follow_calls(BridgePaths.of(db), max(0, lines), follow=follow, **wanted):
+        for call in follow_calls(BridgePaths.of(db), max(0, lines), follow=follow, **filters):
             print(shown(call), flush=follow)
     except (KeyboardInterrupt, BrokenPipeError):
         return 0

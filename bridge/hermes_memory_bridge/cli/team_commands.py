@@ -181,8 +181,8 @@ def team_restrict_command(as_json: bool, admin_dsn: str, role: str, themes: tupl
     import_team_driver()
     from hermes_memory_bridge.team.database import team_rights
 
-    given = run_with_driver_errors(lambda: team_rights.restrict_role_to_themes(dsn, role, themes, **rights))
-    print_answer(as_json, {"role": role, "themes": given}, f"{role} sees {format_rights(given, **rights)}")
+    opened = run_with_driver_errors(lambda: team_rights.restrict_role_to_themes(dsn, role, themes, **rights))
+    print_answer(as_json, {"role": role, "themes": opened}, f"{role} sees {format_rights(opened, **rights)}")
 
 
 @team_group.command("open")
@@ -241,15 +241,16 @@ def team_members_command(as_json: bool, admin_dsn: str) -> None:
     from hermes_memory_bridge.team.database import team_members
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    found = run_with_driver_errors(lambda: team_members.list_members(dsn))
-    print_answer(as_json, {"members": [one.as_dict() for one in found]}, format_members(found))
+    members = run_with_driver_errors(lambda: team_members.list_members(dsn))
+    print_answer(as_json, {"members": [member.as_dict() for member in members]}, format_members(members))
 
 
-def format_members(found: Sequence[Member]) -> str:
+def format_members(members: Sequence[Member]) -> str:
     """Return a line for each role that exchanges rows."""
     lines = [
-        f"{one.role}{'' if one.logs_in else ' (a group)'}: {format_rights(one.themes, one.reads, one.curates, one.until)}"
-        for one in found
+        f"{member.role}{'' if member.logs_in else ' (a group)'}: "
+        + format_rights(member.themes, member.reads, member.curates, member.until)
+        for member in members
     ]
     return "\n".join(lines) or "nobody was let in"
 
@@ -269,8 +270,10 @@ def team_revoke_command(as_json: bool, admin_dsn: str, role: str) -> int:
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
     groups = run_with_driver_errors(lambda: team_members.revoke_member(dsn, role))
-    said = f"{role} still has rights as a member of {', '.join(groups)}" if groups else f"{role} has no rights any more"
-    print_answer(as_json, {"role": role, "groups": groups}, said)
+    message = (
+        f"{role} still has rights as a member of {', '.join(groups)}" if groups else f"{role} has no rights any more"
+    )
+    print_answer(as_json, {"role": role, "groups": groups}, message)
     return 1 if groups else 0
 
 
@@ -301,12 +304,12 @@ def team_collect_command(as_json: bool, admin_dsn: str, days: int) -> int:
     from hermes_memory_bridge.team.database import purge_rewrite, tombstone_collection
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    found = run_with_driver_errors(lambda: tombstone_collection.collect_tombstones(dsn, days=days))
-    lines = [f"{one.theme}: {one.rows} deleted rows and {one.marks} marks removed" for one in found]
-    document = [{"theme": one.theme, "rows": one.rows, "marks": one.marks} for one in found]
+    collected = run_with_driver_errors(lambda: tombstone_collection.collect_tombstones(dsn, days=days))
+    lines = [f"{removed.theme}: {removed.rows} deleted rows and {removed.marks} marks removed" for removed in collected]
+    document = [{"theme": removed.theme, "rows": removed.rows, "marks": removed.marks} for removed in collected]
     done = run_with_driver_errors(lambda: purge_rewrite.rewrite_purged(dsn))
-    said = f"rewritten: {', '.join(done.rewritten)}" if done.rewritten else "nothing was purged since the last time"
-    lines = [*(lines or ["nothing was deleted that long ago"]), *(done.left or [said])]
+    message = f"rewritten: {', '.join(done.rewritten)}" if done.rewritten else "nothing was purged since the last time"
+    lines = [*(lines or ["nothing was deleted that long ago"]), *(done.left or [message])]
     print_answer(as_json, {"collected": document, "rewritten": done.rewritten, "left": done.left}, "\n".join(lines))
     return 1 if done.left else 0
 
@@ -321,13 +324,13 @@ def team_repair_command(as_json: bool, admin_dsn: str) -> None:
     from hermes_memory_bridge.team.database import team_repair
 
     dsn = prompt_for_dsn(admin_dsn, "the owner's DSN: ")
-    found = run_with_driver_errors(lambda: team_repair.repair_team_database(dsn))
-    lines = [f"{theme}: its counter is behind its rows again" for theme in found.counters]
-    lines += [f"{uid}: stamped with the present; run `sync verify` on each machine" for uid in found.stamped]
-    lines += [f"{found.emptied} purged rows emptied"] if found.emptied else []
-    lines += [f"{role}: there is no such role, its restriction is lifted" for role in found.roles]
-    lines += [f"{uid}: larger than any machine takes; left as it is" for uid in found.too_large]
-    print_answer(as_json, found.as_dict(), "\n".join(lines) or "nothing to repair")
+    repaired = run_with_driver_errors(lambda: team_repair.repair_team_database(dsn))
+    lines = [f"{theme}: its counter is behind its rows again" for theme in repaired.counters]
+    lines += [f"{uid}: stamped with the present; run `sync verify` on each machine" for uid in repaired.stamped]
+    lines += [f"{repaired.emptied} purged rows emptied"] if repaired.emptied else []
+    lines += [f"{role}: there is no such role, its restriction is lifted" for role in repaired.roles]
+    lines += [f"{uid}: larger than any machine takes; left as it is" for uid in repaired.too_large]
+    print_answer(as_json, repaired.as_dict(), "\n".join(lines) or "nothing to repair")
 
 
 @team_group.command("connect")
@@ -342,8 +345,8 @@ def team_connect_command(db: str | None, as_json: bool, dsn: str) -> None:
     dsn = prompt_for_dsn(dsn, "DSN of the team database, or code of an invitation: ")
     if dsn.startswith(INVITATION):
         dsn = redeem_code(dsn, paths)
-    with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
-        schema, warning = found.schema, found.warning
+    with run_with_driver_errors(lambda: connect_team_server(dsn)) as server:
+        schema, warning = server.schema, server.warning
     dsns.store_team_dsn(paths, dsn)
     running = ask_bridge(paths, "sync", action="connect")
     note = "" if running is not None else "; a bridge exchanges with it as soon as one runs"
@@ -370,8 +373,10 @@ def redeem_code(code: str, paths: BridgePaths) -> str:
     except TeamError as error:
         if error.state.name != "refused":
             raise
-        said = "this code was used already, or withdrawn: the owner of the team database gives another by `team invite`"
-        raise ArgumentError(said, None) from None
+        message = (
+            "this code was used already, or withdrawn: the owner of the team database gives another by `team invite`"
+        )
+        raise ArgumentError(message, None) from None
 
 
 @team_group.command("disconnect")
@@ -396,10 +401,10 @@ def team_status_command(db: str | None, as_json: bool) -> None:
     dsn = dsns.find_team_dsn(BridgePaths.of(db))
     if not dsn:
         raise TeamError(NOT_NAMED)
-    with run_with_driver_errors(lambda: connect_team_server(dsn)) as found:
-        version, dimension = found.schema.version, found.schema.dimension
-        engine = found.engine()
-        unindexed = run_with_driver_errors(lambda: import_team_driver().find_unindexed_themes(found.conn))
+    with run_with_driver_errors(lambda: connect_team_server(dsn)) as server:
+        version, dimension = server.schema.version, server.schema.dimension
+        engine = server.engine()
+        unindexed = run_with_driver_errors(lambda: import_team_driver().find_unindexed_themes(server.conn))
     document = {
         "version": version,
         "dimension": dimension,
@@ -478,7 +483,9 @@ def wait_for_sync(as_json: bool, status: Callable[[], dict[str, Any]], number: i
         if now["exchanges"] >= number:
             break
         moving = "; ".join(
-            format_sync_progress(one) for one in now["themes"] if one["waiting"] or one["behind"] or one.get("turns")
+            format_sync_progress(theme)
+            for theme in now["themes"]
+            if theme["waiting"] or theme["behind"] or theme.get("turns")
         )
         if moving and moving != shown and not as_json:
             sys.stderr.write(f"{moving}\n")
@@ -556,7 +563,7 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
     paths = BridgePaths.of(db)
     reply = ask_bridge(paths, "sync", timeout_s=LONG_S, action="verify")
     if reply is not None:
-        found = check_bridge_answer(reply)
+        comparison = check_bridge_answer(reply)
     else:
         syncers = open_own_syncers(paths)
         refuse_missing_store(Path(paths.store))
@@ -568,9 +575,9 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
                 comparisons.append(compared.result(LONG_S))
             finally:
                 syncer.stop()
-        found = merge_comparisons(comparisons).as_dict()
+        comparison = merge_comparisons(comparisons).as_dict()
     lines = []
-    for theme in found["themes"]:
+    for theme in comparison["themes"]:
         lines.append(f"{theme['theme']}: {format_verification(theme)}, {pluralise(theme['rows'], 'row')}")
         for name, words in DIFFERENCES.items():
             lines += [f"  {uid} {words}" for uid in theme[name]]
@@ -578,11 +585,11 @@ def sync_verify_command(db: str | None, as_json: bool, canary: bool, admin_dsn: 
             lines.append(f"  {theme['waiting']} not sent")
     if not lines:
         lines.append("no theme is shared: set `sync = true` for one in memory-themes.toml")
-    journal = found["journal"]
+    journal = comparison["journal"]
     if journal is not None:
         lines.append(f"journal: {'' if journal['held'] else 'CUT OFF OR REWRITTEN: '}{journal['words']}")
-    print_answer(as_json, found, "\n".join(lines))
-    return 0 if found["same"] and (journal is None or journal["held"]) else 1
+    print_answer(as_json, comparison, "\n".join(lines))
+    return 0 if comparison["same"] and (journal is None or journal["held"]) else 1
 
 
 team_group.add_command(sync_verify_command)
@@ -594,10 +601,10 @@ def verify_erasure(as_json: bool, dsn: str) -> int:
     from hermes_memory_bridge.team.database import purge_rewrite
 
     result = run_with_driver_errors(lambda: purge_rewrite.release_canary(dsn))
-    gone = f"{result.words} purged words: {result.before} stood in the database's files before they were rewritten, "
-    said = gone + (f"and some still do: {', '.join(result.found)}" if result.found else "and none does now")
+    before = f"{result.words} purged words: {result.before} stood in the database's files before they were rewritten, "
+    message = before + (f"and some still do: {', '.join(result.found)}" if result.found else "and none does now")
     document = {"words": result.words, "before": result.before, "found": result.found, "left": result.left}
-    print_answer(as_json, {"canary": document}, "\n".join([said, *result.left]))
+    print_answer(as_json, {"canary": document}, "\n".join([message, *result.left]))
     return 1 if result.found or result.left else 0
 
 
@@ -630,23 +637,23 @@ def sync_rename_command(db: str | None, as_json: bool, theme: str, name: str) ->
 def sync_conflicts_command(db: str | None, as_json: bool) -> None:
     """List unresolved conflicts between machines, newest first."""
     with Store.open(BridgePaths.of(db).store, create=False) as store:
-        found = store.sync.standing.conflicts()
+        conflicts = store.sync.standing.conflicts()
     document = [
         {
-            "uid": one.uid,
-            "theme": one.theme,
-            "at": format_iso_time(one.at),
-            "why": one.why,
-            "mine": one.mine.content,
-            "theirs": one.theirs.content,
+            "uid": conflict.uid,
+            "theme": conflict.theme,
+            "at": format_iso_time(conflict.at),
+            "why": conflict.why,
+            "mine": conflict.mine.content,
+            "theirs": conflict.theirs.content,
         }
-        for one in found
+        for conflict in conflicts
     ]
     lines = [
-        f"{one['uid']} {one['theme']} ({one['why']})\n"
-        f"  stands: {format_remote_content(one['mine'])}\n"
-        f"  lost:   {format_remote_content(one['theirs'])}"
-        for one in document
+        f"{conflict['uid']} {conflict['theme']} ({conflict['why']})\n"
+        f"  stands: {format_remote_content(conflict['mine'])}\n"
+        f"  lost:   {format_remote_content(conflict['theirs'])}"
+        for conflict in document
     ]
     print_answer(as_json, {"conflicts": document}, "\n".join(lines) or "no conflict waits for you")
 
@@ -672,7 +679,13 @@ def sync_resolve_command(db: str | None, as_json: bool, uid: str, keep: Any) -> 
     """
     with Store.open(BridgePaths.of(db).store, create=False) as store:
         digits = parse_uid_digits(uid)
-        named = sorted({one.uid for one in store.sync.standing.conflicts() if digits and has_uid_part(one.uid, digits)})
+        named = sorted(
+            {
+                conflict.uid
+                for conflict in store.sync.standing.conflicts()
+                if digits and has_uid_part(conflict.uid, digits)
+            }
+        )
         if len(named) > 1:
             raise AmbiguousUid(f"several begin or end with {uid}: {', '.join(named[:5])}", uid)
         changed = store.sync.standing.resolve(named[0] if named else Uid(uid), keep)
@@ -686,14 +699,14 @@ def format_sync_status(status: dict[str, Any]) -> str:
     if status.get("last_exchange"):
         lines.append(f"last exchange {format_iso_time(status['last_exchange'])}")
     if status.get("last_exchange") and "collected" in status and not status.get("listening", True):
-        why = (
+        reason = (
             "and no connection is held meanwhile, so that the database can sleep"
             if status["asleep"]
             else 'since `idle = "sleep"` is set'
             if status["idle"] == "sleep"
             else "since a pooler stands in between, or announcements did not arrive"
         )
-        lines.append(f"changes of others are asked for every {status['poll_s']:.0f} s, {why}")
+        lines.append(f"changes of others are asked for every {status['poll_s']:.0f} s, {reason}")
     if status.get("collected"):
         lines.append(f"purged words were erased from the database's files {format_iso_time(status['collected'])}")
     elif status.get("last_exchange") and "collected" in status:
@@ -701,7 +714,7 @@ def format_sync_status(status: dict[str, Any]) -> str:
     if status.get("folder"):
         lines.append(f"shared folder {to_printable(status['folder'])}")
         lines += [status["folder_warning"]] if status.get("folder_warning") else []
-        lines += [f"  {to_printable(one['file'])}: {one['why']}" for one in status["problems"]]
+        lines += [f"  {to_printable(item['file'])}: {item['why']}" for item in status["problems"]]
     for theme in status["themes"]:
         turns = f", {pluralise(theme['turns'], 'turn')} to send" if theme.get("turns") else ""
         called = f" ({to_printable(theme['team_name'])} in the team)" if theme.get("team_name") else ""
@@ -724,8 +737,8 @@ def format_sync_status(status: dict[str, Any]) -> str:
         )
     if status.get("vectors") and status["themes"]:
         lines.append(status["vectors"]["words"])
-    lines += [f"kept aside: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("aside", [])]
-    lines += [f"refused: {one['uid']} of {one['theme']}: {one['why']}" for one in status.get("refused", [])]
+    lines += [f"kept aside: {item['uid']} of {item['theme']}: {item['why']}" for item in status.get("aside", [])]
+    lines += [f"refused: {item['uid']} of {item['theme']}: {item['why']}" for item in status.get("refused", [])]
     return "\n".join(lines)
 
 
@@ -741,15 +754,15 @@ def check_bridge_answer(answer: dict[str, Any] | None) -> dict[str, Any]:
     return answer
 
 
-def prompt_for_dsn(given: str, prompt: str) -> str:
+def prompt_for_dsn(option: str, prompt: str) -> str:
     """Return a DSN: as given, or prompted for without echo.
 
     :raises ArgumentError: there is none
     """
-    dsn = given
-    if given == "-":
+    dsn = option
+    if option == "-":
         dsn = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
-    elif "password=" in given or ":" in given.partition("://")[2].rpartition("@")[0]:
+    elif "password=" in option or ":" in option.partition("://")[2].rpartition("@")[0]:
         sys.stderr.write("a password on a command line can be read by others while it runs; give - to be asked\n")
     if not dsn.strip():
         raise ArgumentError("a DSN is needed: postgresql://USER:PASSWORD@HOST/DATABASE")
@@ -766,18 +779,18 @@ def open_own_syncers(paths: BridgePaths) -> list[SyncLoop[Any]]:
     from hermes_memory_bridge.trust import open_store_vault
 
     settings: dict[str, Any] = {"holder": f"command {os.getpid()}", "vault": open_store_vault(paths.store)}
-    found: list[SyncLoop[Any]] = []
+    syncers: list[SyncLoop[Any]] = []
     if dsns.is_team_named(paths):
         try:
             from hermes_memory_bridge.team.syncer import Syncer
         except ImportError:
             raise TeamError(NO_DRIVER) from None
-        found.append(Syncer(paths.store, lambda: dsns.find_team_dsn(paths), **settings))
+        syncers.append(Syncer(paths.store, lambda: dsns.find_team_dsn(paths), **settings))
     if FolderSettings.load(paths) is not None:
         from hermes_memory_bridge.team.folder.folder_syncer import FolderSyncer
 
-        found.append(FolderSyncer(paths, **settings))
-    return found
+        syncers.append(FolderSyncer(paths, **settings))
+    return syncers
 
 
 def is_sync_named(paths: BridgePaths) -> bool:

@@ -119,9 +119,9 @@ def token_rotate_command(db: str | None, as_json: bool, name: str) -> None:
 def token_revoke_command(db: str | None, as_json: bool, name: str) -> None:
     """Revoke a token permanently."""
     with token_store(db) as (store, vault):
-        found = store.credentials.revoke(name)
-        vault.forget(TOKEN_VAULT_THEME, to_vault_name(found.name))
-    print_answer(as_json, to_token_document(found), format_token(found))
+        credential = store.credentials.revoke(name)
+        vault.forget(TOKEN_VAULT_THEME, to_vault_name(credential.name))
+    print_answer(as_json, to_token_document(credential), format_token(credential))
 
 
 def parse_token_rights(words: str, tools: str | None) -> Rights:
@@ -167,20 +167,20 @@ def to_vault_name(name: str) -> str:
     return name.encode().hex()
 
 
-def to_token_document(one: Credential) -> dict[str, Any]:
+def to_token_document(credential: Credential) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "theme": one.theme,
-        "rights": one.rights.words,
-        "tools": None if one.rights.tools is None else sorted(one.rights.tools),
-        "created_at": format_iso_time(one.created_at),
-        "expires_at": None if one.expires_at is None else format_iso_time(one.expires_at),
-        "revoked_at": None if one.revoked_at is None else format_iso_time(one.revoked_at),
+        "name": credential.name,
+        "theme": credential.theme,
+        "rights": credential.rights.words,
+        "tools": None if credential.rights.tools is None else sorted(credential.rights.tools),
+        "created_at": format_iso_time(credential.created_at),
+        "expires_at": None if credential.expires_at is None else format_iso_time(credential.expires_at),
+        "revoked_at": None if credential.revoked_at is None else format_iso_time(credential.revoked_at),
     }
 
 
-def format_token(one: Credential) -> str:
-    until = f", until {format_iso_time(one.expires_at)}" if one.expires_at else ""
-    gone = f", revoked {format_iso_time(one.revoked_at)}" if one.revoked_at else ""
-    only = f", only {', '.join(sorted(one.rights.tools))}" if one.rights.tools is not None else ""
-    return f"{one.name}: theme {one.theme}, {one.rights.words or 'no rights'}{only}{until}{gone}"
+def format_token(credential: Credential) -> str:
+    until = f", until {format_iso_time(credential.expires_at)}" if credential.expires_at else ""
+    revocation = f", revoked {format_iso_time(credential.revoked_at)}" if credential.revoked_at else ""
+    only = f", only {', '.join(sorted(credential.rights.tools))}" if credential.rights.tools is not None else ""
+    return f"{credential.name}: theme {credential.theme}, {credential.rights.words or 'no rights'}{only}{until}{revocation}"

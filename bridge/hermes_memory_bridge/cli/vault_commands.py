@@ -39,9 +39,9 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
         print(f"secrets that no keyring can keep are kept in {vault.file}, which only you can read")
         return 0
     refuse_missing_store(Path(paths.store))
-    whose = resolve_theme(flag=theme)
+    theme_name = resolve_theme(flag=theme)
     if action == "list":
-        return list_secrets(vault, whose)
+        return list_secrets(vault, theme_name)
     if action == "move-to-keyring":
         moved = vault.move_to_keyring()
         print(f"moved {moved} secret{'' if moved == 1 else 's'} to the keyring; the file is allowed no longer")
@@ -49,18 +49,18 @@ def secret_command(action: str, name: str | None, theme: str | None, db: str | N
     if name is None:
         raise ArgumentError(f"secret {action} needs the name in ‹secret:NAME›; `secret list` shows them")
     name = name.removeprefix("‹secret:").removesuffix("›")
-    kept = vault.reveal(whose, name)
-    if kept is None:
-        raise ArgumentError(f"theme {whose} has no secret {name!r}", name)
+    secret = vault.reveal(theme_name, name)
+    if secret is None:
+        raise ArgumentError(f"theme {theme_name} has no secret {name!r}", name)
     if action == "forget":
-        vault.forget(whose, name)
-        erase_containing(paths.store, [kept])
+        vault.forget(theme_name, name)
+        erase_containing(paths.store, [secret])
         with Store.open(paths.store) as store:
             for copy in store.sync.mask_stored():
                 print(f"not reached: {copy}; it may hold secrets that came from the team in clear", file=sys.stderr)
         print(f"forgot {name}; the fact keeps its placeholder, and no other secret is given this name")
     else:
-        print(kept)
+        print(secret)
     return 0
 
 

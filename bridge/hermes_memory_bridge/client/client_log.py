@@ -58,17 +58,17 @@ class ClientTransactionLog:
 
     def open_writes(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return key, tool and arguments of writes sent but never settled, in order. A torn last line is ignored."""
-        waiting: dict[str, tuple[str, str, dict[str, Any]]] = {}
+        writes: dict[str, tuple[str, str, dict[str, Any]]] = {}
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                said = json.loads(line)
+                entry = json.loads(line)
             except ValueError:
                 continue
-            if said["state"] == "sent":
-                waiting[said["key"]] = (said["key"], said["tool"], said["arguments"])
+            if entry["state"] == "sent":
+                writes[entry["key"]] = (entry["key"], entry["tool"], entry["arguments"])
             else:
-                waiting.pop(said["key"], None)
-        return list(waiting.values())
+                writes.pop(entry["key"], None)
+        return list(writes.values())
 
     def close(self) -> None:
         """Close the file, if it is open."""
@@ -77,8 +77,8 @@ class ClientTransactionLog:
                 os.close(self._handle)
                 self._handle = None
 
-    def _append(self, said: dict[str, Any]) -> None:
-        line = json.dumps({"at": round(time.time() * 1000), **said}, ensure_ascii=False)
+    def _append(self, entry: dict[str, Any]) -> None:
+        line = json.dumps({"at": round(time.time() * 1000), **entry}, ensure_ascii=False)
         try:
             with self._lock:
                 if self._handle is None:

@@ -28,14 +28,14 @@ class SessionConfig:
     on_orphan: str = OrphanPolicy.CHECKPOINT_AND_CLOSE.value
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any] | SessionConfig | None) -> SessionConfig:
+    def parse(cls, config: Mapping[str, Any] | SessionConfig | None) -> SessionConfig:
         """Parse the settings a worker passes. `timeout_ms` and other old names are accepted with a warning.
 
         :raises ArgumentError: names the setting and the value
         """
-        if given is None or isinstance(given, SessionConfig):
-            return given or cls()
-        settings = dict(given)
+        if config is None or isinstance(config, SessionConfig):
+            return config or cls()
+        settings = dict(config)
         for old, new in LEGACY_OPTION_NAMES.items():
             if old in settings:
                 warnings.warn(f"session_config: {old} is called {new}", DeprecationWarning, stacklevel=4)
@@ -75,19 +75,19 @@ class RetryPolicy:
     jitter_factor: float = 0.25
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any] | RetryPolicy | None) -> RetryPolicy:
+    def parse(cls, config: Mapping[str, Any] | RetryPolicy | None) -> RetryPolicy:
         """Parse the settings a worker passes.
 
         :raises ArgumentError: names the setting and the value
         """
-        if given is None or isinstance(given, RetryPolicy):
-            return given or cls()
-        unknown = given.keys() - {"max_retries", "base_delay_ms", "cap_delay_s", "jitter_factor"}
+        if config is None or isinstance(config, RetryPolicy):
+            return config or cls()
+        unknown = config.keys() - {"max_retries", "base_delay_ms", "cap_delay_s", "jitter_factor"}
         if unknown:
             raise ArgumentError(f"retry_policy knows no {sorted(unknown)[0]!r}", sorted(unknown)[0])
-        for name, value in given.items():
+        for name, value in config.items():
             parse_policy_number(name, value, least=0)
-        settings = dict(given)
+        settings = dict(config)
         if settings.get("max_retries", 0) > MOST_RETRIES:
             warnings.warn(f"retry_policy: max_retries is at most {MOST_RETRIES}", stacklevel=4)
             settings["max_retries"] = MOST_RETRIES

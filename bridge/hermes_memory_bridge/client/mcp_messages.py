@@ -88,17 +88,17 @@ def to_tool_request(
 
 def to_request_headers(tool: str, token: str | None, theme: str | None) -> dict[str, str]:
     """Return the HTTP headers of a call."""
-    said = {
+    headers = {
         "accept": "application/json, text/event-stream",
         "mcp-protocol-version": MODERN,
         "mcp-method": "tools/call",
         "mcp-name": tool,
     }
     if token:
-        said["authorization"] = f"Bearer {token}"
+        headers["authorization"] = f"Bearer {token}"
     if theme:
-        said["x-hermes-session-key"] = theme
-    return said
+        headers["x-hermes-session-key"] = theme
+    return headers
 
 
 def parse_reply(number: int, status: int, kind: str, body: str) -> Reply:
@@ -135,22 +135,22 @@ def parse_reply_messages(kind: str, body: str) -> Iterator[dict[str, Any]]:
 def parse_http_refusal(body: str, status: int) -> StoreError:
     """Return the error for an HTTP refusal."""
     try:
-        said = json.loads(body)["error"]
-        return to_bridge_error(said if "code" in said else {}, said.get("message", body))
+        error = json.loads(body)["error"]
+        return to_bridge_error(error if "code" in error else {}, error.get("message", body))
     except (ValueError, KeyError, TypeError):
         return BridgeRefused("http.error", f"the bridge answered with status {status}", body[:100])
 
 
-def to_bridge_error(said: dict[str, Any], text: str) -> StoreError:
+def to_bridge_error(error: dict[str, Any], text: str) -> StoreError:
     """Return the error for a code: the store's own class if it has one of that name."""
-    code, message, value = str(said.get("code", "bridge.error")), said.get("message") or text, said.get("value")
-    found = BridgeRefused(code, message, value)
+    code, message, value = str(error.get("code", "bridge.error")), error.get("message") or text, error.get("value")
+    refusal = BridgeRefused(code, message, value)
     for leaf in find_subclasses(StoreError):
         if leaf.code == code and leaf.__module__ == errors.__name__:
             made = leaf.__new__(leaf)
             StoreError.__init__(made, message, value)
             return made
-    return found
+    return refusal
 
 
 def find_subclasses(family: type[StoreError]) -> Iterator[type[StoreError]]:

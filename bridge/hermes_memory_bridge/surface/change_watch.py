@@ -54,20 +54,20 @@ class ChangeWatch:
     def _note(self, row: Change, changed: dict[str, ThemeChanges]) -> None:
         if row.entity not in ("fact", "scope"):
             return
-        one = changed.setdefault(row.theme, ThemeChanges({resources.STATUS.uri, resources.to_theme_uri(row.theme)}))
+        changes = changed.setdefault(row.theme, ThemeChanges({resources.STATUS.uri, resources.to_theme_uri(row.theme)}))
         labels = {words["scope"] for words in (row.before, row.after) if words and words.get("scope")}
         if row.entity == "fact":
-            one.uris.add(resources.to_fact_uri(row.uid))
+            changes.uris.add(resources.to_fact_uri(row.uid))
             label = self._store.names.scope_of_fact(row.uid)
             if label:
                 labels.add(label)
         else:
-            one.listed = True
+            changes.listed = True
             labels |= {words["label"] for words in (row.before, row.after) if words and words.get("label")}
             label = self._store.names.label_of_scope(row.uid)
             if label:
                 labels.add(label)
-        one.uris |= {resources.to_scope_uri(row.theme, label) for label in labels}
+        changes.uris |= {resources.to_scope_uri(row.theme, label) for label in labels}
 
 
 def to_full_theme_change(theme: str) -> ThemeChanges:

@@ -31,8 +31,8 @@ class PromptTemplate:
 
 
 def render_memory_prompt(connection: Connection, _: Arguments) -> str:
-    told = connection.context_block()
-    return f"You have a persistent memory.\n\n{format_fenced_text(told.text)}"
+    block = connection.context_block()
+    return f"You have a persistent memory.\n\n{format_fenced_text(block.text)}"
 
 
 def render_scope_review(connection: Connection, arguments: Arguments) -> str:
@@ -47,11 +47,11 @@ def render_scope_review(connection: Connection, arguments: Arguments) -> str:
 
 def render_topic_prompt(connection: Connection, arguments: Arguments) -> str:
     topic = parse_text_argument(arguments, "topic")
-    found = recall_facts(connection, [connection.theme], topic, MOST)
-    facts = [item.fact for item in found.items if item.fact is not None]
+    matches = recall_facts(connection, [connection.theme], topic, MOST)
+    facts = [item.fact for item in matches.items if item.fact is not None]
     connection.store.search.note("search", connection.theme, facts, session=None, why=topic)
-    lines = [f"{item.line} [{fact.tier}]" for item, fact in zip(found.items, facts, strict=True)] or ["(nothing)"]
-    shown = "\n".join([*lines, *([f"({found.held_note})"] if found.held_note else [])])
+    lines = [f"{item.line} [{fact.tier}]" for item, fact in zip(matches.items, facts, strict=True)] or ["(nothing)"]
+    shown = "\n".join([*lines, *([f"({matches.held_note})"] if matches.held_note else [])])
     return (
         f"What did we decide about {topic!r}? Answer from what is remembered, say which facts you used, and say so when "
         f"nothing is remembered.\n\n{format_fenced_text(shown)}"

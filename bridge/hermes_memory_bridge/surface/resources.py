@@ -89,12 +89,12 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
     may_list = rights.grants_any_tool(SCOPE.tools)
     labelled = connection.store.scopes.list(theme) if may_list else []
     after = None if cursor is None else unquote(cursor)
-    if after is not None and after not in [one.label for one in labelled]:
+    if after is not None and after not in [scope.label for scope in labelled]:
         raise ArgumentError(f"{cursor!r:.60} is no cursor of this list; ask without one for its first page", cursor)
     if not may_list:
         return ([STATUS] if rights.grants_any_tool(STATUS.tools) else []), None
     running = (ScopeStatus.OPEN, ScopeStatus.COOLING)
-    scopes = sorted((one for one in labelled if one.status in running), key=lambda s: s.label)
+    scopes = sorted((scope for scope in labelled if scope.status in running), key=lambda s: s.label)
     page = [scope for scope in scopes if after is None or scope.label > after]
     first = [
         STATUS,
@@ -104,17 +104,17 @@ def list_resources(connection: Connection, cursor: str | None) -> tuple[list[Rea
     ]
     shown = [
         ReadableResource(
-            to_scope_uri(theme, one.label),
-            f"scope {to_given_name(one.label)}",
-            f"Scope {to_given_name(one.label)}",
-            format_scope_summary(one),
+            to_scope_uri(theme, scope.label),
+            f"scope {to_given_name(scope.label)}",
+            f"Scope {to_given_name(scope.label)}",
+            format_scope_summary(scope),
             SCOPE.tools,
         )
-        for one in page[:PAGE]
+        for scope in page[:PAGE]
     ]
     following = quote(page[PAGE - 1].label, safe="") if len(page) > PAGE else None
     listed = ([] if cursor else first) + shown
-    return [one for one in listed if rights.grants_any_tool(one.tools)], following
+    return [resource for resource in listed if rights.grants_any_tool(resource.tools)], following
 
 
 def read_resource(connection: Connection, uri: str) -> str:
@@ -156,23 +156,23 @@ def read_theme_resource(connection: Connection, name: str) -> str:
 def read_scope_resource(connection: Connection, name: str, label: str) -> str:
     check_theme_access(connection, name)
     scope = connection.store.scopes.get(name, label)
-    wanted = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
+    facts = FactFilter(theme=name, scopes=frozenset({label}), tiers=frozenset({Tier.HOT, Tier.COLD}))
     head = f"scope {to_given_name(label)}: {format_scope_summary(scope)}"
-    return "\n".join([head, *format_fact_lines(connection, wanted)])
+    return "\n".join([head, *format_fact_lines(connection, facts)])
 
 
 def read_fact_resource(connection: Connection, uid: str) -> str:
     within = None if connection.rights.other_themes else connection.theme
-    found = connection.store.facts.get(uid) if within is None else connection.find_fact(uid)
-    within = None if within is None else found.theme
-    if found.tier is Tier.QUARANTINED:
+    fact = connection.store.facts.get(uid) if within is None else connection.find_fact(uid)
+    within = None if within is None else fact.theme
+    if fact.tier is Tier.QUARANTINED:
         raise UnknownResource(to_fact_uri(uid))
-    author = connection.store.sessions.name_actor(found.theme, found.actor)
-    marked = connection.store.branch_labels.mark_named(found)
-    scope = to_given_name(found.scope or "(none)")
-    lines = [marked.line, f"tier {found.tier}, scope {scope}, by {to_given_name(author)}"]
-    replaced = [one for one in connection.store.facts.chain(found.uid, theme=within) if one.uid != found.uid]
-    return "\n".join(lines + [f"{one.tier}: {one.notation}" for one in replaced])
+    author = connection.store.sessions.name_actor(fact.theme, fact.actor)
+    marked = connection.store.branch_labels.mark_named(fact)
+    scope = to_given_name(fact.scope or "(none)")
+    lines = [marked.line, f"tier {fact.tier}, scope {scope}, by {to_given_name(author)}"]
+    replaced = [version for version in connection.store.facts.chain(fact.uid, theme=within) if version.uid != fact.uid]
+    return "\n".join(lines + [f"{version.tier}: {version.notation}" for version in replaced])
 
 
 READERS: list[tuple[re.Pattern[str], ReadableResource, Callable[..., str]]] = [
@@ -195,11 +195,11 @@ def check_theme_access(connection: Connection, name: str) -> None:
         raise UnknownResource(to_theme_uri(name))
 
 
-def format_fact_lines(connection: Connection, wanted: FactFilter) -> list[str]:
+def format_fact_lines(connection: Connection, facts: FactFilter) -> list[str]:
     """Format facts as notation, newest first, with a count of those omitted."""
-    page = connection.store.facts.page(wanted, limit=MOST)
+    page = connection.store.facts.page(facts, limit=MOST)
     marked = connection.store.branch_labels.mark(page.facts)
-    lines = [one.line + ("" if one.fact.tier is Tier.HOT else f" [{one.fact.tier}]") for one in marked.given]
+    lines = [line.line + ("" if line.fact.tier is Tier.HOT else f" [{line.fact.tier}]") for line in marked.given]
     if marked.held_note is not None:
         lines.append(f"({marked.held_note})")
     if page.next is not None:
@@ -208,6 +208,6 @@ def format_fact_lines(connection: Connection, wanted: FactFilter) -> list[str]:
     return lines or ["(no facts)"]
 
 
-def format_scope_summary(one: Scope) -> str:
-    held = ", ".join(f"{count} {tier}" for tier, count in sorted(one.facts.items()) if count)
-    return f"{one.status}, {held or 'no facts'}"
+def format_scope_summary(scope: Scope) -> str:
+    counts = ", ".join(f"{count} {tier}" for tier, count in sorted(scope.facts.items()) if count)
+    return f"{scope.status}, {counts or 'no facts'}"

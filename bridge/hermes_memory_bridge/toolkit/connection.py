@@ -193,8 +193,8 @@ class Connection:
         return not self.is_sealed or self.rights.personal
 
     def readable_themes(self) -> tuple[str, ...]:
-        found = self.store.place_themes.readable(self.theme, personal=self.reads_personal, sealed=self.is_sealed)
-        return tuple(one.name for one in found[1:])
+        themes = self.store.place_themes.readable(self.theme, personal=self.reads_personal, sealed=self.is_sealed)
+        return tuple(theme.name for theme in themes[1:])
 
     def context_block(self, session: Session | None = None) -> ContextBlock:
         """Return the context block for its agent, and record it.
@@ -241,8 +241,8 @@ class Connection:
     def with_store(
         self,
         store: Store,
-        asked: QueryVector | None = None,
-        elsewhere: TeamFallback | None = None,
+        query_vector: QueryVector | None = None,
+        team_fallback: TeamFallback | None = None,
         origin: Origin | None = None,
         session: str | None = None,
     ) -> Self:
@@ -258,8 +258,8 @@ class Connection:
             raise TokenNoLongerValid(self.credential_shown.name)
         view = copy.copy(self)
         view.store = store
-        view.query_vector = asked
-        view.team_fallback = elsewhere
+        view.query_vector = query_vector
+        view.team_fallback = team_fallback
         view.origin = origin
         view.called_session = session
         return view

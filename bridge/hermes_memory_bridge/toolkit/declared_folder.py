@@ -34,10 +34,10 @@ def parse_root_folders(result: Any) -> list[str]:
 
 def choose_folder(declared: str | None, roots: Iterable[str]) -> str | None:
     """Return the folder an agent works in: the declared one where it lies in a root, else the first root."""
-    known = list(roots)
-    if not known or (declared is not None and any(is_within(declared, root) for root in known)):
+    folders = list(roots)
+    if not folders or (declared is not None and any(is_within(declared, root) for root in folders)):
         return declared
-    return known[0]
+    return folders[0]
 
 
 def is_within(folder: str, root: str) -> bool:

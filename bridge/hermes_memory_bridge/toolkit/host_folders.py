@@ -117,13 +117,13 @@ def check_host_folder(folder: Path, root: Path) -> None:
 
     :raises HostFilesDenied: others can write to it, or it lies outside the root
     """
-    found = stat_within_root(folder, root)
-    if found is None:
+    status = stat_within_root(folder, root)
+    if status is None:
         return
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise HostFilesDenied(f"{folder} is no folder", folder)
-    others = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != os.getgid())
-    if others:
+    is_shared = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != os.getgid())
+    if is_shared:
         raise HostFilesDenied(f"others may write in {folder}; take that right away: chmod go-w {folder}", folder)
 
 
@@ -132,8 +132,8 @@ def check_host_file(file: Path, root: Path) -> None:
 
     :raises HostFilesDenied: it is no regular file of this user, or lies outside the root
     """
-    found = stat_within_root(file, root)
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    status = stat_within_root(file, root)
+    if status is not None and not stat.S_ISREG(status.st_mode):
         raise HostFilesDenied(f"{file} is no plain file", file)
 
 
@@ -146,11 +146,11 @@ def stat_within_root(path: Path, root: Path) -> os.stat_result | None:
     if os.path.lexists(path) and not real.is_relative_to(root):
         raise HostFilesDenied(f"{path} is a link to {real}, outside of {root}; {REMEDY}", path)
     try:
-        found = os.stat(real)
+        status = os.stat(real)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise HostFilesDenied(f"{path} cannot be looked at: {error.strerror or error}", path) from error
-    if found.st_uid != os.getuid():
-        raise HostFilesDenied(f"{path} belongs to another user, number {found.st_uid}; it was left alone", path)
-    return found
+    if status.st_uid != os.getuid():
+        raise HostFilesDenied(f"{path} belongs to another user, number {status.st_uid}; it was left alone", path)
+    return status

@@ -79,8 +79,8 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
     """
     scope = (parse_optional_text(arguments, "scope") or "current").strip().lower()
     also = is_team_explicit(arguments)
-    held = store.names.all_themes()
-    shared = frozenset(theme for theme in held if is_theme_shared(store, kind, theme))
+    themes = store.names.all_themes()
+    shared = frozenset(theme for theme in themes if is_theme_shared(store, kind, theme))
     fetched = store.sync.inbox.fetched_themes() if kind == "fact" else filter(store.shared_turns.is_whole, shared)
     complete = shared.intersection(fetched)
     whole = complete, shared - complete
@@ -95,8 +95,8 @@ def to_team_request(connection: Connection, store: Store, kind: Kind, arguments:
         return None
     if name != connection.theme and not connection.rights.other_themes:
         return None  # answered like a theme that does not exist
-    known = name in held or name == connection.theme
-    return TeamRequest((name,), known, *whole, *to_team_names(store, (name,))) if also or not known else None
+    is_known = name in themes or name == connection.theme
+    return TeamRequest((name,), is_known, *whole, *to_team_names(store, (name,))) if also or not is_known else None
 
 
 def to_team_names(store: Store, named: tuple[str, ...] | None) -> tuple[Mapping[str, str], Mapping[str, Sequence[str]]]:

@@ -65,7 +65,7 @@ def add_held_note(answer: ToolResult, note: str | None) -> ToolResult:
 def to_origin_data(origin: Origin) -> dict[str, Any]:
     """Return where something came from, as far as it helps to weigh it: no path of this machine, nobody's processes."""
     name = None if origin.session is None or is_opaque_name(origin.session) else origin.session
-    said = {
+    words = {
         "way": origin.way.value,
         "session": to_given_name(origin.title or name or "") or None,
         "branch": origin.branch,
@@ -74,7 +74,7 @@ def to_origin_data(origin: Origin) -> dict[str, Any]:
         "line": origin.line,
         "turns": list(origin.turns) or None,
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in words.items() if value is not None}
 
 
 def to_given_scope(record: dict[str, Any] | None) -> dict[str, Any] | None:

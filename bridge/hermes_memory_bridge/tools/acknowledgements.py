@@ -49,21 +49,21 @@ def explain_skipped_message(content: str, policy: ThemePolicy) -> str | None:
 
 def is_acknowledgement(content: str) -> bool:
     """Check whether a message only acknowledges, agrees or approves."""
-    said = content.strip()
-    if not said or len(said) > LONGEST or CONTENT_SIGNS.search(said):
+    message = content.strip()
+    if not message or len(message) > LONGEST or CONTENT_SIGNS.search(message):
         return False
-    words = WORD.findall(PHRASES.sub("ok", casefold_text(said).replace("’", "'")))
+    words = WORD.findall(PHRASES.sub("ok", casefold_text(message).replace("’", "'")))
     if not words:
         # Nothing but signs: a thumb, a smile, dots. A script whose letters are none to us is left alone.
-        return not any(character.isalpha() for character in said)
+        return not any(character.isalpha() for character in message)
     return all(word in load_acknowledgement_words() for word in words) and any(
         word in load_acknowledgements() for word in words
     )
 
 
-def casefold_text(said: str) -> str:
+def casefold_text(text: str) -> str:
     """Normalise a text for comparison: composed, and without regard to case."""
-    return unicodedata.normalize("NFKC", said).casefold()
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 @cache

@@ -99,17 +99,17 @@ def memory_context(
     if budget is None:
         budget = max(LEAST, connection.store.policies.for_theme(theme).injection_tokens)
     session = connection.session()
-    given = give_for_message(connection, to_plain_words(message), budget)
-    facts = [item.fact for item in given.items if item.fact is not None]
+    context = give_for_message(connection, to_plain_words(message), budget)
+    facts = [item.fact for item in context.items if item.fact is not None]
     connection.store.search.note("context", theme, facts, session=session, why=message)
-    whole = format_fenced_text("\n".join(item.line for item in given.items)) if given.items else ""
+    whole = format_fenced_text("\n".join(item.line for item in context.items)) if context.items else ""
     data = {
         "facts": [fact.uid for fact in facts],
-        "turns": [item.uid for item in given.items if item.turn is not None],
+        "turns": [item.uid for item in context.items if item.turn is not None],
         "tokens": count_tokens(whole) if whole else 0,
         "counted_by": find_counter().name,
-        "ranked_by": given.ranked_by,
-        "reasons": to_reason_data(given.items),
+        "ranked_by": context.ranked_by,
+        "reasons": to_reason_data(context.items),
         "lines": [
             {
                 "uid": item.uid,
@@ -117,11 +117,11 @@ def memory_context(
                 "tokens": item.tokens,
                 **({} if item.turn is None else {"session_id": item.turn.session}),
             }
-            for item in given.items
+            for item in context.items
         ],
     }
-    if given.held_note is not None:
-        data["held"] = given.held_note
+    if context.held_note is not None:
+        data["held"] = context.held_note
     return ToolResult(whole, data)
 
 
