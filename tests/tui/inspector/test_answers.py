@@ -51,7 +51,7 @@ async def test_renaming_a_scope_to_a_name_that_is_taken_keeps_what_was_typed(pat
     async with inspecting(path) as pilot:
         await opened(pilot, "scopes")
         await to_row(pilot, "payments")
-        await pilot.press("e", "ctrl+u", *"invoices", "enter")
+        await pilot.press("N", "ctrl+u", *"invoices", "enter")
         await until(pilot, lambda: "scope invoices exists" in screen_text(pilot))
         question = pilot.app.screen
         assert isinstance(question, Question)

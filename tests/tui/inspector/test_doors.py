@@ -66,7 +66,7 @@ async def test_an_old_file_is_upgraded_when_asked_for(old: Path) -> None:
 async def test_an_old_file_can_be_looked_at_as_a_copy(old: Path) -> None:
     app = Inspector(None, old=old)
     async with app.run_test(size=(140, 40)) as pilot:
-        await pilot.press("r")
+        await pilot.press("C")
         await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen) and "read-only" in screen_text(pilot))
     with closing(sqlite3.connect(old)) as conn:
         assert conn.execute("PRAGMA application_id").fetchone()[0] == 0
@@ -89,7 +89,7 @@ async def test_an_old_file_is_offered_as_a_copy_alone_when_nothing_may_be_change
     async with app.run_test(size=(140, 40)) as pilot:
         await until(pilot, lambda: "hermes-memory 0.3.0" in screen_text(pilot))
         assert "in place" not in screen_text(pilot)
-        await pilot.press("enter", "u", "r")
+        await pilot.press("enter", "u", "C")
         await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen) and "read-only" in screen_text(pilot))
     assert old.read_bytes() == before
 

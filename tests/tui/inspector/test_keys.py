@@ -153,3 +153,42 @@ def test_a_key_of_an_action_that_never_was_is_refused(tmp_path: Path) -> None:
     settings = inspector_settings.InspectorSettings(keys={"fact.archiv": "d"}, path=tmp_path / "inspector.toml")
     with pytest.raises(ArgumentError, match=r"there is no action 'fact.archiv'; did you mean 'fact.archive'"):
         inspector_settings.resolve_actions(settings, keymap_actions.binding_ids())
+
+
+SHARED_KEYS = {
+    "enter": "does what stands under the cursor, or what a dialog asks",
+    "escape": "leaves",
+    "q": "leaves",
+    "tab": "moves the focus, and completes in a line, which has no other focus",
+    "shift+tab": "as tab",
+    "up": "moves, and in a line recalls earlier ones",
+    "down": "as up",
+    "left": "moves between what stands side by side",
+    "right": "as left",
+    "h": "as left",
+    "l": "as right",
+    "space": "turns on or off: a mark of a row, and a branch of Textual's tree",
+    "ctrl+p": "opens the palette, and closes it",
+    "exclamation_mark": "opens the messages, and closes them",
+}
+"""Keys whose meaning is their place on the keyboard, or a habit of every terminal."""
+
+SYNONYMS = {"Merge": "Move"}
+"""Words for one act: merging a scope into another one moves its facts there."""
+
+
+def test_a_key_has_one_meaning_in_every_view_and_dialog() -> None:
+    meanings: dict[str, dict[str, list[str]]] = {}
+    for binding in bindings():
+        verb = binding.description.split()[0]
+        for key in binding.key.split(","):
+            meanings.setdefault(key, {}).setdefault(SYNONYMS.get(verb, verb), []).append(str(binding.id))
+    several = {key: verbs for key, verbs in meanings.items() if len(verbs) > 1 and key not in SHARED_KEYS}
+    assert several == {}
+
+
+def test_the_keys_of_habit_stay() -> None:
+    verbs = {key: binding.description.split()[0] for binding in bindings() for key in binding.key.split(",")}
+    habits = {"a": "Archive", "u": "Undo", "U": "Undo", "P": "Purge", "j": "Down", "k": "Up", "g": "First", "G": "Last"}
+    assert {key: verbs[key] for key in habits} == habits
+    assert {"space", "slash", "question_mark", "enter"} <= verbs.keys()

@@ -183,7 +183,7 @@ async def test_what_was_said_then_is_said_again_now(path: Path) -> None:
         assert isinstance(past, PastScreen)
         while past.table.fact is None or past.table.fact.target != "c":
             await pilot.press("j")
-        await pilot.press("R")
+        await pilot.press("r")
         await until(pilot, lambda: facts_of(path)["c"].tier.value != "archived")
         await until(pilot, lambda: "newer since" in screen_text(pilot))
         await pilot.press("escape")

@@ -30,7 +30,7 @@ async def test_the_focused_pane_has_the_whole_body_and_zoom_follows_the_focus(
         await pilot.press("z")
         await until(pilot, lambda: width(pilot, "facts") == size[0])
         assert "themes and scopes" not in screen_text(pilot)
-        await pilot.press("d")
+        await pilot.press("i")
         await until(pilot, lambda: width(pilot, "detail") == size[0])
         assert "V[b]" in screen_text(pilot)
         assert "target" not in screen_text(pilot)

@@ -31,8 +31,8 @@ class Question(Modal[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "OK", id="ask.accept", tooltip="Confirm", priority=True),
         Binding("escape", "leave", "Cancel", id="ask.leave", tooltip="Cancel", priority=True),
-        Binding("pagedown", "page(1)", "Down", id="ask.down", tooltip="Scroll the text down", show=False),
-        Binding("pageup", "page(-1)", "Up", id="ask.up", tooltip="Scroll the text up", show=False),
+        Binding("pagedown", "page(1)", "Page down", id="ask.down", tooltip="Scroll the text down", show=False),
+        Binding("pageup", "page(-1)", "Page up", id="ask.up", tooltip="Scroll the text up", show=False),
     ]
 
     def __init__(

@@ -153,9 +153,7 @@ class WriteMixin(Base):
     def refuse_in_past(self) -> bool:
         """Say that nothing changes in the past, while it is shown; return whether it is."""
         if self.memory.is_past:
-            said = (
-                "This is the past: nothing changes here. R in the facts says one again now, esc returns to the present."
-            )
+            said = "This is the past: nothing changes here. r in the facts restores one, esc returns to the present."
             self.notify(said, severity="warning", timeout=5)
         return self.memory.is_past
 

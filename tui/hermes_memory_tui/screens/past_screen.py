@@ -82,7 +82,7 @@ class PastScreen(MainScreen):
     BINDING_GROUP_TITLE = "The past"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "R",
+            "r",
             "bring_back",
             "Restore",
             id="past.bring_back",

@@ -35,7 +35,7 @@ class UpgradeScreen(ScreenGuard, Screen[Memory]):
             id="upgrade.do",
             tooltip="Upgrade the file, keeping a backup",
         ),
-        Binding("r", "choose('read_only')", "Read only", id="upgrade.read_only", tooltip="Open a copy read-only"),
+        Binding("C", "choose('read_only')", "Copy", id="upgrade.read_only", tooltip="Open a copy read-only"),
         Binding("q,escape", "choose('quit')", "Quit", id="upgrade.quit", tooltip="Quit without changes"),
     ]
 
@@ -58,7 +58,7 @@ class UpgradeScreen(ScreenGuard, Screen[Memory]):
                     ("This memory was made by hermes-memory 0.3.0", "bold"),
                     f"\n{self._path}\n\n",
                     *self._in_place(),
-                    ("r", "bold $accent"),
+                    ("C", "bold $accent"),
                     "  open a copy read-only; the file is not changed\n",
                     ("q", "bold $accent"),
                     "  quit; the file is not changed",

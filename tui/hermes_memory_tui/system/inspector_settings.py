@@ -31,7 +31,7 @@ TOPICS = ("look", "reduced_motion", "home", "notices", "keys", "accents")
 PAST_TOPICS = ("command",)
 """Settings of earlier versions; they are ignored."""
 
-RENAMED_ACTIONS: dict[str, str] = {}
+RENAMED_ACTIONS = {"review.always": "review.rules", "review.never": "review.rules"}
 """Actions by their ids in earlier versions."""
 
 PAST_ACTIONS = frozenset(
@@ -39,6 +39,7 @@ PAST_ACTIONS = frozenset(
         "app.command",
         "app.jump",
         "jump.leave",
+        "basket.empty",
         "main.columns",
         "view.columns",
         "pane.narrower",

@@ -70,15 +70,22 @@ class JournalView(PagedView[JournalPage]):
         Binding(
             "slash",
             "search",
-            "Filter",
+            "Search",
             id="journal.filter",
             key_display="/",
             tooltip="Words, by:agent theme:x op:edit, or #number",
         ),
         Binding("U", "undo_change", "Undo", id="journal.undo", tooltip="Undo this change, whoever made it"),
-        Binding("b", "step_back", "Time travel", id="journal.past", tooltip="Open the memory as of before this change"),
         Binding(
-            "e", "everything", "All entries", id="journal.everything", tooltip="Show or hide sessions and conversations"
+            "left_square_bracket",
+            "step_back",
+            "Change back",
+            id="journal.past",
+            key_display="[",
+            tooltip="Show the memory before this change",
+        ),
+        Binding(
+            "E", "everything", "Everything", id="journal.everything", tooltip="Show or hide sessions and conversations"
         ),
         Binding("H", "verify", "Verify", id="journal.verify", tooltip="Verify the hash chain"),
     ]
@@ -129,7 +136,7 @@ class JournalView(PagedView[JournalPage]):
         change, fold = self.change, self.fold
         if change is None or fold is None or self.data is None:
             return "change", [Content.styled("no change selected", "$dim")]
-        hints = key_hint_line(("U", "undo"), ("b", "open the memory before this change"))
+        hints = key_hint_line(("U", "undo"), ("[", "show the memory before this change"))
         if not isinstance(key, FoldKey):
             lines = change_text.change_detail(change, self.data.named, self.memory.now())
             return f"change #{change.seq}", [*lines, Content(""), hints]

@@ -25,7 +25,7 @@ def adoption_lines(plan: AdoptionPlan) -> list[Line]:
             labelled_value(to_printable(place.project), f"theme {place.theme}, {pluralise(place.facts, 'fact')}")
         )
     lines += [labelled_value("(no known place)", pluralise(plan.unplaced, "fact")), Content("")]
-    return [*lines, Content.styled("p shows how default would be split then.", "$dim")]
+    return [*lines, Content.styled("J shows how default would be split then.", "$dim")]
 
 
 def split_lines(plan: SplitPlan) -> list[Line]:

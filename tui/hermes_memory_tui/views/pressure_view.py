@@ -89,9 +89,9 @@ class PressureView(BaseView[PressureData]):
         GridColumn("24 hours", POINTS, least=84),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "relieve", "Relieve", id="pressure.relieve", tooltip="Run relief, with a preview"),
+        Binding("L", "relieve", "Relieve", id="pressure.relieve", tooltip="Run relief, with a preview"),
         Binding(
-            "p",
+            "J",
             "projects",
             "Projects",
             id="pressure.projects",
@@ -203,12 +203,12 @@ class PressureView(BaseView[PressureData]):
             lines += [relief_move_line(move) for move in moves[:SHOWN_MOVES]]
             if len(moves) > SHOWN_MOVES:
                 lines.append(Content.styled(f"  and {len(moves) - SHOWN_MOVES} more", "$dim"))
-        lines += [Content(""), key_hint_line(("r", "run the next level"), ("u", "undo"))]
+        lines += [Content(""), key_hint_line(("L", "run the next level"), ("u", "undo"))]
         if self.data.undecided:
             lines += [
                 Content(""),
                 Content("Every place has the theme default; each project can have its own."),
-                key_hint_line(("p", "preview that")),
+                key_hint_line(("J", "preview that")),
             ]
         return lines
 
@@ -245,7 +245,7 @@ class PressureView(BaseView[PressureData]):
             *map(style_diff_line, report.diff.splitlines()),
             *(Content.styled(f"kept: {to_printable(str(kept))}", "$dim") for kept in report.kept),
         ]
-        return [*lines, Content(""), key_hint_line(("r", "run (keeps a backup)"), ("u", "undo"))]
+        return [*lines, Content(""), key_hint_line(("L", "run (keeps a backup)"), ("u", "undo"))]
 
     def _report(self, name: str) -> FileReliefReport:
         if self._reports is None:
@@ -273,7 +273,7 @@ class PressureView(BaseView[PressureData]):
             lines.append(
                 Content.assemble((f"{to_printable(label)}  " if label else "", "$dim"), to_printable(one.text))
             )
-        return [*lines, Content(""), key_hint_line(("r", "import as cold facts"))]
+        return [*lines, Content(""), key_hint_line(("L", "import as cold facts"))]
 
     # What a person does
 

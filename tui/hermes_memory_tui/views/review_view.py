@@ -41,13 +41,20 @@ class ReviewQueue:
     """Theme and name of every masked secret, and a fact that stands for it."""
 
 
+RULES: dict[Rule, str] = {
+    "always": "its suspicious writes in this theme are accepted",
+    "never": "its suspicious writes in this theme are rejected",
+}
+"""What a rule does with what a source writes."""
+
+
 class ReviewView(BaseView[ReviewQueue]):
     """One row per quarantined fact."""
 
     NAME = "review"
     TITLE_OF_LIST = "pending review"
     BINDING_GROUP_TITLE = "Review"
-    WRITES = BaseView.WRITES | {"approve", "refuse", "edit", "always", "never", "rules"}
+    WRITES = BaseView.WRITES | {"approve", "refuse", "edit", "rules"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("ago", 4, right=True),
         GridColumn("", 1),
@@ -56,15 +63,15 @@ class ReviewView(BaseView[ReviewQueue]):
         GridColumn("rule", 30, least=90),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
+        Binding("A", "approve", "Approve", id="review.approve", tooltip="Approve: move to the hot tier"),
         Binding("e", "edit", "Edit", id="review.edit", tooltip="Edit; stays quarantined"),
         Binding(
-            "d", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
+            "D", "refuse", "Reject", id="review.refuse", tooltip="Reject: hidden, purged after the retention period"
         ),
         gather_binding("review"),
-        Binding("A", "always", "Always", id="review.always", tooltip="Always trust this source in this theme"),
-        Binding("N", "never", "Never", id="review.never", tooltip="Always reject suspicious writes of this source"),
-        Binding("R", "rules", "Rules", id="review.rules", tooltip="Remove a source rule"),
+        Binding(
+            "R", "rules", "Rules", id="review.rules", tooltip="Always trust or reject this source, or remove a rule"
+        ),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -173,10 +180,7 @@ class ReviewView(BaseView[ReviewQueue]):
                 "when", f"{display_formats.format_moment(one.at, now)} ({display_formats.format_ago(one.at, now)})"
             ),
             Content(""),
-            key_hint_line(("r", "approve"), ("e", "edit"), ("d", "reject")),
-            key_hint_line(("A", f"always trust {to_printable(one.source)}"), ("N", "never"))
-            if one.source
-            else Content(""),
+            key_hint_line(("A", "approve"), ("e", "edit"), ("D", "reject"), ("R", "source rules")),
             Content(""),
             *self._rules(),
         ]
@@ -191,7 +195,6 @@ class ReviewView(BaseView[ReviewQueue]):
                 labelled_value(rule, f"{to_printable(source)} in {to_printable(theme)}")
                 for (theme, source), rule in rules.items()
             ),
-            key_hint_line(("R", "remove a rule")),
         ]
 
     # What a person does
@@ -235,52 +238,35 @@ class ReviewView(BaseView[ReviewQueue]):
                 lambda error: editor.show_refusal(str(error)),
             )
 
-    def action_always(self) -> None:
-        self._rule("always", "Suspicious writes of this source are accepted automatically.")
-
-    def action_never(self) -> None:
-        self._rule("never", "Suspicious writes of this source are rejected automatically.")
-
-    def _rule(self, rule: Rule, means: str) -> None:
-        one = self.selected_entry
-        if one is None:
-            return
-        if one.source is None:
-            self.notify("Source unknown.", severity="warning", timeout=4)
-            return
-        source, theme = one.source, one.fact.theme
-        lines: list[Line] = [
-            Content.assemble(
-                (to_printable(source), "bold"), f" in theme {to_printable(theme)}: ", (rule, "bold $warning")
-            ),
-            Content(means),
-            Content.styled("R removes the rule.", "$dim"),
-        ]
-        said = f"{rule} for {to_printable(source)} in {to_printable(theme)}"
-        self.ask_then(
-            Question(f"{rule} {to_printable(source)}", lines),
-            lambda _: self.write(
-                lambda: self.memory.run_write(
-                    lambda store: store.sources.set_rule(theme, source, rule), said, back="R removes the rule."
-                )
-            ),
-        )
-
     def action_rules(self) -> None:
-        """Choose a source rule to remove, so that its source awaits review again."""
-        rules = list(self.data.rules.items()) if self.data is not None else []
-        if not rules:
-            self.notify("No source rules.", timeout=4)
-            return
-        choices = [
-            Choice(str(place), f"{rule} {source}", f"in {theme}") for place, ((theme, source), rule) in enumerate(rules)
+        """Choose a rule for the source under the cursor, or one to remove, so that its source awaits review again."""
+        entry = self.selected_entry
+        choices, rules = [], list(self.data.rules) if self.data is not None else []
+        if entry is not None and entry.source is not None:
+            source = to_printable(entry.source)
+            choices += [Choice(rule, f"{rule} {source}", RULES[rule]) for rule in RULES]
+        choices += [
+            Choice(str(place), f"remove the rule of {to_printable(source)}", f"in {to_printable(theme)}")
+            for place, (theme, source) in enumerate(rules)
         ]
-        self.ask_then(Picker("remove a source rule", choices), lambda place: self._take_back(*rules[int(place)][0]))
+        if not choices:
+            self.notify("No source rules, and the source of this fact is unknown.", timeout=4)
+            return
 
-    def _take_back(self, theme: str, source: str) -> None:
-        said = f"suspicious facts from {to_printable(source)} in {to_printable(theme)} are quarantined again"
+        def choose(chosen: str) -> None:
+            if chosen.isdecimal():
+                self._set_rule(*rules[int(chosen)], None)
+            elif entry is not None and entry.source is not None:
+                self._set_rule(entry.fact.theme, entry.source, "always" if chosen == "always" else "never")
+
+        self.ask_then(Picker("source rules", choices), choose)
+
+    def _set_rule(self, theme: str, source: str, rule: Rule | None) -> None:
+        where = f"{to_printable(source)} in {to_printable(theme)}"
+        done = f"{rule} for {where}" if rule else f"suspicious facts from {where} are quarantined again"
+        back = "R removes the rule." if rule else ""
         self.write(
-            lambda: self.memory.run_write(lambda store: store.sources.set_rule(theme, source, None), said, back="")
+            lambda: self.memory.run_write(lambda store: store.sources.set_rule(theme, source, rule), done, back=back)
         )
 
 

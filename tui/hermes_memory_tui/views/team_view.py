@@ -70,18 +70,39 @@ class TeamView(BaseView[TeamData]):
         GridColumn("state", 16),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "sync_now", "Sync now", id="team.now", tooltip="Sync with the team database now"),
+        Binding("S", "sync_now", "Sync", id="team.now", tooltip="Sync with the team database now"),
         Binding(
-            "p",
+            "Z",
             "pause",
-            "Pause",
+            "Pause sync",
             id="team.pause",
             tooltip="Pause or resume sync; writes queue up",
         ),
-        Binding("m", "keep('mine')", "Keep mine", id="team.mine", tooltip="Resolve: keep the current version"),
-        Binding("T", "keep('theirs')", "Theirs", id="team.theirs", tooltip="Resolve: use the overridden version"),
-        Binding("b", "keep('both')", "Both", id="team.both", tooltip="Resolve: keep both as separate facts"),
-        Binding("U", "take_back", "Take back", id="team.take_back", tooltip="Take back all that a teammate wrote"),
+        Binding(
+            "less_than_sign",
+            "keep('mine')",
+            "Mine",
+            id="team.mine",
+            key_display="<",
+            tooltip="Resolve: keep the current version",
+        ),
+        Binding(
+            "greater_than_sign",
+            "keep('theirs')",
+            "Theirs",
+            id="team.theirs",
+            key_display=">",
+            tooltip="Resolve: use the overridden version",
+        ),
+        Binding(
+            "ampersand",
+            "keep('both')",
+            "Both",
+            id="team.both",
+            key_display="&",
+            tooltip="Resolve: keep both as separate facts",
+        ),
+        Binding("U", "take_back", "Undo theirs", id="team.take_back", tooltip="Take back all that a teammate wrote"),
     ]
 
     def __init__(self, memory: Memory) -> None:
@@ -297,7 +318,7 @@ def conflict_detail(one: SyncConflict, now: int) -> Sequence[Line]:
             marked_difference(one.mine.content, one.theirs.content, "-", "$error"),
             marked_difference(one.theirs.content, one.mine.content, "+", "$success"),
         ]
-    return [*lines, Content(""), key_hint_line(("m", "keep current"), ("T", "use overridden"), ("b", "keep both"))]
+    return [*lines, Content(""), key_hint_line(("<", "keep current"), (">", "use overridden"), ("&", "keep both"))]
 
 
 def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
@@ -337,7 +358,7 @@ def sync_detail(theme: str, data: TeamData, now: int) -> Sequence[Line]:
         lines += [Content(""), Content.styled(to_printable(str(told["words"])), "$warning")]
     if not data.shared.get(theme):
         lines += [Content(""), *allow_theme_lines(data)]
-    return [*lines, Content(""), key_hint_line(("n", "sync now"), ("p", "pause or resume"))]
+    return [*lines, Content(""), key_hint_line(("S", "sync now"), ("Z", "pause or resume"))]
 
 
 def conversation_sync_text(waiting: object) -> str:

@@ -40,8 +40,8 @@ class FactDetail(VerticalScroll):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", "Down", id="detail.down", tooltip="Scroll down", show=False),
         Binding("k,up", "scroll_up", "Up", id="detail.up", tooltip="Scroll up", show=False),
-        Binding("g,home", "scroll_home", "Top", id="detail.top", tooltip="To the top", show=False),
-        Binding("G,end", "scroll_end", "End", id="detail.end", tooltip="To the end", show=False),
+        Binding("g,home", "scroll_home", "First", id="detail.top", tooltip="To the top", show=False),
+        Binding("G,end", "scroll_end", "Last", id="detail.end", tooltip="To the end", show=False),
     ]
 
     differences: reactive[bool] = reactive(False, init=False)
@@ -214,7 +214,7 @@ def fact_state_lines(fact: Fact, history: list[Change], now: int, readers: Seque
     ]
     if fact.tier is Tier.QUARANTINED:
         lines.insert(1, labelled_line("rule", quarantine_reason(history)))
-        lines.insert(1, Content.styled("quarantined: r approves, a archives", "$warning"))
+        lines.insert(1, Content.styled("quarantined: 7 reviews it, a archives it", "$warning"))
     return lines
 
 

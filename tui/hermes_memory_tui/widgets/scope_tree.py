@@ -63,7 +63,7 @@ class ScopeTree(LineList):
     BINDING_GROUP_TITLE = "Themes and scopes"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Facts", id="scopes.open", tooltip="Go to the facts of this place", show=False),
-        Binding("space,o", "toggle_fold", "Fold", id="scopes.toggle", tooltip="Show or hide the scopes of a theme"),
+        Binding("space", "toggle_fold", "Fold", id="scopes.toggle", tooltip="Show or hide the scopes of a theme"),
         Binding("right,l", "unfold", "Unfold", id="scopes.unfold", tooltip="Show the scopes of the theme", show=False),
         Binding("left,h", "fold", "Fold", id="scopes.fold", tooltip="Hide the scopes of the theme", show=False),
     ]

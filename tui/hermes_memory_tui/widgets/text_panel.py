@@ -49,8 +49,8 @@ class TextPanel(VerticalScroll):
         Binding("k,up", "scroll_up", "Up", id="pages.up", tooltip="Scroll up", show=False),
         Binding("ctrl+d,pagedown", "page_down", "Page down", id="pages.page_down", tooltip="A page down", show=False),
         Binding("ctrl+u,pageup", "page_up", "Page up", id="pages.page_up", tooltip="A page up", show=False),
-        Binding("g,home", "scroll_home", "Top", id="pages.top", tooltip="To the top", show=False),
-        Binding("G,end", "scroll_end", "End", id="pages.end", tooltip="To the end", show=False),
+        Binding("g,home", "scroll_home", "First", id="pages.top", tooltip="To the top", show=False),
+        Binding("G,end", "scroll_end", "Last", id="pages.end", tooltip="To the end", show=False),
     ]
 
     def __init__(self, id: str = "pages") -> None:

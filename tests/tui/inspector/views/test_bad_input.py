@@ -114,7 +114,7 @@ async def test_every_dialog_about_a_scope_says_its_label_as_it_is(hostile: Path)
                 scopes = store.scopes.list()
             scope = next(one for one in scopes if one.label == label or one.label.startswith(label[:4]))
             view.grid.go_to(scope.uid)
-            for key in ("e", "P"):
+            for key in ("N", "P"):
                 await pilot.press(key)
                 await until(pilot, lambda: isinstance(pilot.app.screen, Question | Confirmation), f"{key} on {label}")
                 harmless(screen_text(pilot), 150)

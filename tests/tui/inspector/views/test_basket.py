@@ -150,7 +150,7 @@ async def test_a_fact_changed_meanwhile_is_decided_again_and_never_overwritten(p
         await until(pilot, lambda: "valkey" in beside(pilot), "theirs beside")
         assert "redis" in beside(pilot)
 
-        await pilot.press("t")
+        await pilot.press("greater_than_sign")
         await until(pilot, lambda: len(rows_of(view)) == 1, "theirs being taken")
         await pilot.press("enter")
         await until(pilot, lambda: "1 change done" in said(pilot))
@@ -169,12 +169,12 @@ async def test_mine_is_done_all_the_same_and_what_is_skipped_stays(path: Path) -
         view = await basket_view(pilot)
         await until(pilot, lambda: sum("changed by" in row for row in rows_of(view)) == 2, "the changes of others")
         await to_row(pilot, "└  D[cache]")
-        await pilot.press("m")
+        await pilot.press("less_than_sign")
         await until(pilot, lambda: sum("changed by" in row for row in rows_of(view)) == 1, "mine being taken")
         await to_row(pilot, "└  V[port]")
-        await pilot.press("w")
-        await until(pilot, lambda: not any("changed by" in row for row in rows_of(view)), "skipping")
-        await pilot.press("ctrl+s")
+        await pilot.press("I")
+        await until(pilot, lambda: not any("changed by" in row for row in rows_of(view)), "ignoring")
+        await pilot.press("enter")
         await until(pilot, lambda: "1 change done" in said(pilot))
         assert facts_of(path)["cache"].tier is Tier.ARCHIVED
         assert facts_of(path)["port"].tier is Tier.HOT
@@ -285,7 +285,7 @@ async def test_a_key_that_is_held_does_the_changes_once(path: Path) -> None:
         await gather(pilot, "cache", "a")
         await basket_view(pilot)
         for _ in range(4):
-            send(pilot, "ctrl+s")
+            send(pilot, "enter")
         await until(pilot, lambda: "1 change done as one" in said(pilot))
         await until(pilot, lambda: pilot.app.screen is main_screen(pilot), "the facts")
         await pilot.press("u")
@@ -324,9 +324,9 @@ async def test_a_fact_whose_creation_was_undone_is_taken_out(path: Path) -> None
         view = await basket_view(pilot)
         await to_row(pilot, "└  V[new]")
         assert "no more" in rows_of(view)[1]
-        await pilot.press("m")
-        await until(pilot, lambda: "there no more; t takes it out" in said(pilot))
-        await pilot.press("t")
+        await pilot.press("less_than_sign")
+        await until(pilot, lambda: "there no more; > takes it out" in said(pilot))
+        await pilot.press("greater_than_sign")
         await until(pilot, lambda: not rows_of(view), "the basket being empty")
 
 
@@ -339,7 +339,7 @@ async def test_context_and_review_gather_too(path: Path) -> None:
         await pilot.press("b", "W")
         await until(pilot, lambda: any("→ cool" in row for row in rows_of(view)), "the row saying so")
         view = await opened(pilot, "review")
-        await pilot.press("r")
+        await pilot.press("A")
         await until(pilot, lambda: any("→ approve" in row for row in rows_of(view)), "the row saying so")
         await basket_view(pilot)
         await pilot.press("enter")

@@ -129,7 +129,7 @@ async def test_stepping_back_and_bringing_a_fact_back(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "journal")
         await to_row(pilot, "edit")
-        await pilot.press("b")
+        await pilot.press("left_square_bracket")
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         past = pilot.app.screen
         assert isinstance(past, PastScreen)
@@ -138,7 +138,7 @@ async def test_stepping_back_and_bringing_a_fact_back(path: Path) -> None:
         copy = past.memory.path
         while past.table.fact is None or past.table.fact.target != "cache":
             await pilot.press("j")
-        await pilot.press("R")
+        await pilot.press("r")
         await until(pilot, lambda: facts_of(path)["cache"].content == "redis")
         assert facts_of(path)["cache"].tier is Tier.HOT
         await until(pilot, lambda: "D[cache] restored. In the present, u undoes." in said(pilot))
@@ -155,7 +155,7 @@ async def test_what_was_purged_is_written_anew_from_the_past(path: Path) -> None
     async with inspecting(path) as pilot:
         await opened(pilot, "journal")
         await to_row(pilot, "V[late]")
-        await pilot.press("b")
+        await pilot.press("left_square_bracket")
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         with Store.open(path) as store:
             store.scopes.close("ops", "release")
@@ -166,7 +166,7 @@ async def test_what_was_purged_is_written_anew_from_the_past(path: Path) -> None
         await until(pilot, lambda: past.table.fact is not None)
         while past.table.fact is None or past.table.fact.target != "port":
             await pilot.press("j")
-        await pilot.press("R")
+        await pilot.press("r")
         await until(pilot, lambda: "port" in facts_of(path))
 
 
@@ -175,10 +175,10 @@ async def test_the_past_changes_nothing_by_itself(path: Path) -> None:
     async with inspecting(path, read_only=True) as pilot:
         await opened(pilot, "journal")
         await to_row(pilot, "edit")
-        await pilot.press("b")
+        await pilot.press("left_square_bracket")
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
-        await pilot.press("a", "e", "n", "p", "r", "u", "c", "o", "U")
-        await pilot.press("R")
+        await pilot.press("a", "e", "n", "p", "u", "c", "o", "U")
+        await pilot.press("r")
         await until(pilot, lambda: "open read-only" in said(pilot))
         await pilot.press("q")
         await until(pilot, lambda: isinstance(pilot.app.screen, JournalView))
@@ -223,7 +223,7 @@ async def test_every_view_shows_the_past_and_escape_the_present(path: Path) -> N
 async def test_a_key_that_changes_facts_says_that_the_past_stays_as_it_was(path: Path) -> None:
     async with inspecting(path) as pilot:
         past = await step_back(pilot, "edit")
-        keys = ("n", "e", "a", "w", "W", "m", "P", "u", "U", "r", "c", "o", "ctrl+r")
+        keys = ("n", "e", "a", "w", "W", "m", "P", "u", "U", "c", "o", "ctrl+r")
         for count, key in enumerate(keys, 1):
             await pilot.press(key)
             await until(pilot, lambda count=count: said(pilot).count("nothing changes here") == count, key)
@@ -234,7 +234,7 @@ async def test_before_anything_was_written_there_was_nothing(path: Path) -> None
     async with inspecting(path) as pilot:
         await opened(pilot, "journal")
         await pilot.press("G")
-        await pilot.press("b")
+        await pilot.press("left_square_bracket")
         await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
         await until(pilot, lambda: "The memory was empty at that time." in screen_text(pilot))
         assert "n: new fact" not in screen_text(pilot)
@@ -266,7 +266,7 @@ async def step_back(pilot: Pilot[int], row: str) -> PastScreen:
     """To the moment before a row of the journal."""
     await opened(pilot, "journal")
     await to_row(pilot, row)
-    await pilot.press("b")
+    await pilot.press("left_square_bracket")
     await until(pilot, lambda: isinstance(pilot.app.screen, PastScreen))
     past = pilot.app.screen
     assert isinstance(past, PastScreen)

@@ -54,7 +54,7 @@ async def test_relief_shows_what_would_move_before_it_moves(path: Path) -> None:
         await opened(pilot, "pressure")
         await to_row(pilot, "ops")
         await until(pilot, lambda: "at 85 %" in beside(pilot) and "D[cache]" in beside(pilot))
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "will move; the gauge goes from" in screen_text(pilot)
         assert "D[cache]" in screen_text(pilot)
@@ -74,7 +74,7 @@ async def test_relief_goes_on_until_nothing_is_left_and_says_so(path: Path) -> N
         await opened(pilot, "pressure")
         await to_row(pilot, "marketing")
         for _ in range(3):
-            await pilot.press("r")
+            await pilot.press("L")
             await until(pilot, lambda: isinstance(pilot.app.screen, Question) or "Nothing to relieve" in said(pilot))
             if isinstance(pilot.app.screen, Question):
                 await pilot.press("enter")
@@ -97,7 +97,7 @@ async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> 
         await to_row(pilot, "ARCHIVE.jsonl")
         assert "2 entries" in rows_of(view)[view.grid.cursor]
         await until(pilot, lambda: "the person writes in German" in beside(pilot))
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "2 facts imported" in said(pilot))
@@ -105,7 +105,7 @@ async def test_what_the_host_evicted_is_rescued_once(path: Path, home: Path) -> 
         assert rescued["db.id"].tier is Tier.COLD
         assert any(fact.content == "the person writes in German" for fact in rescued.values())
         assert archive.read_bytes() == kept
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "0 facts imported, 2 already present" in said(pilot))
@@ -117,7 +117,7 @@ async def test_the_rescue_is_taken_back_whole(path: Path, home: Path) -> None:
     async with inspecting(path, "ops") as pilot:
         await opened(pilot, "pressure")
         await to_row(pilot, "ARCHIVE.jsonl")
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "2 facts imported" in said(pilot))
@@ -134,7 +134,7 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         view = await opened(pilot, "pressure")
         await to_row(pilot, "MEMORY.md")
         await until(pilot, lambda: "after relief" in beside(pilot))
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "MEMORY.md" in screen_text(pilot)
         assert file.read_text() == before
@@ -151,7 +151,7 @@ async def test_relief_of_the_hosts_files_shows_the_difference_and_keeps_a_copy(p
         assert kept, "no copy was kept"
         await to_row(pilot, "MEMORY.md")
         await until(pilot, lambda: "nothing to relieve" in beside(pilot))
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: "Nothing to relieve in these files." in said(pilot))
 
 
@@ -172,7 +172,7 @@ async def test_the_dialog_shows_the_files_that_change_and_no_others(
     async with inspecting(path) as pilot:
         await opened(pilot, "pressure")
         await to_row(pilot, changed[0])
-        await pilot.press("r")
+        await pilot.press("L")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         shown = str(pilot.app.screen.query_one("#ask-text Static", Static).content)
         assert re.findall(r"^(\S+\.md)  .*% → ", shown, re.MULTILINE) == list(changed)
@@ -313,7 +313,7 @@ async def relieve_files(pilot: Pilot[int], file: Path) -> None:
     before = file.read_text()
     await opened(pilot, "pressure")
     await to_row(pilot, "MEMORY.md")
-    await pilot.press("r")
+    await pilot.press("L")
     await until(pilot, lambda: isinstance(pilot.app.screen, Question))
     await pilot.press("enter")
     await until(pilot, lambda: file.read_text() != before)
@@ -352,13 +352,13 @@ async def test_projects_are_chosen_and_a_theme_split_with_a_preview(path: Path) 
         await opened(pilot, "pressure")
         await to_row(pilot, "default")
         await until(pilot, lambda: "each project can have its own" in beside(pilot))
-        await pilot.press("p")
+        await pilot.press("J")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "theme shop, 1 fact" in screen_text(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "each project has a theme of its own" in said(pilot))
         await until(pilot, lambda: "each project can have its own" not in beside(pilot))
-        await pilot.press("p")
+        await pilot.press("J")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "written there" in screen_text(pilot)
         await pilot.press("enter")
@@ -383,7 +383,7 @@ async def test_two_projects_with_one_first_commit_are_joined_where_a_person_says
     async with inspecting(path) as pilot:
         await opened(pilot, "pressure")
         await to_row(pilot, "copy")
-        await pilot.press("p")
+        await pilot.press("J")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         assert "are copy and shop one project?" in screen_text(pilot)
         await pilot.press("enter")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from hermes_memory_store.model import Tier
 from hermes_memory_store.store import Store
-from hermes_memory_tui.dialogs.question import Question
+from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.screens.fact_editor import FactEditor
 from tests.tui.inspector.driving import (
     beside,
@@ -48,7 +49,7 @@ async def test_approving_lets_a_fact_in(path: Path) -> None:
         assert "7 Review 2!" in screen_text(pilot)
         await to_row(pilot, "C[first]")
         await until(pilot, lambda: "orders" in beside(pilot))
-        await pilot.press("r")
+        await pilot.press("A")
         await until(pilot, lambda: facts_of(path)["first"].tier is Tier.HOT)
         await until(pilot, lambda: "C[first] approved" in said(pilot))
         await until(pilot, lambda: len(rows_of(view)) == 1)
@@ -62,7 +63,7 @@ async def test_refusing_puts_a_fact_away(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "review")
         await to_row(pilot, "C[second]")
-        await pilot.press("d")
+        await pilot.press("D")
         await until(pilot, lambda: "second" not in facts_of(path))
         await until(pilot, lambda: len(rows_of(view)) == 1)
         await pilot.press("u")
@@ -82,18 +83,24 @@ async def test_an_edited_fact_waits_on(path: Path) -> None:
         assert facts_of(path)["second"].tier is Tier.QUARANTINED
 
 
-@pytest.mark.parametrize(("key", "rule"), [("A", "always"), ("N", "never")])
-async def test_a_rule_for_a_source_is_asked_about_and_kept(path: Path, key: str, rule: str) -> None:
+async def choose_rule(pilot: Pilot[int], rule: str) -> None:
+    await pilot.press("R")
+    await until(pilot, lambda: isinstance(pilot.app.screen, Picker))
+    await pilot.press("slash")
+    await type_text(pilot, rule)
+    await pilot.press("enter")
+
+
+@pytest.mark.parametrize("rule", ["always", "never"])
+async def test_a_rule_for_a_source_is_chosen_and_kept(path: Path, rule: str) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "review")
         await to_row(pilot, "C[first]")
-        await pilot.press(key)
-        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        assert "hermes-agent" in screen_text(pilot)
-        await pilot.press("escape", key)
-        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("R")
+        await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
+        await pilot.press("escape")
         assert rules(path) == []
-        await pilot.press("enter")
+        await choose_rule(pilot, rule)
         await until(pilot, lambda: rules(path) == [("ops", "hermes-agent", rule)])
         await until(pilot, lambda: f"{rule} for hermes-agent in ops" in said(pilot))
         await until(pilot, lambda: "source rules" in beside(pilot))
@@ -104,9 +111,7 @@ async def test_undo_after_a_rule_takes_back_nothing_else_and_says_what_does(path
     async with inspecting(path) as pilot:
         await opened(pilot, "review")
         await to_row(pilot, "C[first]")
-        await pilot.press("A")
-        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
-        await pilot.press("enter")
+        await choose_rule(pilot, "always")
         await until(pilot, lambda: "R removes the rule." in said(pilot))
         await pilot.press("u")
         await until(pilot, lambda: "u again undoes your previous change" in said(pilot))
@@ -122,15 +127,13 @@ async def test_a_rule_is_taken_back(path: Path) -> None:
         store.sources.set_rule("ops", "other", "never")
     async with inspecting(path) as pilot:
         view = await opened(pilot, "review")
-        await until(pilot, lambda: "remove a rule" in beside(pilot))
+        await until(pilot, lambda: "source rules" in beside(pilot))
         await pilot.press("R")
-        await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
+        await until(pilot, lambda: "remove the rule of hermes-agent" in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is view)
         assert len(rules(path)) == 2
-        await pilot.press("R")
-        await until(pilot, lambda: "always hermes-agent" in screen_text(pilot))
-        await pilot.press("enter")
+        await choose_rule(pilot, "remove hermes")
         await until(pilot, lambda: rules(path) == [("ops", "other", "never")])
         await until(pilot, lambda: "from hermes-agent in ops are quarantined again" in said(pilot))
 
@@ -141,13 +144,13 @@ async def test_nobody_rules_on_a_source_that_is_not_known(path: Path) -> None:
     async with inspecting(path) as pilot:
         await opened(pilot, "review")
         await to_row(pilot, "C[third]")
-        await pilot.press("A")
-        await until(pilot, lambda: "Source unknown." in said(pilot))
+        await pilot.press("R")
+        await until(pilot, lambda: "the source of this fact is unknown" in said(pilot))
 
 
 async def test_an_empty_queue_says_what_it_is_for(tmp_path: Path) -> None:
     async with inspecting(tmp_path / "empty.db") as pilot:
         await opened(pilot, "review")
         await until(pilot, lambda: "Quarantine is empty." in screen_text(pilot))
-        await pilot.press("r", "d", "e", "A", "N", "R", "enter")
+        await pilot.press("A", "D", "e", "R", "enter")
         assert "No source rules" in beside(pilot)

@@ -48,7 +48,7 @@ async def open_sources(pilot: Pilot[int]) -> None:
     await pilot.press("0")
     await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") in ("now", "start"))
     if getattr(pilot.app.screen, "NAME", "") == "now":
-        await pilot.press("o")
+        await pilot.press("M")
     await until(pilot, lambda: getattr(pilot.app.screen, "NAME", "") == "start" and view_of(pilot).data is not None)
 
 
@@ -124,12 +124,12 @@ async def test_enter_on_a_host_shows_what_it_would_write_and_writes_it_after_tha
         assert pilot.app.screen is view
 
 
-async def test_r_looks_again_and_enter_copies_the_command_that_opens_an_older_file(path: Path, machine: Path) -> None:
+async def test_f5_looks_again_and_enter_copies_the_command_that_opens_an_older_file(path: Path, machine: Path) -> None:
     async with inspecting(path, offers_start=True) as pilot:
         view = await started(pilot)
         (machine / ".hermes").mkdir()
         shutil.copy(OLD_FILE, machine / ".hermes" / "my old.db")
-        await pilot.press("r")
+        await pilot.press("f5")
         await until(pilot, lambda: any("my old.db" in row for row in rows_of(view)))
         await to_row(pilot, "my old.db")
         await pilot.press("enter")

@@ -71,7 +71,7 @@ async def test_what_two_machines_said_at_once_is_settled_and_undone(path: Path, 
         await pilot.press("tab")
         await until(pilot, lambda: pilot.app.focused is view.conflicts)
         await until(pilot, lambda: "concurrent edits" in beside(pilot))
-        await pilot.press("T")
+        await pilot.press("greater_than_sign")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("enter")
         await until(pilot, lambda: "conflict resolved: overridden version restored" in said(pilot))

@@ -24,7 +24,6 @@ from hermes_memory_tui.basket.basket_run import (
 )
 from hermes_memory_tui.basket.pending_changes import Basket, PendingChange, Subject
 from hermes_memory_tui.dialogs.confirm_dialog import MAX_SIDE_EFFECTS, gauge_line, side_effect_line
-from hermes_memory_tui.dialogs.question import Question
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.text.line_differences import LineDifference, compare_lines
@@ -67,7 +66,7 @@ class BasketView(BaseView[BasketData]):
     NAME = "basket"
     TITLE_OF_LIST = "basket"
     BINDING_GROUP_TITLE = "Basket"
-    WRITES = BaseView.WRITES | {"remove", "take_theirs", "take_mine", "put_off", "empty"}
+    WRITES = BaseView.WRITES | {"remove", "take_theirs", "take_mine", "put_off"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
         GridColumn("", 2),
         GridColumn("change", 22),
@@ -75,14 +74,27 @@ class BasketView(BaseView[BasketData]):
         GridColumn("result", 26, least=60),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter,ctrl+s", "do_all", "Do all", id="basket.do", tooltip="Do all changes as one, or none", priority=True
-        ),
+        Binding("enter", "do_all", "Do all", id="basket.do", tooltip="Do all changes as one, or none", priority=True),
         Binding("d,delete", "remove", "Remove", id="basket.remove", tooltip="Take the change out of the basket"),
-        Binding("m", "take_mine", "Mine", id="basket.mine", tooltip="Changed meanwhile: do the change all the same"),
-        Binding("t", "take_theirs", "Theirs", id="basket.theirs", tooltip="Changed meanwhile: leave the fact as it is"),
-        Binding("w", "put_off", "Skip", id="basket.skip", tooltip="Leave this one in the basket when the rest is done"),
-        Binding("X", "empty", "Empty", id="basket.empty", tooltip="Take everything out of the basket", show=False),
+        Binding(
+            "less_than_sign",
+            "take_mine",
+            "Mine",
+            id="basket.mine",
+            key_display="<",
+            tooltip="Changed meanwhile: do the change all the same",
+        ),
+        Binding(
+            "greater_than_sign",
+            "take_theirs",
+            "Theirs",
+            id="basket.theirs",
+            key_display=">",
+            tooltip="Changed meanwhile: leave the fact as it is",
+        ),
+        Binding(
+            "I", "put_off", "Ignore", id="basket.skip", tooltip="Leave this one in the basket when the rest is done"
+        ),
         Binding(
             "l,right", "show_result", "Result", id="basket.result", tooltip="Show what would come of it", show=False
         ),
@@ -198,7 +210,7 @@ class BasketView(BaseView[BasketData]):
             self._go_to((undecided.change.number, undecided.outdated[0].gathered.uid))
             what = display_formats.pluralise(outcome.undecided, "fact")
             self.notify(
-                f"{what} changed meanwhile: m does yours, t leaves theirs, w skips. Nothing was done.",
+                f"{what} changed meanwhile: < does yours, > leaves theirs, I ignores it for now. Nothing was done.",
                 severity="warning",
                 timeout=8,
             )
@@ -210,7 +222,7 @@ class BasketView(BaseView[BasketData]):
             return
         done = [change for change in changes if not all(subject.waits for subject in change.subjects)]
         if not done:
-            self.notify("All of it is skipped; w takes one up again.", severity="warning", timeout=4)
+            self.notify("All of it is ignored for now; I takes one up again.", severity="warning", timeout=4)
             return
         self._do(changes)
 
@@ -257,7 +269,7 @@ class BasketView(BaseView[BasketData]):
         if found is None:
             return
         if found[1].present is None:
-            self.notify(f"{found[1].gathered.name} is there no more; t takes it out.", severity="warning", markup=False)
+            self.notify(f"{found[1].gathered.name} is there no more; > takes it out.", severity="warning", markup=False)
             return
         self._gathered.decide(found[0].change.number, found[1].gathered.uid, found[1].present)
         self._show_changed()
@@ -272,16 +284,6 @@ class BasketView(BaseView[BasketData]):
                 for subject in change.subjects:
                     if not uid or subject.uid == uid:
                         self._gathered.put_off(number, subject.uid)
-        self._show_changed()
-
-    def action_empty(self) -> None:
-        if self._gathered.changes:
-            what = display_formats.pluralise(len(self._gathered.changes), "change")
-            lines = [Content(f"{what} will be forgotten. The memory stays as it is.")]
-            self.ask_then(Question("empty the basket", lines), self._forget_all)
-
-    def _forget_all(self, _: str) -> None:
-        self._gathered.remove([change.number for change in self._gathered.changes])
         self._show_changed()
 
     def action_undo(self) -> None:
@@ -446,7 +448,7 @@ def decision_lines(change: PendingChange, one: OutdatedSubject) -> list[Line]:
     lines: list[Line] = []
     if one.present is None:
         lines.append(Content.styled(f"{to_printable(one.gathered.name)} is there no more.", "$warning"))
-        return [*lines, key_hint_line(("t", "take it out"), ("w", "skip"))]
+        return [*lines, key_hint_line((">", "take it out"), ("I", "ignore for now"))]
     lines.append(
         Content.styled(f"{to_printable(one.gathered.name)} was changed by {to_printable(one.by)}:", "$warning")
     )
@@ -457,7 +459,7 @@ def decision_lines(change: PendingChange, one: OutdatedSubject) -> list[Line]:
         ]
     if change.action == "edit":
         lines.append(labelled_value("yours", to_printable(change.value or ""), LABEL))
-    return [*lines, key_hint_line(("m", change.words), ("t", "leave it as it is now"), ("w", "skip"))]
+    return [*lines, key_hint_line(("<", change.words), (">", "leave it as it is now"), ("I", "ignore for now"))]
 
 
 def show_value(value: object) -> str:

@@ -59,7 +59,7 @@ class NowView(BaseView[NowState]):
         GridColumn("theme", 12, least=76),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "sources", "Sources", id="now.sources", tooltip="What can be imported or connected here"),
+        Binding("M", "sources", "Sources", id="now.sources", tooltip="What can be imported or connected here"),
     ]
 
     def __init__(self, memory: Memory) -> None:

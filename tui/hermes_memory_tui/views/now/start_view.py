@@ -50,8 +50,8 @@ class StartView(BaseView[StartData]):
         GridColumn("next", 12, least=70),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("n", "new_fact", "First fact", id="start.new", tooltip="Write a fact by hand"),
-        Binding("r", "look_again", "Rescan", id="start.again", tooltip="Scan this machine again"),
+        Binding("n", "new_fact", "New fact", id="start.new", tooltip="Write a fact by hand"),
+        Binding("f5", "look_again", "Rescan", id="start.again", tooltip="Scan this machine again"),
     ]
 
     def __init__(self, memory: Memory) -> None:

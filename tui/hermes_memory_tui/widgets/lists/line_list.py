@@ -55,8 +55,10 @@ class LineList(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "move(1)", "Down", id="list.down", tooltip="One line down", show=False),
         Binding("k,up", "move(-1)", "Up", id="list.up", tooltip="One line up", show=False),
-        Binding("ctrl+d", "page(0.5)", "Half page down", id="list.half_down", tooltip="Half a page down", show=False),
-        Binding("ctrl+u", "page(-0.5)", "Half page up", id="list.half_up", tooltip="Half a page up", show=False),
+        Binding(
+            "ctrl+d", "page(0.5)", "Page down by half", id="list.half_down", tooltip="Half a page down", show=False
+        ),
+        Binding("ctrl+u", "page(-0.5)", "Page up by half", id="list.half_up", tooltip="Half a page up", show=False),
         Binding("pagedown,ctrl+f", "page(1.0)", "Page down", id="list.page_down", tooltip="A page down", show=False),
         Binding("pageup,ctrl+b", "page(-1.0)", "Page up", id="list.page_up", tooltip="A page up", show=False),
         Binding("g,home", "first", "First", id="list.first", tooltip="To the first line", show=False),
