@@ -119,6 +119,24 @@ async def test_purge_is_armed_by_typing_how_many(path: Path) -> None:
     assert verified(path)
 
 
+async def test_a_purge_asks_first_and_names_few_places_of_the_same_words(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    fill(path, *(f"V[place{number}]: the cellar of the old mill" for number in range(9)))
+    async with inspecting(path) as pilot:
+        await pilot.press("P")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await until(pilot, lambda: "and 4 more; ctrl+o shows them" in " ".join(screen_text(pilot).split()))
+        lines = screen_text(pilot).splitlines()
+        question, places = (
+            next(place for place, line in enumerate(lines) if text in line)
+            for text in ("This cannot be undone.", "The same words")
+        )
+        assert question < places
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: "more; ctrl+o" not in screen_text(pilot))
+        assert all(f"V[place{number}]" in screen_text(pilot) for number in range(9))
+
+
 async def test_a_purge_takes_what_was_typed_about_the_fact_with_it(path: Path, tmp_path: Path) -> None:
     state = tmp_path / ".hermes" / "inspector-state.json"
     async with inspecting(path) as pilot:

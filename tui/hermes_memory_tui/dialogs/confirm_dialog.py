@@ -29,6 +29,10 @@ MAX_SIDE_EFFECTS = 200
 """Changes of facts that were not chosen that are listed; the rest is counted."""
 
 
+FEW_PLACES = 4
+"""Places of the same words that are named unasked."""
+
+
 class Confirmation(Modal[bool]):
     """Enter confirms, escape cancels. Dismissed with whether to run the action."""
 
@@ -37,6 +41,7 @@ class Confirmation(Modal[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "do", "OK", id="confirm.do", tooltip="Run the action", priority=True),
         Binding("escape", "leave", "Cancel", id="confirm.leave", tooltip="Cancel"),
+        Binding("ctrl+o", "toggle_places", "All places", id="confirm.places", tooltip="Show or hide all places"),
         Binding("down", "scroll(1)", "Down", id="confirm.down", tooltip="Scroll down", show=False),
         Binding("up", "scroll(-1)", "Up", id="confirm.up", tooltip="Scroll up", show=False),
     ]
@@ -47,7 +52,9 @@ class Confirmation(Modal[bool]):
         self.line = Input(id="confirm-line", compact=True, max_length=300)
         self.line.display = preview.act.final
         self._said = Static("", id="confirm-said", markup=False)
-        self._body = VerticalScroll(Static(preview_text(preview), id="confirm-text", markup=False), id="confirm-body")
+        self._text = Static(preview_text(preview), id="confirm-text", markup=False)
+        self._body = VerticalScroll(self._text, id="confirm-body")
+        self._shows_places = False
 
     @property
     def required_text(self) -> str:
@@ -58,9 +65,9 @@ class Confirmation(Modal[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm", classes="alarm" if self.preview.act.final else ""):
-            yield self._body
             yield self._said
             yield self.line
+            yield self._body
             yield KeyLine()
 
     def on_mount(self) -> None:
@@ -84,6 +91,8 @@ class Confirmation(Modal[bool]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # Shown, but dimmed, until it is armed.
+        if action == "toggle_places":
+            return self.preview.purge is not None and len(places_of_same_words(self.preview.purge)) > FEW_PLACES
         return None if action == "do" and not self.is_armed else True
 
     def _update_prompt(self) -> None:
@@ -117,6 +126,10 @@ class Confirmation(Modal[bool]):
         if self.is_armed:
             self.dismiss(True)
 
+    def action_toggle_places(self) -> None:
+        self._shows_places = not self._shows_places
+        self._text.update(preview_text(self.preview, self._shows_places))
+
     def action_leave(self) -> None:
         self.dismiss(False)
 
@@ -124,7 +137,8 @@ class Confirmation(Modal[bool]):
         self._body.scroll_relative(y=lines, animate=False)
 
 
-def preview_text(preview: Preview) -> Content:
+def preview_text(preview: Preview, all_places: bool = False) -> Content:
+    """Return what an action would change. :param all_places: name all places of the words that a purge erases"""
     tiers = ", ".join(
         f"{display_formats.TIER_SHAPES[tier]} {display_formats.format_count(number)} {tier.value}"
         for tier, number in sorted(preview.tiers.items(), key=lambda one: list(Tier).index(one[0]))
@@ -134,7 +148,7 @@ def preview_text(preview: Preview) -> Content:
     if preview.act.final:
         lines += [
             Content(""),
-            *(fact_purge_lines(preview.purge) if preview.purge is not None else []),
+            *(fact_purge_lines(preview.purge, all_places) if preview.purge is not None else []),
             Content("Purged from the store, its journal, its index and the backups of this program."),
             Content.styled("To keep them, archive instead.", "$dim"),
         ]
@@ -181,7 +195,7 @@ def sample_lines(preview: Preview) -> list[Content]:
     return lines
 
 
-def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
+def fact_purge_lines(plan: FactPurgePlan, all_places: bool) -> list[Content]:
     """Return lines on what a purge of single facts erases besides them, and on what it leaves."""
     lines = [Content("With them: " + ", ".join(erased_amounts(plan)))]
     for turn in plan.turns[:MAX_SIDE_EFFECTS]:
@@ -191,10 +205,13 @@ def fact_purge_lines(plan: FactPurgePlan) -> list[Content]:
         rest = display_formats.pluralise(len(plan.turns) - MAX_SIDE_EFFECTS, "more message")
         lines.append(Content.styled(f"  and {rest}", "$dim"))
     if plan.others:
-        places = ", ".join(places_of_same_words(plan))
+        places = places_of_same_words(plan)
+        seen = places if all_places else places[:FEW_PLACES]
         more = len(plan.others) - MAX_SIDE_EFFECTS
-        rest = f", and {display_formats.pluralise(more, 'more fact')}" if more > 0 else ""
-        lines.append(Content.styled(f"The same words stand in: {places}{rest}", "$warning"))
+        rest = f", and {display_formats.pluralise(more, 'more fact')}" if more > 0 and all_places else ""
+        if len(seen) < len(places):
+            rest = f", and {len(places) - len(seen)} more; ctrl+o shows them"
+        lines.append(Content.styled(f"The same words stand in: {', '.join(seen)}{rest}", "$warning"))
     return lines
 
 

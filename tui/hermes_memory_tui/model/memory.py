@@ -200,6 +200,11 @@ class ListingInterrupted(Exception):
     """Raised when a listing was interrupted."""
 
 
+def list_scopes(store: Store, theme: str | None = None) -> list[Scope]:
+    """Return the scopes that hold facts: one whose facts were all purged or moved away is no place to go to."""
+    return [scope for scope in store.scopes.list(theme) if scope.facts]
+
+
 class Memory:
     """One store, as the inspector uses it."""
 
@@ -472,7 +477,7 @@ class Memory:
 
     def overview(self) -> Overview:
         """Return the themes, their scopes, and active sessions."""
-        return self._overview(lambda _: self._screen.scopes.list())
+        return self._overview(lambda _: list_scopes(self._screen))
 
     def summary(self) -> Overview:
         """Return the overview without scopes: what a title needs."""
@@ -483,7 +488,7 @@ class Memory:
 
         def seen(themes: list[ThemeSummary]) -> list[Scope]:
             unfolded = themes[0].name if len(themes) == 1 else theme
-            return [] if unfolded is None else self._screen.scopes.list(unfolded)
+            return [] if unfolded is None else list_scopes(self._screen, unfolded)
 
         return self._overview(seen)
 

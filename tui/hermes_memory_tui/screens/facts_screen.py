@@ -47,6 +47,7 @@ class MainScreen(ListingScreen):
         Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
         Binding("a", "archive", "Archive", id="fact.archive", tooltip="Archive the selected facts"),
         Binding("u", "undo", "Undo", id="memory.undo", tooltip="Undo your latest change"),
+        Binding("U", "undo_fact", "Undo its change", id="fact.undo", tooltip="Undo the latest change of this fact"),
         Binding("p", "pin", "Pin", id="fact.pin", tooltip="Pin or unpin; pressure never moves pinned facts"),
         Binding("w", "warm", "Warm", id="fact.warm", tooltip="Move to the hot tier (in the context)"),
         Binding("W", "cool", "Cool", id="fact.cool", tooltip="Move to the cold tier (search only)"),
@@ -56,14 +57,6 @@ class MainScreen(ListingScreen):
         Binding("x", "export", "Export", id="fact.export", tooltip="Export the marked or listed facts"),
         Binding("r", "restore", "Restore", id="fact.restore", tooltip="Restore to the hot tier"),
         Binding("ctrl+r", "redo", "Redo", id="memory.redo", tooltip="Redo", show=False),
-        Binding(
-            "U",
-            "undo_fact",
-            "Undo on fact",
-            id="fact.undo",
-            tooltip="Undo the latest change of this fact, whoever made it",
-            show=False,
-        ),
         Binding("c", "close_scope", "Close scope", id="scope.close", tooltip="Close the scope and cool its hot facts"),
         Binding(
             "o",
@@ -95,7 +88,7 @@ class MainScreen(ListingScreen):
         Binding("Y", "copy", "Copy", id="fact.copy", tooltip="Copy the fact as its notation", show=False),
         Binding("t", "scopes_pane", "Themes", id="pane.scopes", tooltip="Focus themes and scopes", show=False),
         Binding("f", "facts_pane", "Facts", id="pane.facts", tooltip="Focus the facts", show=False),
-        Binding("d", "detail_pane", "Fact", id="pane.detail", tooltip="Focus the fact detail", show=False),
+        Binding("i", "detail_pane", "Fact", id="pane.detail", tooltip="Focus the fact detail", show=False),
         Binding("escape", "back", "Back", id="main.back", tooltip="Back", show=False),
     ]
 
@@ -249,6 +242,7 @@ class MainScreen(ListingScreen):
         if self.is_gathering and choose(()) is not bulk_actions.PURGE:
             self._gather_chosen(facts_and_act)
             return
+        self.table.let_go(keys)
         if len(keys) == 1 and choose(()) is not bulk_actions.PURGE:
             self.write(one, self.table.action_unmark)
             return

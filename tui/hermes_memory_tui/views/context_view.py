@@ -197,6 +197,7 @@ class ContextView(MemoryTestMixin, BaseView[ContextData]):
         if facts and self.is_gathering:
             self.gather_facts(action.name, facts, self.grid.action_unmark)
         elif len(facts) == 1:
+            self.grid.let_go(self.grid.selected_keys)
             self.write(lambda: self.memory.run_action(action, facts))
         elif facts:
             self.preview_then_write(

@@ -21,7 +21,7 @@ from hermes_memory_store.store import Store
 from hermes_memory_tui.dialogs.gather_mixin import gather_binding
 from hermes_memory_tui.dialogs.picker import Picker
 from hermes_memory_tui.dialogs.question import Question
-from hermes_memory_tui.model.memory import ActionResult, Memory
+from hermes_memory_tui.model.memory import ActionResult, Memory, list_scopes
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
 from hermes_memory_tui.views.base_view import BaseView
@@ -82,7 +82,7 @@ class ScopesView(BaseView[ScopesData]):
             id="scopes.reopen",
             tooltip="Reopen the scope and warm the facts its closing cooled",
         ),
-        Binding("e", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
+        Binding("N", "rename_scope", "Rename", id="scopes.rename", tooltip="Rename the scope"),
         Binding("m", "merge_scope", "Merge", id="scopes.merge", tooltip="Merge into another scope"),
         gather_binding("scopes"),
         Binding("P", "purge_scope", "Purge", id="scopes.purge", tooltip="Purge its facts (cannot be undone)"),
@@ -94,7 +94,7 @@ class ScopesView(BaseView[ScopesData]):
 
     def load(self, store: Store) -> ScopesData:
         self._newest = {}
-        themes, scopes, now = store.themes(), store.scopes.list(), self.memory.now()
+        themes, scopes, now = store.themes(), list_scopes(store), self.memory.now()
         hues = palettes.theme_hues(theme.name for theme in themes)
         for scope in scopes:  # here, and not when the first of them is compared with all others
             normalise_label(scope.label)
@@ -186,11 +186,13 @@ class ScopesView(BaseView[ScopesData]):
         if scopes and self.is_gathering:
             self.gather_scopes(word, scopes, then=self.grid.action_unmark)
         elif len(scopes) == 1:
+            self.grid.let_go(self.grid.selected_keys)
             self.write(lambda: act(scopes[0].theme, scopes[0].label))
         elif scopes:
             lines = [scope_line(scope) for scope in scopes]
             lines.append(Content.styled("One change; u undoes it.", "$dim"))
             what = display_formats.pluralise(len(scopes), "scope")
+            self.grid.let_go(self.grid.selected_keys)
             self.ask_then(
                 Question(f"{word} {what}", lines),
                 lambda _: self.write(
@@ -222,26 +224,31 @@ class ScopesView(BaseView[ScopesData]):
         )
 
     def action_merge_scope(self) -> None:
-        """Choose a scope that takes the facts of those selected."""
+        """Choose a scope that takes the facts of those selected: another one, or one of several marked."""
         scopes = self.selected_scopes
         if not scopes or self.data is None:
             return
-        theme, merged = scopes[0].theme, {scope.uid for scope in scopes}
+        theme = scopes[0].theme
+        marked = {scope.label for scope in scopes} if len(scopes) > 1 else set()
         if any(scope.theme != theme for scope in scopes):
             self.notify("The marked scopes belong to several themes; merge one theme at a time.", severity="warning")
             return
         near = [one.label for one in similar_scopes(scopes[0], self.data.scopes)]
-        others = [one for one in self.data.scopes if one.theme == theme and one.uid not in merged]
-        others.sort(key=lambda one: one.label not in near)
-        if not others:
+        targets = [
+            scope for scope in self.data.scopes if scope.theme == theme and (marked or scope.uid != scopes[0].uid)
+        ]
+        targets.sort(key=lambda scope: (scope.label not in marked, scope.label not in near))
+        if not targets:
             self.notify(f"Theme {theme} has no other scope.", severity="warning", timeout=4, markup=False)
             return
-        choices = [
-            Choice(other.label, other.label, ("similar name · " if other.label in near else "") + other.status.value)
-            for other in others
-        ]
+        choices = []
+        for scope in targets:
+            note = "marked · " if scope.label in marked else "similar name · " if scope.label in near else ""
+            choices.append(Choice(scope.label, scope.label, note + scope.status.value))
         picker = Picker(f"merge {scopes_name(scopes)} into", choices, typing=True)
-        self.ask_then(picker, partial(self._confirm_merge, scopes))
+        self.ask_then(
+            picker, lambda into: self._confirm_merge([scope for scope in scopes if scope.label != into], into)
+        )
 
     def _confirm_merge(self, scopes: Sequence[Scope], into: str) -> None:
         if self.is_gathering:

@@ -147,7 +147,7 @@ class FactTable(MarkedList):
         for fact in known:
             self._facts[fact.id] = fact
         key = self.keys[self.cursor] if self.keys and not top else None
-        before, count = self.cursor, len(self.keys)
+        before, count, next_key = self.cursor, len(self.keys), self._next_key(key)
         place, self._note = note or (len(keys), "")
         self.keys = keys if place >= len(keys) else keys[:place] + array("q", [NOTE]) + keys[place:]
         self._gone.clear()
@@ -156,6 +156,8 @@ class FactTable(MarkedList):
             self._touch(False)
         elif row is None:
             row = self._row_of(key, before)
+        if key in self._leaving and row != before:
+            row = self._row_to_go_on(next_key, before)
         if self.is_newest_first and not top and key is not None:
             if self.is_following:
                 if row:

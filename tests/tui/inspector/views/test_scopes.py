@@ -53,11 +53,52 @@ async def test_closing_and_reopening(path: Path) -> None:
         assert len(rows_of(view)) == 3
 
 
+async def test_the_cursor_goes_on_to_the_next_scope_when_one_is_closed(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await pilot.press("g")
+        first, second, third = [str(row.cells[3].text) for row in view.grid.rows]
+        await pilot.press("c")
+        await until(pilot, lambda: [row.cells[3].text for row in view.grid.rows] == [second, third, first])
+        assert view.grid.cursor == 0
+        await pilot.press("c")
+        await until(pilot, lambda: scopes_of(path)[second].status is ScopeStatus.CLOSED)
+        assert "already closed" not in said(pilot)
+
+
+async def test_marked_scopes_are_merged_into_one_of_them(path: Path) -> None:
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await to_row(pilot, "release-1")
+        await pilot.press("space")
+        await to_row(pilot, "Release 01")
+        await pilot.press("space", "m")
+        await until(pilot, lambda: "marked ·" in screen_text(pilot))
+        await type_text(pilot, "release-1")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Question))
+        await pilot.press("enter")
+        await until(pilot, lambda: "scope Release 01 merged into release-1" in said(pilot))
+        await until(pilot, lambda: len(rows_of(view)) == 2)
+        assert facts_of(path)["port"].scope == facts_of(path)["cache"].scope == "release-1"
+
+
+async def test_a_scope_without_facts_is_neither_listed_nor_a_target(path: Path) -> None:
+    with Store.open(path) as store:
+        store.purge.execute("ops", scope="Release 01")
+    async with inspecting(path) as pilot:
+        view = await opened(pilot, "scopes")
+        await until(pilot, lambda: len(rows_of(view)) == 2)
+        await to_row(pilot, "release-1")
+        await pilot.press("m")
+        await until(pilot, lambda: "has no other scope" in said(pilot))
+
+
 async def test_renaming(path: Path) -> None:
     async with inspecting(path) as pilot:
         view = await opened(pilot, "scopes")
         await to_row(pilot, "launch")
-        await pilot.press("e")
+        await pilot.press("N")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await pilot.press("end")
         await type_text(pilot, "-032")
@@ -71,7 +112,7 @@ async def test_a_label_that_cannot_be_is_said_while_it_is_typed(path: Path) -> N
     async with inspecting(path) as pilot:
         await opened(pilot, "scopes")
         await to_row(pilot, "launch")
-        await pilot.press("e")
+        await pilot.press("N")
         await until(pilot, lambda: isinstance(pilot.app.screen, Question))
         await type_text(pilot, "x" * 200)
         await until(pilot, lambda: "characters, this one has" in screen_text(pilot))

@@ -126,13 +126,15 @@ class Grid(MarkedList):
         key = self.key if self._awaited is None else self._awaited
         if self.all_rows:  # an order or a filter that is set before there are rows finds nothing
             self._awaited = None
-        before = self.cursor
+        before, next_key = self.cursor, self._next_key(key)
         known = {row.key for row in self.rows} if self.is_newest_first and not top else None
         self.rows = arrange_rows(self.all_rows, self.filter, self.sort)
         self._needed = longest_texts(self.columns, self.rows)
         row = self.find_row(key)
         if row is None:
             row = min(before, max(0, len(self.rows) - 1))
+        if key in self._leaving and row != before:
+            row = self._row_to_go_on(next_key, before)
         if top or follows:
             if follows and row and key is not None:
                 self.note_followed([key])

@@ -21,6 +21,10 @@ MOST_MARKED = 50_000
 """Rows that can be marked: what one change may hold, and what a person can still look through."""
 
 
+MOST_LEAVING = 1000
+"""Rows that are looked through for the one that the cursor goes on to."""
+
+
 class MarkedList(LineList):
     """Marks stay with the keys of their rows, whatever the order. Messages: those of `LineList`, and `MarksChanged`."""
 
@@ -63,6 +67,8 @@ class MarkedList(LineList):
         """Whether the person has moved the cursor off the first row, so that it stays with its row from then on."""
         self.new_above = 0
         """Rows that came above the cursor since."""
+        self._leaving: frozenset[Any] = frozenset()
+        """Keys of rows that an act of the person is about to move."""
 
     # Following what is newest
 
@@ -91,6 +97,23 @@ class MarkedList(LineList):
         """Take the row under the cursor as known: what moved it was the person's own change."""
         self._shown = (0.0, [])
 
+    def let_go(self, keys: Iterable[Any]) -> None:
+        """Go on to the next row, instead of following, when the person's own act moves the rows of these keys."""
+        self._leaving = frozenset(keys)
+
+    def _next_key(self, key: Any) -> Any:
+        """Return the key of the row that the cursor goes on to if that of this key, under the cursor, moves."""
+        if key is None or key not in self._leaving:
+            return None
+        rows = (self.key_of_row(row) for row in range(self.cursor + 1, min(self.row_count, self.cursor + MOST_LEAVING)))
+        return next((other for other in rows if other is not None and other not in self._leaving), None)
+
+    def _row_to_go_on(self, next_key: Any, before: int) -> int:
+        """Return the row of the next key, else the place of the row that moved."""
+        self._leaving = frozenset()
+        row = None if next_key is None else self.find_row(next_key)
+        return min(before, max(0, self.row_count - 1)) if row is None else row
+
     def before_following(self) -> list[Any] | None:
         """Return what was selected when a key was pressed, if the row has changed too recently to have been meant."""
         at, selected = self._shown
@@ -110,6 +133,7 @@ class MarkedList(LineList):
 
     def _touch(self, is_touched: bool) -> None:
         self.is_touched = is_touched
+        self._leaving = frozenset()
         self.settle()
         if self.new_above and not self.cursor:
             self.new_above = 0
