@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from inspect import isawaitable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -75,9 +76,9 @@ def load_view_class(entry: ViewEntry) -> type[BaseView[Any]]:
 
 
 TIME_KEYS = (
-    ("left_square_bracket", "[", "step(-1)", "Change back", "back", "Show the memory before the latest change"),
-    ("right_square_bracket", "]", "step(1)", "Change forward", "forward", "Show the memory after the next change"),
-    ("at", "@", "name_moment", "Go to time", "moment", "Show the memory as of any time or change"),
+    ("left_square_bracket", "step(-1)", "Change back", "back", "Show the memory before the latest change"),
+    ("right_square_bracket", "step(1)", "Change forward", "forward", "Show the memory after the next change"),
+    ("at", "name_moment", "Go to time", "moment", "Show the memory as of any time or change"),
 )
 """Keys that move through time, from anywhere."""
 
@@ -119,13 +120,12 @@ class Inspector(TypeAhead):
         Binding(
             "shift+tab", "app.focus_previous", "Previous pane", id="app.previous", tooltip="Previous pane", show=False
         ),
-        Binding("question_mark", "help", "Help", id="app.help", key_display="?", tooltip="All keys"),
+        Binding("question_mark", "help", "Help", id="app.help", tooltip="All keys"),
         Binding(
             "ctrl+p,colon",
             "palette",
             "Commands",
             id="app.palette",
-            key_display="^p",
             tooltip="Find a command, a scope, a theme or a look",
         ),
         *(
@@ -140,15 +140,14 @@ class Inspector(TypeAhead):
             for entry in CATALOG
         ),
         *(
-            Binding(key, action, title, id=f"time.{name}", key_display=shown, tooltip=tooltip, show=False)
-            for key, shown, action, title, name, tooltip in TIME_KEYS
+            Binding(key, action, title, id=f"time.{name}", tooltip=tooltip, show=False)
+            for key, action, title, name, tooltip in TIME_KEYS
         ),
         Binding(
             "quotation_mark",
             "explain",
             "Why did it say that?",
             id="app.explain",
-            key_display='"',
             tooltip="Find the facts that an agent's words came from",
             show=False,
         ),
@@ -551,10 +550,13 @@ class Inspector(TypeAhead):
             self.travel(step(changes))
 
     def action_name_moment(self) -> None:
-        from hermes_memory_tui.dialogs.moment_question import MomentQuestion
+        from hermes_memory_tui.dialogs.question import Question
+        from hermes_memory_tui.model.past_memory import MOMENTS, find_moment_problem
 
         if self.memory is not None:
-            self.push_screen(MomentQuestion(self.memory), self._go_to_moment)
+            check = partial(find_moment_problem, self.memory)
+            dialog = Question("time travel", [Content.styled(MOMENTS, "$dim")], type_in="when", check=check)
+            self.push_screen(dialog, self._go_to_moment)
 
     def _go_to_moment(self, text: str | None) -> None:
         from hermes_memory_tui.model.past_memory import name_moment

@@ -34,11 +34,6 @@ HELP_GROUPS = {
     "list": "move",
     "pane": "panes",
     "scopes": "scopes",
-    "search": "search",
-    "picker": "picker",
-    "confirm": "confirm",
-    "editor": "editor",
-    "detail": "detail",
     "view": "all views",
     "views": "views",
     "app": "anywhere",
@@ -104,7 +99,7 @@ def _help_group(owner: DOMNode, name: str) -> str:
     kind = name.partition(".")[0]
     if kind == "view":
         return EVERY_VIEW if _view_group(owner) else VIEWS
-    return _view_group(owner) or HELP_GROUPS.get(kind, "other")
+    return _view_group(owner) or HELP_GROUPS.get(kind, kind)
 
 
 def _view_group(owner: DOMNode) -> str | None:

@@ -28,7 +28,7 @@ class Picker(Modal[str | None]):
     BINDING_GROUP_TITLE = "Picker"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Select", id="picker.choose", tooltip="Select", priority=True),
-        Binding("slash", "narrow", "Search", id="picker.narrow", key_display="/", tooltip="Filter the list"),
+        Binding("slash", "narrow", "Search", id="picker.narrow", tooltip="Filter the list"),
         Binding("down", "step(1)", "Down", id="picker.down", tooltip="To the next line", show=False),
         Binding("up", "step(-1)", "Up", id="picker.up", tooltip="To the previous line", show=False),
         Binding("d", "remove", "Remove", id="picker.remove", tooltip="Remove the line under the cursor"),

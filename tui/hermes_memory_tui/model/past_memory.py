@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
-from hermes_memory_store.errors import ArgumentError, QueryError
+from hermes_memory_store.errors import ArgumentError, QueryError, StoreError
 from hermes_memory_store.find.query_syntax import parse_time_filter
 from hermes_memory_store.frozen import dataclass
 from hermes_memory_store.journal import rewind
@@ -23,6 +24,8 @@ from hermes_memory_tui.model.memory import FactListing, ListingInterrupted, List
 
 OPERATIONS = 10_000
 """Steps of SQLite's machine between two looks whether a listing is interrupted; some tenths of a millisecond."""
+
+MOMENTS = "an age (90m, 3h, 2d), a date (2026-03-17, 2026-03-17 13:00, UTC), or a change (#1036)"
 
 BEGINNING = "the memory begins here: no change came before"
 """What is said of a step before the first change."""
@@ -135,6 +138,15 @@ def find_named_moment(present: Store, text: str) -> Destination | None:
         return Destination(row)
     rewind.refuse_future_moment(present, at, to_printable(text))
     return None if at >= present.clock() else Destination(rewind.last_change_before(present, at), at)
+
+
+def find_moment_problem(memory: Memory, text: str) -> str | None:
+    """Return why one cannot go to a moment of a memory, or None."""
+    try:
+        memory.read_now(partial(find_named_moment, text=text))
+    except StoreError as error:
+        return to_printable(str(error))
+    return None
 
 
 def parse_moment_name(text: str, now: Millis) -> tuple[int | None, Millis]:

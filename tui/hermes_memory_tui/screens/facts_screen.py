@@ -41,7 +41,7 @@ class MainScreen(ListingScreen):
         | {"close_scope", "reopen_scope"}
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", id="main.search", key_display="/", tooltip="Search and filter the facts"),
+        Binding("slash", "search", "Search", id="main.search", tooltip="Search and filter the facts"),
         Binding("v", "views", "Views", id="main.views", tooltip="Open a saved search", show=False),
         Binding("e", "edit", "Edit", id="fact.edit", tooltip="Edit the content of the fact"),
         Binding("n", "new", "New", id="fact.new", tooltip="Write a new fact"),
@@ -80,7 +80,6 @@ class MainScreen(ListingScreen):
             "differences",
             "Diff",
             id="main.differences",
-            key_display="=",
             tooltip="Toggle between diffs and full versions",
             show=False,
         ),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from pathlib import Path
@@ -34,29 +35,9 @@ PAST_TOPICS = ("command",)
 RENAMED_ACTIONS = {"review.always": "review.rules", "review.never": "review.rules"}
 """Actions by their ids in earlier versions."""
 
-PAST_ACTIONS = frozenset(
-    {
-        "app.command",
-        "app.jump",
-        "jump.leave",
-        "basket.empty",
-        "main.columns",
-        "view.columns",
-        "pane.narrower",
-        "pane.wider",
-        "ticking.tick",
-        "ticking.done",
-        "ticking.leave",
-        "time.play",
-        "time.hour_back",
-        "time.hour_forward",
-        "program.leave",
-        "program.copy",
-        "help.close",
-        "help.down",
-        "help.up",
-        *(f"command.{name}" for name in ("run", "complete", "before", "older", "newer", "leave")),
-    }
+PAST_ACTIONS = re.compile(
+    r"app\.(command|jump)|basket\.empty|(main|view)\.columns|pane\.(narrower|wider)|time\.(play|hour_.*)"
+    r"|(command|help|jump|program|ticking)\..*"
 )
 """Actions of earlier versions that are no more; a key for one is ignored."""
 
@@ -182,11 +163,11 @@ def resolve_actions(settings: InspectorSettings, ids: Iterable[str]) -> Inspecto
         action = RENAMED_ACTIONS.get(name, name)
         if action in current:
             keys[action] = f"{keys[action]},{key}" if action in keys else key
-        elif name not in PAST_ACTIONS:
+        elif PAST_ACTIONS.fullmatch(name) is None:
             raise ArgumentError(
                 f"{settings.path}: there is no action {shorten_value(name)!r}{suggestion(name, current)}", name
             )
-    past = tuple(name for name in settings.keys if name in PAST_ACTIONS)
+    past = tuple(name for name in settings.keys if name not in current and name not in RENAMED_ACTIONS)
     return replace(settings, keys=keys, ignored=(*settings.ignored, *past))
 
 

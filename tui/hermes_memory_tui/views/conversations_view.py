@@ -58,7 +58,7 @@ class ConversationsView(PagedView[ConversationsData]):
         GridColumn("message"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", id="turns.search", key_display="/", tooltip="Search messages"),
+        Binding("slash", "search", "Search", id="turns.search", tooltip="Search messages"),
         Binding("P", "purge", "Purge", id="turns.purge", tooltip="Purge this theme's conversations (cannot be undone)"),
     ]
 

@@ -68,12 +68,7 @@ class JournalView(PagedView[JournalPage]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "slash",
-            "search",
-            "Search",
-            id="journal.filter",
-            key_display="/",
-            tooltip="Words, by:agent theme:x op:edit, or #number",
+            "slash", "search", "Search", id="journal.filter", tooltip="Words, by:agent theme:x op:edit, or #number"
         ),
         Binding("U", "undo_change", "Undo", id="journal.undo", tooltip="Undo this change, whoever made it"),
         Binding(
@@ -81,7 +76,6 @@ class JournalView(PagedView[JournalPage]):
             "step_back",
             "Change back",
             id="journal.past",
-            key_display="[",
             tooltip="Show the memory before this change",
         ),
         Binding(

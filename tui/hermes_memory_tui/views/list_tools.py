@@ -31,7 +31,7 @@ class ListTools(Screen[None]):
     """A screen with a `Grid`. The order is kept by the view's name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", id="view.filter", key_display="/", tooltip="Filter the list", show=False),
+        Binding("slash", "search", "Search", id="view.filter", tooltip="Filter the list", show=False),
         Binding("s", "sort", "Sort", id="view.sort", tooltip="Sort by a column", show=False),
         Binding("x", "export", "Export", id="view.export", tooltip="Export the list", show=False),
     ]

@@ -78,30 +78,15 @@ class TeamView(BaseView[TeamData]):
             id="team.pause",
             tooltip="Pause or resume sync; writes queue up",
         ),
-        Binding(
-            "less_than_sign",
-            "keep('mine')",
-            "Mine",
-            id="team.mine",
-            key_display="<",
-            tooltip="Resolve: keep the current version",
-        ),
+        Binding("less_than_sign", "keep('mine')", "Mine", id="team.mine", tooltip="Resolve: keep the current version"),
         Binding(
             "greater_than_sign",
             "keep('theirs')",
             "Theirs",
             id="team.theirs",
-            key_display=">",
             tooltip="Resolve: use the overridden version",
         ),
-        Binding(
-            "ampersand",
-            "keep('both')",
-            "Both",
-            id="team.both",
-            key_display="&",
-            tooltip="Resolve: keep both as separate facts",
-        ),
+        Binding("ampersand", "keep('both')", "Both", id="team.both", tooltip="Resolve: keep both as separate facts"),
         Binding("U", "take_back", "Undo theirs", id="team.take_back", tooltip="Take back all that a teammate wrote"),
     ]
 

@@ -81,7 +81,6 @@ class BasketView(BaseView[BasketData]):
             "take_mine",
             "Mine",
             id="basket.mine",
-            key_display="<",
             tooltip="Changed meanwhile: do the change all the same",
         ),
         Binding(
@@ -89,7 +88,6 @@ class BasketView(BaseView[BasketData]):
             "take_theirs",
             "Theirs",
             id="basket.theirs",
-            key_display=">",
             tooltip="Changed meanwhile: leave the fact as it is",
         ),
         Binding(

@@ -38,15 +38,7 @@ class MarkedList(LineList):
             tooltip="Mark from the last marked row to here",
             show=False,
         ),
-        Binding(
-            "asterisk",
-            "mark_all",
-            "Mark all",
-            id="list.mark_all",
-            key_display="*",
-            tooltip="Mark all listed rows",
-            show=False,
-        ),
+        Binding("asterisk", "mark_all", "Mark all", id="list.mark_all", tooltip="Mark all listed rows", show=False),
         Binding("minus", "unmark", "Unmark", id="list.unmark", tooltip="Clear marks", show=False),
     ]
     NOUN: ClassVar[str] = "row"
