@@ -359,6 +359,10 @@ class Gauge:
         return PressureLevel.MERGE if self.pct >= 70 else PressureLevel.CALM
 
 
+def count_live_facts(facts: Mapping[Tier, int]) -> int:
+    return sum(number for tier, number in facts.items() if tier in LIVE_TIERS)
+
+
 @dataclass(frozen=True, slots=True)
 class ThemeSummary:
     """A theme with its gauge and counts."""
@@ -368,6 +372,11 @@ class ThemeSummary:
     facts: dict[Tier, int]
     scopes: int
     """Scopes that are open or cooling."""
+
+    @property
+    def live(self) -> int:
+        """How many facts it has, wherever one number is given: those that a list of facts shows, hot and cold."""
+        return count_live_facts(self.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,6 +394,11 @@ class Scope:
     facts: dict[Tier, int]
     silence: int = 0
     """Turns since the last reference to it, in the session that is closest to it; in all sessions, once its own have ended."""
+
+    @property
+    def live(self) -> int:
+        """How many facts it has, as `ThemeSummary.live`."""
+        return count_live_facts(self.facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,6 @@ class NowState:
     events: list[NowEvent]
     """Newest first."""
     notes: list[NowNote]
-    facts: int
 
     def sentence(self) -> str:
         """Say the same in one plain line: what waits for a person before what is merely full, since its end may be cut."""
@@ -190,7 +189,6 @@ class NowReader:
         ]
         hosts = [] if is_past else list_host_states(store, sessions)
         notes = [*find_waiting(store, themes), *find_wrong(themes, sessions, hosts, sync, capture)]
-        facts = sum(sum(theme.facts.values()) for theme in themes)
         return NowState(
             agents,
             len(sessions) - len(shown),
@@ -199,7 +197,6 @@ class NowReader:
             self._days(store, themes, now),
             events,
             notes,
-            facts,
         )
 
     def _count_new(self, store: Store, now: int) -> None:

@@ -143,6 +143,7 @@ class AgentsView(BaseView[AgentsData]):
         self.hosts.border_title = "hosts"
         self.processes.border_title = "open file handles"
         self.set_interval(2.0, self._refresh_live)
+        self.watch(self.title_bar, "agents", lambda _: self.redraw(), init=False)
 
     def _refresh_live(self) -> None:
         if self.is_current:
@@ -188,7 +189,7 @@ class AgentsView(BaseView[AgentsData]):
             "connect a host with: hermes-memory-bridge connect HOST",
         )
         bridge = "bridge up" if data.bridge else "no bridge"
-        parts = [count_agents(running, now).short()]
+        parts = [(self.title_bar.agents or count_agents(running, now)).short()]
         if data.ended > MOST_ENDED:
             parts.append(f"the last {MOST_ENDED} of {display_formats.format_count(data.ended)} ended")
         if not self.memory.is_past:

@@ -428,9 +428,7 @@ def similar_scope_lines(scope: Scope, scopes: Sequence[Scope]) -> Sequence[Line]
     found = similar_scopes(scope, scopes)
     if not found:
         return []
-    names = ", ".join(
-        f"{to_printable(one.label)} ({display_formats.pluralise(sum(one.facts.values()), 'fact')})" for one in found
-    )
+    names = ", ".join(f"{to_printable(one.label)} ({display_formats.pluralise(one.live, 'fact')})" for one in found)
     return [
         Content(""),
         Content.styled(f"similar names: {names}", "$warning"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from hermes_memory_store.frozen import dataclass
-from hermes_memory_store.model import LIVE_TIERS, PressureLevel, Scope, ScopeStatus, ThemeSummary, Tier
+from hermes_memory_store.model import PressureLevel, Scope, ScopeStatus, ThemeSummary
 from hermes_memory_store.safe_text import to_printable
 from hermes_memory_tui.system import palettes
 from hermes_memory_tui.text import display_formats
@@ -142,7 +142,7 @@ class ScopeTree(LineList):
         return self._draw_scope(place, width)
 
     def _draw_all(self, width: int) -> list[Segment]:
-        number = right_aligned_count(sum(live_count(theme.facts) for theme in self._themes))
+        number = right_aligned_count(sum(theme.live for theme in self._themes))
         return [
             Segment(display_formats.fit_text(" ☿ all themes", width - len(number)), self.ink(bold=True)),
             Segment(number, self.ink("dim")),
@@ -152,7 +152,7 @@ class ScopeTree(LineList):
         gauge = theme.gauge
         fold = "▾" if theme.name in self._unfolded else "▸"
         alarm = "!" if gauge.level is PressureLevel.CONSOLIDATE else " "
-        number = right_aligned_count(live_count(theme.facts))
+        number = right_aligned_count(theme.live)
         cells = BAR if width >= NARROW else NARROW_BAR
         filled, rest = bar_parts(gauge.pct, cells)
         return [
@@ -175,7 +175,7 @@ class ScopeTree(LineList):
         if scope is None:
             return [Segment(display_formats.fit_text("     · no scope", width), dim)]
         closed = scope.status is ScopeStatus.CLOSED
-        number = right_aligned_count(live_count(scope.facts))
+        number = right_aligned_count(scope.live)
         tail = " closed" if closed else " cooling" if scope.status is ScopeStatus.COOLING else ""
         label = to_printable(scope.label)
         if cell_len(label) > width - 7 - len(tail) - len(number):
@@ -207,11 +207,6 @@ class ScopeTree(LineList):
         if self.place.theme is not None:
             self._unfolded.discard(self.place.theme.name)
             self._lay_out()
-
-
-def live_count(facts: Mapping[Tier, int]) -> int:
-    """Return how many of the counted facts are hot or cold."""
-    return sum(number for tier, number in facts.items() if tier in LIVE_TIERS)
 
 
 def right_aligned_count(number: int) -> str:

@@ -13,7 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from hermes_memory_store.model import Session
-from hermes_memory_tui.text.agent_counts import count_agents, find_next_lapse
+from hermes_memory_tui.text.agent_counts import AgentCounts, count_agents, find_next_lapse
 from hermes_memory_tui.text.display_formats import actor_name, fit_text, format_ago, pluralise
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class TitleBar(Widget):
     last: reactive[str] = reactive("")
     """What changed last, by whom, how long ago."""
 
-    agents: reactive[int | None] = reactive(None)
-    """Sessions that are at work; None before that is known."""
+    agents: reactive[AgentCounts | None] = reactive(None)
+    """Sessions that have not ended, which the rest of the screen says, too; None before that is known."""
 
     read_only: reactive[bool] = reactive(False)
     """Whether the memory is open read-only."""
@@ -64,7 +64,7 @@ class TitleBar(Widget):
             self._lapse.stop()
             self._lapse = None
         now = memory.now()
-        self.agents = count_agents(sessions, now).at_work
+        self.agents = count_agents(sessions, now)
         lapse = find_next_lapse(sessions, now)
         if lapse is not None and not memory.is_past and self.is_running:
             wait_s = max(1.0, (lapse - now + 1) / 1000)
@@ -103,9 +103,8 @@ class TitleBar(Widget):
         if self.writing:
             parts.append(("◌ writing   ", "$warning"))
         if self.agents is not None:
-            parts.append(
-                (f"● {pluralise(self.agents, 'agent')} ", "$success") if self.agents else ("○ no agent ", "$dim")
-            )
+            at_work = self.agents.at_work
+            parts.append((f"● {pluralise(at_work, 'agent')} ", "$success") if at_work else ("○ no agent ", "$dim"))
         return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hermes_memory_store.memory.sessions import LEASE_MS
 from hermes_memory_store.model import Millis
 from hermes_memory_store.store import Store
 from hermes_memory_tui.app import make_app
+from hermes_memory_tui.cli.command_runner import run_command_line
 from hermes_memory_tui.model.now_state import HOUR_MS, TRACE_CELLS, NowReader
 from hermes_memory_tui.system.desktop_notices import format_notice
 from hermes_memory_tui.system.inspector_settings import InspectorSettings
@@ -139,6 +141,57 @@ async def test_a_thousand_agents_are_counted_and_the_newest_shown(tmp_path: Path
     assert state.sentence().startswith("1,000 agents at work.")
     async with inspecting(path) as pilot:
         await until(pilot, lambda: "● 1,000 agents " in screen_text(pilot).splitlines()[0])
+
+
+async def test_every_face_says_one_number_of_facts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "memory.db"
+    write_day(path)
+    with Store.open(path, clock=frozen) as store:
+        store.facts.write("shop", "V[port]: 8444")
+        store.facts.archive([store.facts.write("shop", "D[old]: archived").fact.uid])
+        store.facts.write("shop", "D[gone]: undone")
+        store.undo.last(theme="shop")
+        (shop,) = (theme for theme in store.themes() if theme.name == "shop")
+    assert (shop.live, sum(shop.facts.values())) == (2, 5)
+
+    def run(*args: str) -> str:
+        assert run_command_line([*args, "--db", str(path)]) == 0
+        return capsys.readouterr().out
+
+    assert "  2 facts, " in run("themes").splitlines()[-1]
+    assert json.loads(run("facts", "--theme", "shop", "--json"))["total"] == 2
+    (row,) = (row for row in json.loads(run("stats", "--json"))["themes"] if row["theme"] == "shop")
+    assert (row["facts"], row["hot"] + row["cold"], sum(row["types"].values()), row["read"] + row["never_read"]) == (
+        2,
+    ) * 4
+    async with inspecting(path) as pilot:
+        tree = pilot.app.main.tree_pane
+        assert [place.theme.live for place in tree.places if place.theme is not None] == [0, 2]
+        assert "2 facts" in str(pilot.app.main.table.border_subtitle)
+        view: Any = await opened(pilot, "now")
+        await pilot.press("o")
+        await until(pilot, lambda: "This memory holds 2 facts." in screen_text(pilot))
+
+
+async def test_title_and_sentence_count_the_same_agents_while_nothing_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    write_day(path)
+    async with inspecting(path, size=(160, 35)) as pilot:
+        view: Any = await opened(pilot, "now")
+        await until(pilot, lambda: "2 agents at work" in str(view.said.render()))
+        monkeypatch.setattr(
+            view, "reload", lambda: None
+        )  # as while others write without a pause, or nothing is followed
+        view.title_bar.show_agents(view._overview.sessions[:1], view.memory)
+        await until(pilot, lambda: "● 1 agent " in screen_text(pilot).splitlines()[0])
+        assert "1 agent at work" in str(view.said.render())
+        assert "1 at work" in str(view.agents.border_subtitle)
+        agents: Any = await opened(pilot, "agents")
+        await until(pilot, lambda: "2 at work" in str(agents.grid.border_subtitle))
+        agents.title_bar.show_agents(view._overview.sessions[:1], view.memory)
+        await until(pilot, lambda: "1 at work" in str(agents.grid.border_subtitle))
 
 
 async def test_who_is_not_heard_is_not_at_work_in_any_view(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def themes_command(ctx: click.Context) -> None:
         return
     width = max((cell_width(theme.name) for theme in themes), default=0)
     for theme in themes:
-        quantity = format_quantity(sum(theme.facts.values()), "fact")
+        quantity = format_quantity(theme.live, "fact")
         print_gauge(theme.gauge, names_wide=width, end=f"  {quantity}, {format_quantity(theme.scopes, 'open scope')}")
     if not themes:
         click.echo("no facts yet; write one with: hermes-memory-tui write 'D[topic]: what was decided'")

@@ -29,6 +29,8 @@ STATS = Listing(
     shown=("theme", "facts", "hot", "cold", "written_a_day", "given_tokens_a_day", "read", "never_read"),
 )  # fmt: skip
 
+LIVE = "FROM facts WHERE tier IN ('hot', 'cold')"
+
 
 @add_examples(
     ("watch", "who is at work, what needs you, and what happens from now on"),
@@ -94,7 +96,7 @@ def stats_command(settings: CommandSettings, days: int) -> None:
 
 
 def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
-    """Yield what is counted of each theme. A fact is read when a context record holds it."""
+    """Yield what is counted of each theme, of live facts but for the tiers. A fact is read when a context record holds it."""
     from hermes_memory_tui.model.now_state import find_first_row
 
     since = store.clock() - days * DAY_MS
@@ -107,17 +109,16 @@ def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
     sql = "SELECT theme_id, sum(tokens) FROM injections WHERE id >= ? AND at >= ? GROUP BY 1"
     given.update(dict(store.db.rows(sql, (first, since))))
     types: dict[int, dict[str, int]] = {}
-    for key, kind, many in store.db.rows("SELECT theme_id, type, count(*) FROM facts GROUP BY 1, 2"):
+    for key, kind, many in store.db.rows(f"SELECT theme_id, type, count(*) {LIVE} GROUP BY 1, 2"):
         types.setdefault(key, {})[kind] = many
     sql = "SELECT DISTINCT j.value FROM injections i, json_each(i.facts) j"
     seen = {parse_uid(uid) for (uid,) in store.db.rows(sql)}
-    read = Counter(key for key, uid in store.db.rows("SELECT theme_id, uid FROM facts") if uid in seen)
+    read = Counter(key for key, uid in store.db.rows(f"SELECT theme_id, uid {LIVE}") if uid in seen)
     for theme in store.themes():
         key = store.names.theme_or_none(theme.name) or 0
-        facts = sum(types.get(key, {}).values())
         yield {
             "theme": theme.name,
-            "facts": facts,
+            "facts": theme.live,
             **{tier.value: theme.facts.get(tier, 0) for tier in Tier},
             "types": {kind.value: types.get(key, {}).get(kind.value, 0) for kind in FactType},
             "days": days,
@@ -126,5 +127,5 @@ def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
             "given_tokens": given[key],
             "given_tokens_a_day": round(given[key] / days, 1),
             "read": read[key],
-            "never_read": facts - read[key],
+            "never_read": theme.live - read[key],
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -19,6 +20,7 @@ from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.model.now_state import TRACE_CELLS, AgentNow, NowEvent, NowNote, NowReader, NowState, ThemeDay
 from hermes_memory_tui.system import bridge_client, palettes
 from hermes_memory_tui.text import display_formats
+from hermes_memory_tui.text.agent_counts import AgentCounts
 from hermes_memory_tui.text.display_formats import format_age, format_sparkline, pluralise
 from hermes_memory_tui.views.base_view import BaseView
 from hermes_memory_tui.views.session_actions import INKS
@@ -118,10 +120,20 @@ class NowView(BaseView[NowState]):
         self.attention.border_title = "needs you"
         self.watch(self.title_bar, "agents", self._follow_title, init=False)
 
-    def _follow_title(self, at_work: int | None) -> None:
+    def _follow_title(self, counts: AgentCounts | None) -> None:
         # The title counts again when a lease passes, which nothing in the file tells.
-        if self.data is not None and at_work != self.data.counts.at_work and not self.title_bar.paused:
-            self.reload()
+        if self.data is not None:
+            self._show_counts(self.data)
+            if counts != self.data.counts and not self.title_bar.paused:
+                self.reload()
+
+    def _show_counts(self, data: NowState) -> None:
+        counts = self.title_bar.agents or data.counts
+        sentence = replace(data, counts=counts).sentence()
+        if sentence != self.said.content:
+            self.said.update(sentence, layout=False)
+        more = f" · {data.more_agents:,} more" if data.more_agents else ""
+        self.agents.set_subtitle(counts.short() + more if data.agents else "")
 
     def check_for_changes(self) -> None:
         """Reload when the store has changed, but not more often than every `REST_S`, or `WATCHED_REST_S`."""
@@ -150,12 +162,8 @@ class NowView(BaseView[NowState]):
     def draw(self, data: NowState) -> None:
         now = self.memory.now()
         hues = palettes.theme_hues(day.theme.name for day in data.days)
-        sentence = data.sentence()
-        if sentence != self.said.content:
-            self.said.update(sentence, layout=False)
+        self._show_counts(data)
         self.agents.empty = ("No agent is at work.", "", "connect a host: hermes-memory-bridge connect HOST")
-        more = f" · {data.more_agents:,} more" if data.more_agents else ""
-        self.agents.set_subtitle(data.counts.short() + more if data.agents else "")
         self.agents.show([agent_row(agent, now, self._moves) for agent in data.agents])
         self.memories.show([day_row(day, hues[day.theme.name]) for day in data.days])
         self.attention.empty = ("Nothing waits, and nothing is wrong.",)

@@ -30,8 +30,8 @@ class StartData:
     """The data of the view."""
 
     findings: list[DiscoveredSource]
-    facts: int
-    """Facts the memory holds already."""
+    facts: int | None
+    """Facts the memory holds already; None where nothing was ever written."""
 
 
 class StartView(BaseView[StartData]):
@@ -59,7 +59,8 @@ class StartView(BaseView[StartData]):
         self.strip.present = NOW.name
 
     def load(self, store: Store) -> StartData:
-        facts = sum(sum(theme.facts.values()) for theme in store.themes())
+        themes = store.themes()
+        facts = sum(theme.live for theme in themes) if themes else None
         return StartData(discovery.discover_sources(self.memory.path), facts)
 
     def draw(self, data: StartData) -> None:
@@ -93,7 +94,7 @@ class StartView(BaseView[StartData]):
 
     def _welcome(self) -> list[Line]:
         assert self.data is not None
-        if self.data.facts:
+        if self.data.facts is not None:
             return [Content(f"This memory holds {pluralise(self.data.facts, 'fact')}. Other sources:")]
         return [
             Content.styled("This memory is empty.", "bold"),
