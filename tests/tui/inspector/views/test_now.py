@@ -168,7 +168,7 @@ async def test_every_face_says_one_number_of_facts(tmp_path: Path, capsys: pytes
         tree = pilot.app.main.tree_pane
         assert [place.theme.live for place in tree.places if place.theme is not None] == [0, 2]
         assert "2 facts" in str(pilot.app.main.table.border_subtitle)
-        view: Any = await opened(pilot, "now")
+        await opened(pilot, "now")
         await pilot.press("o")
         await until(pilot, lambda: "This memory holds 2 facts." in screen_text(pilot))
 
