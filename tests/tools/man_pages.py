@@ -111,7 +111,7 @@ def example_lines(command: click.Command) -> list[str]:
     """Return the roff lines of a command's examples."""
     lines: list[str] = []
     for example in EXAMPLES.get(command, ()):
-        lines += [".PP", escape_roff(f"{example.what[0].upper()}{example.what[1:]}:"), ".PP", ".RS 4", ".nf"]
+        lines += [".PP", escape_roff(f"{example.purpose[0].upper()}{example.purpose[1:]}:"), ".PP", ".RS 4", ".nf"]
         lines += [escape_roff(example.line.replace("`", "'")), ".fi", ".RE"]
     return lines
 

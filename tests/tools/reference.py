@@ -102,7 +102,7 @@ def command_lines(command: click.Command, program: str, name: str, level: str) -
     if examples := EXAMPLES.get(command, ()):
         yield "```console"
         for example in examples:
-            yield from (f"# {example.what}", example.line)
+            yield from (f"# {example.purpose}", example.line)
         yield from ("```", "")
 
 

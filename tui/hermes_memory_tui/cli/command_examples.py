@@ -19,7 +19,7 @@ class Example:
     """A line for a shell, and what it is for."""
 
     line: str
-    what: str
+    purpose: str
 
 
 EXAMPLES: dict[click.Command, tuple[Example, ...]] = {}
@@ -31,10 +31,10 @@ def add_examples(*examples: tuple[str, str]) -> Callable[[C], C]:
 
     def add(command: C) -> C:
         EXAMPLES[command] = tuple(
-            Example(line if f"$({PROGRAM} " in line else f"{PROGRAM} {line}", what) for line, what in examples
+            Example(line if f"$({PROGRAM} " in line else f"{PROGRAM} {line}", purpose) for line, purpose in examples
         )
-        said = "\n".join(f"  {example.line}\n      {example.what}" for example in EXAMPLES[command])
-        command.epilog = f"\b\nExamples:\n{said}"
+        lines = "\n".join(f"  {example.line}\n      {example.purpose}" for example in EXAMPLES[command])
+        command.epilog = f"\b\nExamples:\n{lines}"
         return command
 
     return add

@@ -31,11 +31,11 @@ def run_command_line(args: list[str]) -> int:
         return run_mapped_to_exit_code(args, as_json)
     except OSError as error:
         # A reader that has gone (`| head`) is no mistake; a full disk behind `>` is one.
-        gone = isinstance(error, BrokenPipeError)
-        if not gone:
+        is_closed = isinstance(error, BrokenPipeError)
+        if not is_closed:
             print_error(os_error_document(error), as_json)
         discard_output(sys.stdout)
-        return 0 if gone else 1
+        return 0 if is_closed else 1
     except KeyboardInterrupt:
         discard_output(sys.stdout)
         return 130
@@ -69,11 +69,11 @@ def run_mapped_to_exit_code(args: list[str], as_json: bool) -> int:
     except Exception as error:
         from hermes_memory_tui.system.crash_report import write_crash_report  # here, not above: hardly any run ends so
 
-        said = f"internal error in hermes-memory-tui ({type(error).__name__}); no change was left half done"
+        message = f"internal error in hermes-memory-tui ({type(error).__name__}); no change was left half done"
         report = write_crash_report(error)
-        said += f"; a crash report (without fact contents) is at {report}" if report else ""
+        message += f"; a crash report (without fact contents) is at {report}" if report else ""
         return print_error(
-            {"code": "internal", "message": said, "value": None if report is None else str(report)}, as_json
+            {"code": "internal", "message": message, "value": None if report is None else str(report)}, as_json
         )
 
 
@@ -110,8 +110,8 @@ def print_error(error: dict[str, Any], as_json: bool) -> int:
 def os_error_document(error: OSError) -> dict[str, Any]:
     """Return an operating system error in the form of the program's own errors."""
     reason = error.strerror or str(error)
-    said = f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}"
-    return {"code": "file", "message": said, "value": None if error.filename is None else str(error.filename)}
+    message = f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}"
+    return {"code": "file", "message": message, "value": None if error.filename is None else str(error.filename)}
 
 
 def offending_value(error: click.UsageError, args: list[str]) -> Any:

@@ -114,7 +114,7 @@ class CommandSettings:
         return theme
 
     def other_themes(self, store: Store, theme: str | None) -> tuple[str, ...]:
-        return () if theme is None else tuple(one.name for one in store.place_themes.readable(theme)[1:])
+        return () if theme is None else tuple(theme_row.name for theme_row in store.place_themes.readable(theme)[1:])
 
     def reading_theme(self, store: Store) -> str:
         """Return the theme to read. One named with `--theme` must exist; that of the folder may still be empty."""
@@ -309,5 +309,5 @@ def reject_unless_reading(ctx: click.Context, command: str | None) -> None:
     :raises UsageError: when no command is given, or it is not a read command
     """
     if command not in READING:
-        said = "a command is missing after `at TIME`" if command is None else f"{command!r} is not a read command"
-        raise click.UsageError(f"{said}; use one of {', '.join(READING)}", ctx)
+        message = "a command is missing after `at TIME`" if command is None else f"{command!r} is not a read command"
+        raise click.UsageError(f"{message}; use one of {', '.join(READING)}", ctx)

@@ -49,23 +49,23 @@ def print_foreign_report(settings: CommandSettings, report: ForeignImportReport,
         print_document(foreign_report_json(report, dry_run))
         return
     verb = "would create" if dry_run else "created"
-    told = [
+    parts = [
         f"{report.kind}: {verb} {format_quantity(report.created, 'fact')}",
         f"{report.deduplicated:,} already there",
     ]
-    told += [f"{report.superseded:,} superseded"] if report.superseded else []
-    told += [f"{format_quantity(report.turns, 'turn')}"] if report.turns or report.turns_there else []
-    told += [f"{format_quantity(report.turns_there, 'turn')} already there"] if report.turns_there else []
-    told += [f"{format_quantity(report.split, 'long content')} in numbered parts"] if report.split else []
-    told += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
-    told += [f"{report.purged:,} purged here before and left out"] if report.purged else []
-    told += [f"{len(report.skips):,} skipped"] if report.skips else []
-    told += [f"{len(report.errors):,} refused"] if report.errors else []
-    click.echo(", ".join(told))
-    for one in report.mapping[:SHOWN]:
-        place = f"theme {one.theme}, scope {one.scope}" if one.scope else f"theme {one.theme}"
-        click.echo(to_printable(f"  {one.count:,} x {one.what} -> {one.becomes} in {place}"))
-        click.echo(to_printable(f"      {one.example[:EXAMPLE]}{'…' if len(one.example) > EXAMPLE else ''}"))
+    parts += [f"{report.superseded:,} superseded"] if report.superseded else []
+    parts += [f"{format_quantity(report.turns, 'turn')}"] if report.turns or report.turns_there else []
+    parts += [f"{format_quantity(report.turns_there, 'turn')} already there"] if report.turns_there else []
+    parts += [f"{format_quantity(report.split, 'long content')} in numbered parts"] if report.split else []
+    parts += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
+    parts += [f"{report.purged:,} purged here before and left out"] if report.purged else []
+    parts += [f"{len(report.skips):,} skipped"] if report.skips else []
+    parts += [f"{len(report.errors):,} refused"] if report.errors else []
+    click.echo(", ".join(parts))
+    for entry in report.mapping[:SHOWN]:
+        place = f"theme {entry.theme}, scope {entry.scope}" if entry.scope else f"theme {entry.theme}"
+        click.echo(to_printable(f"  {entry.count:,} x {entry.what} -> {entry.becomes} in {place}"))
+        click.echo(to_printable(f"      {entry.example[:EXAMPLE]}{'…' if len(entry.example) > EXAMPLE else ''}"))
     print_omitted_count(len(report.mapping))
     for note in report.notes:
         click.echo(to_printable(f"  {note}"), err=True)
@@ -103,14 +103,14 @@ def foreign_report_json(report: ForeignImportReport, dry_run: bool) -> dict[str,
         ],
         "mapping": [
             {
-                "what": one.what,
-                "becomes": one.becomes,
-                "theme": one.theme,
-                "scope": one.scope,
-                "count": one.count,
-                "example": one.example,
+                "what": entry.what,
+                "becomes": entry.becomes,
+                "theme": entry.theme,
+                "scope": entry.scope,
+                "count": entry.count,
+                "example": entry.example,
             }
-            for one in report.mapping
+            for entry in report.mapping
         ],
         "notes": report.notes,
         "dry_run": dry_run,

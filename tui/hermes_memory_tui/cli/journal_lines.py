@@ -63,10 +63,10 @@ class JournalPrinter:
 
     def print(self, change: Change) -> None:
         """Print the time, the author, the operation and the subject of a change."""
-        told = self.describe(change)
+        text = self.describe(change)
         if self._with_origin and change.origin.is_known:
-            told += f"  [{format_origin_note(change.origin)}]"
-        print_journal_line(change.seq, change, change.op, told)
+            text += f"  [{format_origin_note(change.origin)}]"
+        print_journal_line(change.seq, change, change.op, text)
 
     def print_fold(self, fold: ChangeFold) -> None:
         print_journal_line(fold.first, fold.lead, format_fold_verb(fold), self.fold_subject(fold))
@@ -77,16 +77,18 @@ class JournalPrinter:
 
     def name_fold(self, fold: ChangeFold) -> str:
         """Return a change in a line: its number, whose it is, where, and what it did."""
-        said = self.fold_document(fold)
-        who = "you" if said["own"] else format_actor(fold.lead.actor)
-        return to_printable(f"change {fold.first} by {who} in theme {' and '.join(said['themes'])}: {said['said']}")
+        document = self.fold_document(fold)
+        author = "you" if document["own"] else format_actor(fold.lead.actor)
+        return to_printable(
+            f"change {fold.first} by {author} in theme {' and '.join(document['themes'])}: {document['said']}"
+        )
 
     def fold_document(self, fold: ChangeFold) -> dict[str, Any]:
         """Return a change with the keys of the JSON contract, all of its themes, and whether it is this person's."""
         from hermes_memory_store.journal.change_folds import ChangeFolds
 
-        said = fold_json(fold, format_fold_verb(fold), self.fold_subject(fold))
-        return said | {"themes": ChangeFolds(self._store).themes(fold), "own": fold.lead.is_own}
+        document = fold_json(fold, format_fold_verb(fold), self.fold_subject(fold))
+        return document | {"themes": ChangeFolds(self._store).themes(fold), "own": fold.lead.is_own}
 
     def describe(self, change: Change) -> str:
         before, after = change.before or {}, change.after or {}
@@ -107,12 +109,12 @@ class JournalPrinter:
         if change.entity == PLACES and "places" in after:
             return f"themes of places: {before.get('places')} → {after['places']}"
         names = [name for name in {**before, **after} if name not in DERIVED_COLUMNS]
-        told = [
+        parts = [
             format_column_change(name, before.get(name), after.get(name))
             for name in names
             if (name, after.get(name)) != REOPENED
         ]
-        return "  ".join([self._name(change), *told])
+        return "  ".join([self._name(change), *parts])
 
     def _name(self, change: Change) -> str:
         name = self._names.get(change.uid)
@@ -130,10 +132,10 @@ class JournalPrinter:
                 return f"scope {label}"
         # The first row says it even where an undo took the thing away again; it is empty when the thing was purged.
         (first,) = self._store.journal.changes(uid=change.uid, limit=1)
-        said = first.after or {}
-        if "target" in said:
-            return f"{said.get('type', '')}[{said['target']}]"
-        return f"{change.entity} {said.get('label', short_uid(change.uid))}"
+        words = first.after or {}
+        if "target" in words:
+            return f"{words.get('type', '')}[{words['target']}]"
+        return f"{change.entity} {words.get('label', short_uid(change.uid))}"
 
     def _remember(self, uid: str, name: str) -> None:
         if len(self._names) >= MAX_CACHED_NAMES:
@@ -157,10 +159,10 @@ def fact_row(fact: Fact) -> dict[str, Any]:
     return fact_json(fact) | {"by": fact.actor.title or str(fact.actor)}
 
 
-def print_journal_line(number: int, change: Change, verb: str, told: str) -> None:
+def print_journal_line(number: int, change: Change, verb: str, text: str) -> None:
     """Print one line of the journal; a text that is longer than the terminal is wide hangs below itself."""
     when = format_iso_time(change.at)[:19].replace("T", " ")
-    print_hanging(f"{number:>6}  {when}  {format_actor(change.actor):<12}  {verb:<9}  ", to_printable(told))
+    print_hanging(f"{number:>6}  {when}  {format_actor(change.actor):<12}  {verb:<9}  ", to_printable(text))
 
 
 def format_actor(actor: Actor) -> str:

@@ -142,15 +142,15 @@ def session_json(session: Session) -> dict[str, Any]:
     }
 
 
-def quarantined_json(waiting: QuarantinedFact) -> dict[str, Any]:
+def quarantined_json(quarantined: QuarantinedFact) -> dict[str, Any]:
     from hermes_memory_store.intake.detector import explain_rule
 
     return {
-        "fact": fact_json(waiting.fact),
-        "why": waiting.why,
-        "what": explain_rule(waiting.why),
-        "source": waiting.source,
-        "at": format_iso_time(waiting.at),
+        "fact": fact_json(quarantined.fact),
+        "why": quarantined.why,
+        "what": explain_rule(quarantined.why),
+        "source": quarantined.source,
+        "at": format_iso_time(quarantined.at),
     }
 
 
@@ -185,12 +185,12 @@ def journal_values_json(words: dict[str, Any] | None) -> dict[str, Any] | None:
     """
     if words is None:
         return None
-    said = dict(words)
+    values = dict(words)
     for name, value in words.items():
         if name == "type":
-            said[name] = FactType(value).word
+            values[name] = FactType(value).word
         elif name.endswith("_at") and isinstance(value, int):
-            said[name] = format_iso_time(value)
+            values[name] = format_iso_time(value)
         elif name == "pinned":
-            said[name] = bool(value)
-    return said
+            values[name] = bool(value)
+    return values

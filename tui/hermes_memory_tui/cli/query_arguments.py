@@ -30,19 +30,19 @@ class QueryCommand(click.Command):
 
 def move_exclusions_last(args: Sequence[str], valued: set[str]) -> list[str]:
     """Move arguments that exclude a word behind a `--`, where no parser takes them for options."""
-    kept: list[str] = []
+    words: list[str] = []
     excluded: list[str] = []
     rest = iter(args)
     for arg in rest:
         if arg == "--":
-            return [*kept, "--", *excluded, *rest]
+            return [*words, "--", *excluded, *rest]
         if arg in valued:
-            kept += [arg, *(value for value in [next(rest, None)] if value is not None)]
+            words += [arg, *(value for value in [next(rest, None)] if value is not None)]
         elif EXCLUSION.match(arg) and not (arg[:2] in valued and arg[2:].isdecimal()):
             excluded.append(arg)
         else:
-            kept.append(arg)
-    return [*kept, "--", *excluded] if excluded else kept
+            words.append(arg)
+    return [*words, "--", *excluded] if excluded else words
 
 
 def join_query(words: tuple[str, ...]) -> str:

@@ -128,8 +128,8 @@ def parse_fields(listing: Listing, text: str) -> tuple[str, ...]:
         if name not in listing.fields:
             near = difflib.get_close_matches(name.lower(), listing.fields, n=3, cutoff=0.5)
             meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            known = ", ".join(listing.fields)
-            error = click.BadParameter(f"no field {name!r}{meant} The fields: {known}.", param_hint="--fields")
+            names = ", ".join(listing.fields)
+            error = click.BadParameter(f"no field {name!r}{meant} The fields: {names}.", param_hint="--fields")
             error.value = name  # type: ignore[attr-defined]  # what `--json` names as the offending value
             raise error
     return fields
@@ -139,12 +139,12 @@ def complete_fields(listing: Listing, incomplete: str) -> list[CompletionItem]:
     """Complete the last of several field names in the shell."""
     from click.shell_completion import CompletionItem
 
-    before, comma, begun = incomplete.rpartition(",")
+    before, comma, start = incomplete.rpartition(",")
     named = before.split(",")
     return [
         CompletionItem(f"{before}{comma}{name}")
         for name in (*listing.fields, *(() if comma else (ALL_FIELDS,)))
-        if name.startswith(begun) and name not in named
+        if name.startswith(start) and name not in named
     ]
 
 
@@ -184,8 +184,8 @@ class RowPrinter:
     def _print_json(self, rows: Iterable[Row]) -> None:
         escaped = "utf" not in (sys.stdout.encoding or "").lower()
         for row in rows:
-            said = row if self._is_whole else {field: find_value(row, field) for field in self._fields}
-            click.echo(json.dumps(said, ensure_ascii=escaped))
+            document = row if self._is_whole else {field: find_value(row, field) for field in self._fields}
+            click.echo(json.dumps(document, ensure_ascii=escaped))
 
     def _print_separated(self, rows: Iterable[Row]) -> None:
         to_line = to_csv_line if self._format == "csv" else to_tsv_line
@@ -298,16 +298,16 @@ class TablePrinter:
 
 def choose_columns(widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
     """Return the columns that fit into so many cells without being cut short: the last go first, the widest stays."""
-    kept = list(range(len(widths)))
-    widest = max(kept, key=lambda at: widths[at])
-    while len(kept) > 1:
-        natural = [widths[at] for at in kept]
-        fitted = fit_widths(natural, [right[at] for at in kept], room)
-        is_within = sum(fitted) + len(GAP) * (len(kept) - 1) <= room
+    columns = list(range(len(widths)))
+    widest = max(columns, key=lambda at: widths[at])
+    while len(columns) > 1:
+        natural = [widths[at] for at in columns]
+        fitted = fit_widths(natural, [right[at] for at in columns], room)
+        is_within = sum(fitted) + len(GAP) * (len(columns) - 1) <= room
         if is_within and all(new >= min(old, COMFORTABLE_COLUMN) for old, new in zip(natural, fitted, strict=True)):
             break
-        kept.remove(next(at for at in reversed(kept) if at != widest))
-    return kept
+        columns.remove(next(at for at in reversed(columns) if at != widest))
+    return columns
 
 
 def fit_widths(widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
@@ -332,16 +332,16 @@ def cut_cell(text: str, width: int) -> str:
     """Return a text cut to so many cells, with an ellipsis where it was cut."""
     if cell_width(text) <= width:
         return text
-    kept = cut_to_width(text, width - 1)
-    return (kept if cell_width(kept) < width else "") + "…"
+    shortened = cut_to_width(text, width - 1)
+    return (shortened if cell_width(shortened) < width else "") + "…"
 
 
 def style_cell(field: str, text: str) -> str:
     """Colour a cell by the type or the tier that it names."""
     word = text.rpartition(" ")[2]
     if field == "type":
-        found = next((kind for kind in FactType if kind.word == word), None)
-        return text if found is None else style_type(found, text)
+        kind = next((kind for kind in FactType if kind.word == word), None)
+        return text if kind is None else style_type(kind, text)
     if field == "tier" and word in list(Tier):
         return style_tier(Tier(word), text)
     return text

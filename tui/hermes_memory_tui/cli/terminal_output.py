@@ -94,8 +94,8 @@ def cell_width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.category(one) in ZERO_WIDTH else 2 if unicodedata.east_asian_width(one) in "WF" else 1
-        for one in text
+        0 if unicodedata.category(letter) in ZERO_WIDTH else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
     )
 
 
@@ -120,8 +120,8 @@ def wrap_cells(text: str, width: int) -> Iterator[str]:
 def cut_to_width(text: str, width: int) -> str:
     """Return the longest prefix that fits into `width` columns, at least one character."""
     used = 0
-    for place, one in enumerate(text):
-        used += cell_width(one)
+    for place, letter in enumerate(text):
+        used += cell_width(letter)
         if used > width:
             return text[: max(place, 1)]
     return text
@@ -164,11 +164,11 @@ def print_facts(
         theme = f"{fact.theme:<{themes}}  " if with_theme else ""
         scope = f"  ({to_printable(fact.scope)})" if fact.scope else ""
         note = author_note(fact) if with_origin else ""
-        told = to_printable(fact.notation) + scope + (f"  [{note}]" if note else "")
+        line = to_printable(fact.notation) + scope + (f"  [{note}]" if note else "")
         head = f"{indent}{short_uid(fact.uid, length)}  {theme}"
         kind = fact.type.value
         styled = f"{head}{style_tier(fact.tier, shape)}{pin} {style_type(fact.type, kind)}"
-        print_hanging(f"{head}{shape}{pin} ", told, (f"{head}{shape}{pin} {kind}", styled))
+        print_hanging(f"{head}{shape}{pin} ", line, (f"{head}{shape}{pin} {kind}", styled))
 
 
 def print_gauge(gauge: Gauge, *, names_wide: int = 0, end: str = "") -> None:
@@ -179,19 +179,19 @@ def print_gauge(gauge: Gauge, *, names_wide: int = 0, end: str = "") -> None:
     """
     width = line_width()
     name = f"{gauge.theme}{' ' * (names_wide - cell_width(gauge.theme))}  "
-    said = f"{gauge.used:,} of {gauge.budget:,} characters{end}"
+    usage = f"{gauge.used:,} of {gauge.budget:,} characters{end}"
     beside = cell_width(name) + len(f"  {gauge.pct:5.1f} %  ") + LEVEL_WIDE
     # The bars of several gauges are as long as each other, whatever else stands in their lines.
     room = BAR if width is None else max(SHORTEST_BAR, min(BAR, width - beside))
     bar = draw_gauge_bar(gauge.pct, room)
     level, styled = gauge.level.value, style_text(gauge.level.value, fg=LEVEL_COLOURS[gauge.level])
     line = f"{name}{bar}  {gauge.pct:5.1f} %  "
-    if width is None or beside + room + len("  ") + cell_width(said) <= width:
-        rest = " " * (LEVEL_WIDE - len(level)) + f"  {said}"
+    if width is None or beside + room + len("  ") + cell_width(usage) <= width:
+        rest = " " * (LEVEL_WIDE - len(level)) + f"  {usage}"
         print_hanging("", line + level + rest, (line + level + rest, line + styled + rest))
     else:
         print_hanging("", line + level, (line + level, line + styled))
-        print_hanging("  ", said)
+        print_hanging("  ", usage)
 
 
 def draw_gauge_bar(pct: float, width: int) -> str:
@@ -207,10 +207,10 @@ def draw_gauge_bar(pct: float, width: int) -> str:
 
 def print_pairs(rows: Iterable[tuple[str, str]]) -> None:
     """Print names and their values, without headings."""
-    known = list(rows)
-    width = max(len(name) for name, _ in known)
-    for name, what in known:
-        print_hanging(f"{name:<{width}}  ", to_printable(what))
+    pairs = list(rows)
+    width = max(len(name) for name, _ in pairs)
+    for name, text in pairs:
+        print_hanging(f"{name:<{width}}  ", to_printable(text))
 
 
 def format_other_themes(counts: Mapping[str, int]) -> str:

@@ -87,9 +87,9 @@ def print_capture_status(settings: CommandSettings) -> None:
         click.echo(f"hooks that may bring what is said: {to_printable(', '.join(allowed))}")
     else:
         click.echo("no host's hooks may bring what is said; allow one with: hermes-memory-tui capture on --host NAME")
-    others = [to_printable(one) for one in switch.folders]
-    if others:
-        click.echo(f"off in: {', '.join(others)}")
+    folders = [to_printable(folder) for folder in switch.folders]
+    if folders:
+        click.echo(f"off in: {', '.join(folders)}")
 
 
 def capture_json(switch: capture_switch.CaptureSwitch, folder: str, stopped: str) -> dict[str, Any]:

@@ -33,8 +33,8 @@ def connect_command(settings: CommandSettings, /, **flags: Any) -> int:
         return connect_host(request)
     if request.host and not (request.yes or request.dry_run or request.check):
         raise ArgumentError("--json cannot prompt; add --yes or --dry-run")
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         code = connect_host(request)
-    print_document({"ok": code == 0, "said": said.getvalue()})
+    print_document({"ok": code == 0, "said": output.getvalue()})
     return code

@@ -75,40 +75,42 @@ def run_headless(settings: CommandSettings, stage: DemoEnvironment, seconds: flo
     calls: Counter[str] = Counter()
     refused = 0
     started = time.monotonic()
-    told = None
+    failure = None
     try:
-        for one in stage.reports(seconds):
+        for call in stage.reports(seconds):
             started = started if calls else time.monotonic()
-            calls[one["tool"]] += 1
-            refused += not one["done"]
+            calls[call["tool"]] += 1
+            refused += not call["done"]
             if not settings.as_json:
-                click.echo(format_demo_call(one))
+                click.echo(format_demo_call(call))
     except DemoSignalReceived as error:
-        told = error
+        failure = error
     took_s = round(time.monotonic() - started, 1)
     if settings.as_json:
         print_document(
             {"agents": stage.agents, "seconds": took_s, "calls": dict(sorted(calls.items())), "refused": refused}
         )
     else:
-        said = f"{format_quantity(calls.total(), 'call')} by {format_quantity(stage.agents, 'agent')} in {took_s:g} s"
-        click.echo(said + (f", {refused} refused" if refused else ""))
+        summary = (
+            f"{format_quantity(calls.total(), 'call')} by {format_quantity(stage.agents, 'agent')} in {took_s:g} s"
+        )
+        click.echo(summary + (f", {refused} refused" if refused else ""))
     print_note(stage)
-    if told is not None:
-        raise told
+    if failure is not None:
+        raise failure
     return 0 if calls else report_no_calls(stage)
 
 
 def report_no_calls(stage: DemoEnvironment) -> int:
     """Print why no agent made a call, as far as the bridge reports it, and return the exit code."""
-    said = (stage.home / "bridge.out").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    print(f"no agent reached the bridge{': ' + to_printable(said[-1]) if said else ''}", file=sys.stderr)
+    lines = (stage.home / "bridge.out").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    print(f"no agent reached the bridge{': ' + to_printable(lines[-1]) if lines else ''}", file=sys.stderr)
     return 1
 
 
-def format_demo_call(one: dict[str, Any]) -> str:
-    said = to_printable(" ".join(str(one["said"]).split()))
-    said = said if len(said) <= SHOWN else said[: SHOWN - 1] + "…"
-    answer = to_printable(" ".join(str(one["answer"]).split("\n", 1)[0].split()))[:SHOWN]
-    failed = "" if one["done"] else style_text("  refused", fg="red")
-    return f"{one['agent']:<12}  {one['tool']:<19}  {said}{failed}  {style_text('→ ' + answer, dim=True)}"
+def format_demo_call(call: dict[str, Any]) -> str:
+    text = to_printable(" ".join(str(call["said"]).split()))
+    text = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    answer = to_printable(" ".join(str(call["answer"]).split("\n", 1)[0].split()))[:SHOWN]
+    failed = "" if call["done"] else style_text("  refused", fg="red")
+    return f"{call['agent']:<12}  {call['tool']:<19}  {text}{failed}  {style_text('→ ' + answer, dim=True)}"

@@ -17,13 +17,13 @@ from hermes_memory_tui.cli.pager import paged_output
 def help_command(ctx: click.Context, command: tuple[str, ...]) -> None:
     """Explain COMMAND with its options and examples; without one, list all commands."""
     assert ctx.parent is not None
-    at, found = ctx.parent, ctx.parent.command
+    at, described = ctx.parent, ctx.parent.command
     rest = list(command)
     while rest:
-        if not isinstance(found, click.Group):
+        if not isinstance(described, click.Group):
             raise click.UsageError(f"{at.command_path} has no commands of its own; leave {rest[0]!r} out", ctx)
-        name, inner, rest = found.resolve_command(at, rest)
+        name, inner, rest = described.resolve_command(at, rest)
         assert inner is not None
-        at, found = click.Context(inner, info_name=name, parent=at), inner
+        at, described = click.Context(inner, info_name=name, parent=at), inner
     with paged_output():
-        click.echo(found.get_help(at))
+        click.echo(described.get_help(at))

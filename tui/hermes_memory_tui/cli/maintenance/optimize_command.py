@@ -59,8 +59,8 @@ def optimize_command(settings: CommandSettings, dry_run: bool, undo: bool, thres
         click.echo(
             f"{name}  {file.before_pct:.1f}% → {file.after_pct:.1f}%  ({format_quantity(file.migrated, 'fact')} moved)"
         )
-        for kept in file.kept:
-            click.echo(f"  kept: {to_printable(str(kept))}")
+        for entry in file.kept:
+            click.echo(f"  kept: {to_printable(str(entry))}")
         if file.why:
             click.echo(f"  {file.why}")
         for line in file.diff.splitlines():
@@ -92,7 +92,7 @@ def file_report_json(file: FileReliefReport) -> dict[str, Any]:
         "migrated": file.migrated,
         "abbreviated": file.abbreviated,
         "removed": file.removed,
-        "kept": [str(kept) for kept in file.kept],
+        "kept": [str(entry) for entry in file.kept],
         "why": file.why,
         "backup": None if file.copy is None else str(file.copy),
     }

@@ -44,8 +44,8 @@ def backup_command(settings: CommandSettings, file: Path, overwrite: bool, resto
         if settings.as_json:
             print_document({"file": str(back.file), "facts": back.facts, "kept": back.kept and str(back.kept)})
         else:
-            kept = f"; what it replaced is kept at {back.kept}" if back.kept else ""
-            click.echo(f"restored {format_quantity(back.facts, 'fact')} from {file}{kept}")
+            note = f"; what it replaced is kept at {back.kept}" if back.kept else ""
+            click.echo(f"restored {format_quantity(back.facts, 'fact')} from {file}{note}")
         return
     with settings.store() as store, progress_bar("copying") as progress:
         if file.expanduser().exists() and not overwrite:
@@ -85,8 +85,8 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
             raise click.UsageError("--torture tries a folder and --repair a store; run one after the other")
         ctx.exit(0 if torture_and_print(settings, torture, seconds) else 1)
     with ExitStack() as opened, progress_bar("examining") as progress:
-        begun = itertools.count()
-        each = (lambda _: progress(next(begun), len(CHECKS))) if progress else None
+        counter = itertools.count()
+        each = (lambda _: progress(next(counter), len(CHECKS))) if progress else None
         checks = examine_file(
             settings.path(),
             lambda: opened.enter_context(settings.store(writing=repair)),
@@ -96,8 +96,8 @@ def doctor_command(ctx: click.Context, repair: bool, torture: Path | None, secon
     checks += check_host_hooks(settings.path())
     ok = all(check.ok for check in checks)
     if settings.as_json:
-        found = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
-        print_document({"ok": ok, "checks": found})
+        document = [{"name": c.name, "ok": c.ok, "detail": c.detail, "repaired": c.repaired} for c in checks]
+        print_document({"ok": ok, "checks": document})
     else:
         print_checks([(check, check.detail + (" (repaired)" if check.repaired else "")) for check in checks])
     ctx.exit(0 if ok else 1)
@@ -120,7 +120,7 @@ def check_host_hooks(store: Path) -> list[Check]:
 
     place = HostEnvironment(Path.home(), sys.platform, dict(os.environ))
     entries = [Check("entries of hosts", False, fault) for fault in find_exposed_entries()]
-    return entries + [Check(f"hooks of {one.host}", one.ok, one.detail) for one in examine_hooks(place, store)]
+    return entries + [Check(f"hooks of {hook.host}", hook.ok, hook.detail) for hook in examine_hooks(place, store)]
 
 
 def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -> bool:
@@ -128,18 +128,18 @@ def torture_and_print(settings: CommandSettings, folder: Path, seconds: float) -
     from hermes_memory_store.diagnostics.torture import ATTEMPTS, torture_folder
 
     with progress_bar("trying") as progress:
-        begun = itertools.count()
-        each = (lambda _: progress(next(begun), len(ATTEMPTS))) if progress else None
+        counter = itertools.count()
+        each = (lambda _: progress(next(counter), len(ATTEMPTS))) if progress else None
         results = torture_folder(folder.expanduser(), settings.path(), seconds=seconds, progress=each)
     ok = all(result.check.ok for result in results)
     if settings.as_json:
         tries = [
-            {"name": one.check.name, "ok": one.check.ok, "detail": one.check.detail, "proves": one.proves}
-            for one in results
+            {"name": result.check.name, "ok": result.check.ok, "detail": result.check.detail, "proves": result.proves}
+            for result in results
         ]
         print_document({"ok": ok, "folder": str(folder), "tries": tries})
         return ok
-    print_checks([(one.check, f"{one.check.detail}. This shows: {one.proves}.") for one in results])
+    print_checks([(result.check, f"{result.check.detail}. This shows: {result.proves}.") for result in results])
     return ok
 
 
@@ -171,12 +171,12 @@ def upgrade_command(settings: CommandSettings) -> None:
             path, theme=settings.named_theme() or DEFAULT, vault=open_store_vault(path), progress=progress
         )
     if settings.as_json:
-        kept = report.backup and str(report.backup)
+        backup = report.backup and str(report.backup)
         checked = {"waiting": report.waiting, "masked": report.masked, "unkept": report.unkept}
-        print_document({"upgraded": True, "backup": kept, "facts": report.facts, "scopes": report.scopes} | checked)
+        print_document({"upgraded": True, "backup": backup, "facts": report.facts, "scopes": report.scopes} | checked)
     else:
-        held = f"{format_quantity(report.facts, 'fact')} in {format_quantity(report.scopes, 'scope')}"
-        click.echo(f"upgraded {held}; the old file is kept at {report.backup}")
+        contents = f"{format_quantity(report.facts, 'fact')} in {format_quantity(report.scopes, 'scope')}"
+        click.echo(f"upgraded {contents}; the old file is kept at {report.backup}")
         if report.waiting:
             click.echo(f"{format_quantity(report.waiting, 'fact')} waiting for a person (see review)")
         if report.masked:

@@ -185,14 +185,16 @@ def import_command(settings: CommandSettings, file: Path, kind: str | None, scop
 
 def print_import_report(report: ImportReport, dry_run: bool) -> None:
     verb = "would create" if dry_run else "created"
-    told = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
-    told += [format_quantity(report.turns, "turn")] if report.turns else []
-    told += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
-    told += [f"{report.masked:,} with secrets masked"] if report.masked else []
-    told += [f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached"] if report.unkept else []
-    told += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
-    told += [f"{format_quantity(len(report.errors), 'line')} refused"] if report.errors else []
-    click.echo(", ".join(told))
+    parts = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
+    parts += [format_quantity(report.turns, "turn")] if report.turns else []
+    parts += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
+    parts += [f"{report.masked:,} with secrets masked"] if report.masked else []
+    parts += (
+        [f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached"] if report.unkept else []
+    )
+    parts += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
+    parts += [f"{format_quantity(len(report.errors), 'line')} refused"] if report.errors else []
+    click.echo(", ".join(parts))
     for bad in report.errors[:SHOWN_ERRORS]:
         click.echo(f"  {to_printable(str(bad))}", err=True)
     if len(report.errors) > SHOWN_ERRORS:
@@ -205,11 +207,11 @@ def spool_to_disk(file: Path) -> Iterator[Path]:
     if str(file) != "-" and not file.expanduser().is_fifo():
         yield file
         return
-    with tempfile.NamedTemporaryFile(prefix="hermes-memory-", suffix=".txt") as kept:
+    with tempfile.NamedTemporaryFile(prefix="hermes-memory-", suffix=".txt") as copy:
         if str(file) == "-":
-            shutil.copyfileobj(sys.stdin.buffer, kept)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         else:
-            with file.expanduser().open("rb") as said:  # detecting its format would take its beginning away
-                shutil.copyfileobj(said, kept)
-        kept.flush()
-        yield Path(kept.name)
+            with file.expanduser().open("rb") as source:  # detecting its format would take its beginning away
+                shutil.copyfileobj(source, copy)
+        copy.flush()
+        yield Path(copy.name)

@@ -88,34 +88,34 @@ def turns_command(
         theme = settings.reading_theme(store)
         cursor = None
         session = None if session is None else store.sessions.find(session, theme=theme).name
-        found: list[tuple[Turn, float | None]]
+        matches: list[tuple[Turn, float | None]]
         ranked_by = ""
         if fact is not None:
             note = None
             origin = store.facts.get(fact, theme=settings.confining_theme(store)).origin
-            found = [(turn, None) for turn in store.turns.by_uids(origin.turns)]
+            matches = [(turn, None) for turn in store.turns.by_uids(origin.turns)]
         elif query:
-            found, ranked_by = search_turns(store, theme, query, limit=limit, session=session)
+            matches, ranked_by = search_turns(store, theme, query, limit=limit, session=session)
             note = store.turns.note()
         else:
             note = None
             page = store.turns.list(theme, session=session, after=after, limit=limit)
-            found = [(turn, None) for turn in page]
+            matches = [(turn, None) for turn in page]
             if len(page) == limit and store.turns.list(theme, session=session, after=page[-1].uid, limit=1):
                 cursor = page[-1].uid
     if settings.as_json:
         beside = {name: value for name, value in (("ranked_by", ranked_by), ("note", note), ("next", cursor)) if value}
-        print_document({"turns": [conversation_turn_json(turn, score) for turn, score in found], **beside})
+        print_document({"turns": [conversation_turn_json(turn, score) for turn, score in matches], **beside})
         return
     if note is not None:
         click.echo(f"note: {note}", err=True)
     if settings.is_tabular:
-        print_rows(settings, TURNS, (conversation_turn_json(turn, score) for turn, score in found))
-    for turn, _ in () if settings.is_tabular else found:
-        said = to_printable(" ".join(turn.content.split()))
-        shown = said if fact is not None or len(said) <= SHOWN else f"{said[:SHOWN]}…"
+        print_rows(settings, TURNS, (conversation_turn_json(turn, score) for turn, score in matches))
+    for turn, _ in () if settings.is_tabular else matches:
+        text = to_printable(" ".join(turn.content.split()))
+        shown = text if fact is not None or len(text) <= SHOWN else f"{text[:SHOWN]}…"
         click.echo(f"{format_iso_time(turn.at)}  {turn.role:<9}  {shown}")
-    if not found:
+    if not matches:
         click.echo("no captured messages" if not query else "no matching messages", err=True)
     if cursor is not None:
         print_cursor(cursor)
@@ -141,15 +141,15 @@ def purge_conversations(settings: CommandSettings, older_than_ms: int, yes: bool
     with settings.store(writing=True) as store:
         theme = settings.reading_theme(store)
         count = store.turns.count(theme, older_than_ms=older_than_ms)
-        whose = " on all machines of the team" if store.shared_turns.is_known_to_team(theme) else ""
+        reach = " on all machines of the team" if store.shared_turns.is_known_to_team(theme) else ""
         if count and not yes:
             if not sys.stdin.isatty():
                 raise ArgumentError(
-                    f"{format_quantity(count, 'message')} would be purged{whose}; pass --yes to skip the confirmation",
+                    f"{format_quantity(count, 'message')} would be purged{reach}; pass --yes to skip the confirmation",
                     count,
                 )
             if not confirm_on_terminal(
-                f"Purge {format_quantity(count, 'message')} of theme {theme!r}{whose}? This cannot be undone.",
+                f"Purge {format_quantity(count, 'message')} of theme {theme!r}{reach}? This cannot be undone.",
                 sys.stderr,
             ):
                 raise ArgumentError("not confirmed; nothing was purged")

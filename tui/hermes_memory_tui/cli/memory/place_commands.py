@@ -111,8 +111,8 @@ def find_change(store: Store, done: ChangeResult) -> int | None:
 def print_split_plan(plan: SplitPlan) -> None:
     """Print which facts go to which theme, and why, and which are left."""
     for group in plan.groups:
-        whose = f"project {to_printable(group.project)}" if group.project else "the person's own"
-        click.echo(f"{group.theme} ({whose}): {format_quantity(len(group.moves), 'fact')}")
+        owner = f"project {to_printable(group.project)}" if group.project else "the person's own"
+        click.echo(f"{group.theme} ({owner}): {format_quantity(len(group.moves), 'fact')}")
         for move in group.moves[:SHOWN]:
             click.echo(f"  {to_printable(move.notation)}  ({move.reason})")
         if len(group.moves) > SHOWN:

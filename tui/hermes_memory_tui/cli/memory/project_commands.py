@@ -62,9 +62,9 @@ def projects_command(
     with settings.store() as store:
         projects = store.projects.list(None if all_themes else settings.confining_theme(store))
     if settings.as_json:
-        print_document({"projects": [project_json(one) for one in projects]})
+        print_document({"projects": [project_json(summary) for summary in projects]})
         return
-    rows = (project_json(one) | {"recognised_by": format_identity(one.project)} for one in projects)
+    rows = (project_json(summary) | {"recognised_by": format_identity(summary.project)} for summary in projects)
     print_rows(settings, PROJECTS, rows)
     if not projects:
         click.echo("no projects yet", err=True)
@@ -87,14 +87,14 @@ def format_identity(project: Project) -> str:
     return f"first commit {project.roots[0][:COMMIT_DIGITS]}" if project.roots else ", ".join(project.paths)
 
 
-def project_json(one: ProjectSummary) -> dict[str, Any]:
+def project_json(summary: ProjectSummary) -> dict[str, Any]:
     return {
-        "name": one.project.name,
-        "uid": one.project.uid,
-        "remotes": list(one.project.remotes),
-        "roots": list(one.project.roots),
-        "paths": list(one.project.paths),
-        "facts": one.facts,
-        "sessions": one.sessions,
-        "seen_at": format_iso_time(one.seen_at),
+        "name": summary.project.name,
+        "uid": summary.project.uid,
+        "remotes": list(summary.project.remotes),
+        "roots": list(summary.project.roots),
+        "paths": list(summary.project.paths),
+        "facts": summary.facts,
+        "sessions": summary.sessions,
+        "seen_at": format_iso_time(summary.seen_at),
     }

@@ -68,7 +68,7 @@ def purge_command(
         return
     with settings.store(writing=not dry_run) as store:
         theme = settings.reading_theme(store)
-        wanted: dict[str, Any] = {
+        selection: dict[str, Any] = {
             "scope": scope,
             "older_than_ms": None if older_than is None else parse_duration(older_than),
             "tiers": [Tier(tier) for tier in tiers] or None,
@@ -76,11 +76,11 @@ def purge_command(
         }
         plan = PurgePlan(theme, scope, {}, erasure=FactPurgePlan((), 0, (), 0, 0, 0))
         if scope is not None or store.names.theme_or_none(theme) is not None:
-            plan = store.purge.preview(theme, **wanted)
+            plan = store.purge.preview(theme, **selection)
         if plan.total and not dry_run:
             if not yes:
                 confirm_purge(plan)
-            plan = store.purge.execute(theme, **wanted)
+            plan = store.purge.execute(theme, **selection)
     assert plan.erasure is not None
     heading = format_purge_plan(plan, "would be purged" if dry_run else "purged")
     print_purge(settings, heading, plan.erasure, plan.unreached, dry_run=dry_run)
@@ -153,8 +153,8 @@ def fact_purge_details(plan: FactPurgePlan) -> list[str]:
             f"  and {format_quantity(len(plan.facts) - SHOWN_FACTS, 'more fact')}; see their uids with --dry-run --json"
         )
     for turn in plan.turns[:SHOWN_TURNS]:
-        said = to_printable(" ".join(turn.content.split()))
-        cut = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
+        text = to_printable(" ".join(turn.content.split()))
+        cut = text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
         lines.append(f"  {turn.role} ({to_printable(turn.title or 'no session')}): {cut}")
     if len(plan.turns) > SHOWN_TURNS:
         lines.append(
@@ -170,7 +170,7 @@ def fact_purge_notes(plan: FactPurgePlan) -> list[str]:
         f"the same words stand in {short_uid(fact.uid)} as well; name it, too, to purge it"
         for fact in plan.others[:SHOWN_FACTS]
     ]
-    lines += [f"{what} holds the same words, and stays: the journal repeats it" for what in plan.lasting]
+    lines += [f"{record} holds the same words, and stays: the journal repeats it" for record in plan.lasting]
     if len(plan.others) > SHOWN_FACTS:
         lines.append(
             f"and in {format_quantity(len(plan.others) - SHOWN_FACTS, 'more fact')}; see their uids with --json"
@@ -217,5 +217,5 @@ def format_purge_plan(plan: PurgePlan, verb: str) -> str:
         else f"scope {shorten_value(plan.scope)!r} of theme {plan.theme!r}"
     )
     counts = ", ".join(f"{number:,} {tier.value}" for tier, number in plan.by_tier.items() if number)
-    said = f"{format_quantity(plan.total, 'fact')} of {place} {verb}" + (f": {counts}" if counts else "")
-    return f"{said}; with {format_erasure(plan.erasure)}" if plan.total and plan.erasure else said
+    sentence = f"{format_quantity(plan.total, 'fact')} of {place} {verb}" + (f": {counts}" if counts else "")
+    return f"{sentence}; with {format_erasure(plan.erasure)}" if plan.total and plan.erasure else sentence

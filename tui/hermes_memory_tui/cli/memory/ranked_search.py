@@ -41,7 +41,7 @@ def search_turns(
 ) -> tuple[list[tuple[Turn, float | None]], str]:
     """Return the captured messages that answer a question, each with its score, and what ranked them."""
     with find_by_meaning(store, by_words=not is_plain_question(query)) as make_nearest:
-        found = store.recall.rank(
+        matches = store.recall.rank(
             [theme],
             query,
             kinds=("turn",),
@@ -51,4 +51,4 @@ def search_turns(
             limit=limit,
             for_agents=False,
         )
-    return [(item.turn, round(item.score, 4)) for item in found.items if item.turn is not None], found.ranked_by
+    return [(item.turn, round(item.score, 4)) for item in matches.items if item.turn is not None], matches.ranked_by

@@ -68,9 +68,9 @@ def search_command(
     with settings.store(noting=True) as store:
         theme = None if all_themes else settings.reading_theme(store)
         also = settings.other_themes(store, theme)
-        found = search_facts(store, theme, join_query(query), scope=scope, limit=limit, also=also)
-        found = note_other_themes(store, theme, found)
-    print_found_facts(settings, found, with_theme=all_themes)
+        listing = search_facts(store, theme, join_query(query), scope=scope, limit=limit, also=also)
+        listing = note_other_themes(store, theme, listing)
+    print_found_facts(settings, listing, with_theme=all_themes)
 
 
 @add_examples(
@@ -115,7 +115,7 @@ def facts_command(
         query = parse_query(line, theme=theme, now=store.clock())
         named = find_named_fact(store, line, settings.confining_theme(store))
         if named is not None:
-            found = RankedListing([named], 1, False)
+            listing = RankedListing([named], 1, False)
         elif query.has_text:
             if ascending or ctx.get_parameter_source("sort") is not ParameterSource.DEFAULT:
                 raise click.UsageError("words are ranked by relevance; leave --sort and --ascending out", ctx)
@@ -123,24 +123,24 @@ def facts_command(
                 raise click.UsageError("words are ranked by relevance, at most 1,000 facts; leave --after out", ctx)
             from hermes_memory_tui.cli.memory.ranked_search import search_facts  # here, not above: it imports recall
 
-            found = search_facts(store, theme, line, scope=scope, limit=limit, also=also)
+            listing = search_facts(store, theme, line, scope=scope, limit=limit, also=also)
         else:
-            wanted = replace(query.filter, also=also)
+            selection = replace(query.filter, also=also)
             if scope is not None:
-                wanted = replace(wanted, scopes=frozenset({scope}))
+                selection = replace(selection, scopes=frozenset({scope}))
             order, begin = Sort(sort), None if after is None else find_cursor(store, Sort(sort), after)
-            page = store.facts.page(wanted, sort=order, descending=not ascending, after=begin, limit=limit)
-            found = RankedListing(page.facts, page.total, page.more)
+            page = store.facts.page(selection, sort=order, descending=not ascending, after=begin, limit=limit)
+            listing = RankedListing(page.facts, page.total, page.more)
             follows = (
                 page.next is not None
-                and store.facts.page(wanted, sort=order, descending=not ascending, after=page.next, limit=1).facts
+                and store.facts.page(selection, sort=order, descending=not ascending, after=page.next, limit=1).facts
             )
             cursor = to_cursor(order, page.facts[-1]) if follows else None
-        found = note_other_themes(store, theme, found)
+        listing = note_other_themes(store, theme, listing)
     if named is not None and not (settings.as_json or settings.is_tabular):
         ctx.invoke(fact_command, uid=named.uid)
     else:
-        print_found_facts(settings, found, with_theme=all_themes, cursor=cursor)
+        print_found_facts(settings, listing, with_theme=all_themes, cursor=cursor)
 
 
 def find_named_fact(store: Store, line: str, theme: str | None) -> Fact | None:
@@ -153,10 +153,10 @@ def find_named_fact(store: Store, line: str, theme: str | None) -> Fact | None:
         return None
 
 
-def note_other_themes(store: Store, theme: str | None, found: RankedListing) -> RankedListing:
+def note_other_themes(store: Store, theme: str | None, listing: RankedListing) -> RankedListing:
     """Return a listing that is empty with a note of where there are facts."""
-    told = "" if theme is None or found.facts else format_other_themes(store.place_themes.count_elsewhere(theme))
-    return replace(found, note=f"{told}; --all-themes looks there, too") if told and found.note is None else found
+    note = "" if theme is None or listing.facts else format_other_themes(store.place_themes.count_elsewhere(theme))
+    return replace(listing, note=f"{note}; --all-themes looks there, too") if note and listing.note is None else listing
 
 
 def to_cursor(order: Sort, fact: Fact) -> str:
@@ -184,25 +184,25 @@ def find_cursor(store: Store, order: Sort, text: str) -> PageCursor:
 
 
 def print_found_facts(
-    settings: CommandSettings, found: RankedListing, *, with_theme: bool, cursor: str | None = None
+    settings: CommandSettings, listing: RankedListing, *, with_theme: bool, cursor: str | None = None
 ) -> None:
     """Print a list of facts; as JSON it names what ranked them. :param cursor: where the next page begins"""
-    facts, total, more = found.facts, found.total, found.more
+    facts, total, more = listing.facts, listing.total, listing.more
     if settings.as_json:
-        beside = {"ranked_by": found.ranked_by, "note": found.note, "next": cursor}
-        said = {name: value for name, value in beside.items() if value}
-        print_document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **said})
+        beside = {"ranked_by": listing.ranked_by, "note": listing.note, "next": cursor}
+        notes = {name: value for name, value in beside.items() if value}
+        print_document({"facts": [fact_json(fact) for fact in facts], "total": total, "more": more, **notes})
         return
-    if found.note is not None:
-        click.echo(f"note: {found.note}", err=True)
+    if listing.note is not None:
+        click.echo(f"note: {listing.note}", err=True)
     if settings.is_tabular:
         print_rows(settings, FACTS, map(fact_row, facts))
     else:
-        whole = max(0, total - found.partial)
+        whole = max(0, total - listing.partial)
         print_facts(facts[:whole], with_theme=with_theme, with_origin=True)
         if facts[whole:]:
             # Into a pipe go facts and nothing else.
-            click.echo(f"-- {found.partial_note} --", err=not sys.stdout.isatty())
+            click.echo(f"-- {listing.partial_note} --", err=not sys.stdout.isatty())
             print_facts(facts[whole:], with_theme=with_theme, with_origin=True)
     if not facts:
         click.echo("no facts", err=True)
@@ -232,7 +232,9 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
         turns = store.turns.by_uids(fact.origin.turns)
         near = store.facts.near_duplicates(fact.uid)
     if settings.as_json:
-        print_document(fact_json(fact) | {"chain": [one.uid for one in chain], "near": [one.uid for one in near]})
+        print_document(
+            fact_json(fact) | {"chain": [other.uid for other in chain], "near": [other.uid for other in near]}
+        )
         return
     erased = len(fact.origin.turns) - len(turns)
     written_from = f"written from {format_quantity(len(turns), 'captured message')}"
@@ -261,12 +263,12 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
     )
     for turn in turns:
         print_hanging(f"  {to_printable(turn.role)}: ", to_printable(" ".join(turn.content.split())[:SHOWN_CHARS]))
-    place = [one.uid for one in chain].index(fact.uid)
+    place = [other.uid for other in chain].index(fact.uid)
     beside = (("replaces", chain[:place]), ("superseded by", chain[place + 1 :]), ("close to", list(near)))
-    for said, others in beside:
-        if others:
-            click.echo(f"\n{said}")
-            print_facts(others, indent="  ")
+    for heading, facts in beside:
+        if facts:
+            click.echo(f"\n{heading}")
+            print_facts(facts, indent="  ")
 
 
 @add_examples(

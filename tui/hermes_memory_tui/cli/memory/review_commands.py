@@ -76,20 +76,20 @@ def list_quarantined(settings: CommandSettings) -> None:
     """
     with settings.store() as store:
         theme = settings.confining_theme(store)
-        waiting, rules = store.facts.quarantine_queue(theme), store.sources.list(theme)
+        quarantined, rules = store.facts.quarantine_queue(theme), store.sources.list(theme)
         total = store.facts.count(FactFilter(theme=theme, tiers=frozenset({Tier.QUARANTINED})))
     if settings.as_json:
-        told = {"waiting": [quarantined_json(one) for one in waiting], "total": total}
-        print_document(told | {"rules": [rule_json(one) for one in rules]})
+        document = {"waiting": [quarantined_json(row) for row in quarantined], "total": total}
+        print_document(document | {"rules": [rule_json(row) for row in rules]})
         return
     if settings.is_tabular:
         rules = []  # a list of one kind of row
-        print_rows(settings, QUARANTINED, map(quarantined_row, waiting))
+        print_rows(settings, QUARANTINED, map(quarantined_row, quarantined))
     else:
-        print_quarantined(waiting)
-    if total > len(waiting):
-        click.echo(f"and {format_quantity(total - len(waiting), 'older fact')}", err=True)
-    if not waiting:
+        print_quarantined(quarantined)
+    if total > len(quarantined):
+        click.echo(f"and {format_quantity(total - len(quarantined), 'older fact')}", err=True)
+    if not quarantined:
         click.echo("quarantine is empty", err=True)
     if rules:
         click.echo()
@@ -102,23 +102,25 @@ def list_quarantined(settings: CommandSettings) -> None:
 def look_again(settings: CommandSettings) -> None:
     """List what today's rules find; nothing is changed by it."""
     with settings.store() as store:
-        found = list(store.second_look.find(settings.confining_theme(store)))
+        findings = list(store.second_look.find(settings.confining_theme(store)))
     if settings.as_json:
-        print_document({"found": [finding_json(one) for one in found], "total": len(found)})
+        print_document({"found": [finding_json(finding) for finding in findings], "total": len(findings)})
         return
     if settings.is_tabular:
-        print_rows(settings, FINDINGS, map(finding_json, found))
+        print_rows(settings, FINDINGS, map(finding_json, findings))
     else:
-        print_findings(found)
-    click.echo(f"{format_quantity(len(found), 'finding')}; nothing was changed", err=True)
+        print_findings(findings)
+    click.echo(f"{format_quantity(len(findings), 'finding')}; nothing was changed", err=True)
 
 
-def print_findings(found: list[PastFinding]) -> None:
+def print_findings(findings: list[PastFinding]) -> None:
     """Print findings: what and where, and below that the text."""
-    for one in found:
-        place = one.kind if one.seq is None else f"{one.kind} {one.seq}"
-        print_hanging(f"{short_uid(one.uid)}  ", f"{place}  {one.theme}  {to_printable(explain_finding(one.rule))}")
-        print_hanging("    ", to_printable(" ".join(one.text[:MOST_SHOWN].split())))
+    for finding in findings:
+        place = finding.kind if finding.seq is None else f"{finding.kind} {finding.seq}"
+        print_hanging(
+            f"{short_uid(finding.uid)}  ", f"{place}  {finding.theme}  {to_printable(explain_finding(finding.rule))}"
+        )
+        print_hanging("    ", to_printable(" ".join(finding.text[:MOST_SHOWN].split())))
 
 
 def explain_finding(rule: str) -> str:
@@ -126,42 +128,42 @@ def explain_finding(rule: str) -> str:
     from hermes_memory_store.intake.detectors.hidden import HIDDEN_RULE
     from hermes_memory_store.memory.second_look import SECRET_RULE
 
-    said = {SECRET_RULE: "holds a secret in clear", HIDDEN_RULE: "holds hidden characters"}
-    return said.get(rule) or explain_rule(rule)
+    phrases = {SECRET_RULE: "holds a secret in clear", HIDDEN_RULE: "holds hidden characters"}
+    return phrases.get(rule) or explain_rule(rule)
 
 
-def finding_json(one: PastFinding) -> dict[str, Any]:
+def finding_json(finding: PastFinding) -> dict[str, Any]:
     return {
-        "kind": one.kind,
-        "uid": one.uid,
-        "theme": one.theme,
-        "rule": one.rule,
-        "why": explain_finding(one.rule),
-        "text": one.text,
-        "change": one.seq,
+        "kind": finding.kind,
+        "uid": finding.uid,
+        "theme": finding.theme,
+        "rule": finding.rule,
+        "why": explain_finding(finding.rule),
+        "text": finding.text,
+        "change": finding.seq,
     }
 
 
-def quarantined_row(waiting: QuarantinedFact) -> dict[str, Any]:
+def quarantined_row(quarantined: QuarantinedFact) -> dict[str, Any]:
     """Return a quarantined fact as a row of a list: the fact's keys, and beside them why it waits."""
-    why = quarantined_json(waiting)
-    del why["fact"]
-    return fact_json(waiting.fact) | why
+    document = quarantined_json(quarantined)
+    del document["fact"]
+    return fact_json(quarantined.fact) | document
 
 
-def print_quarantined(waiting: list[QuarantinedFact]) -> None:
+def print_quarantined(quarantined: list[QuarantinedFact]) -> None:
     """Print quarantined facts: author, source and reason, and below that the fact."""
     from hermes_memory_store.intake.detector import explain_rule
 
-    length = distinct_uid_length([one.fact.uid for one in waiting])
-    for one in waiting:
-        when, source = format_iso_time(one.at)[:16].replace("T", " "), to_printable(one.source or "(unknown)")
+    length = distinct_uid_length([row.fact.uid for row in quarantined])
+    for row in quarantined:
+        when, source = format_iso_time(row.at)[:16].replace("T", " "), to_printable(row.source or "(unknown)")
         print_hanging(
-            f"{short_uid(one.fact.uid, length)}  ",
-            f"{when}  {one.fact.theme}  {source}  {to_printable(explain_rule(one.why))}",
+            f"{short_uid(row.fact.uid, length)}  ",
+            f"{when}  {row.fact.theme}  {source}  {to_printable(explain_rule(row.why))}",
         )
-        scope = f"  ({to_printable(one.fact.scope)})" if one.fact.scope else ""
-        print_hanging("    ", to_printable(one.fact.notation) + scope)
+        scope = f"  ({to_printable(row.fact.scope)})" if row.fact.scope else ""
+        print_hanging("    ", to_printable(row.fact.notation) + scope)
 
 
 @review_command.command("approve", short_help="Approve quarantined facts.")
@@ -183,7 +185,7 @@ def refuse_command(settings: CommandSettings, uids: tuple[str, ...]) -> None:
 
 
 def source_names(store: Store, theme: str | None = None) -> list[str]:
-    written = (one.source for one in store.facts.quarantine_queue(theme) if one.source)
+    written = (row.source for row in store.facts.quarantine_queue(theme) if row.source)
     return sorted({*written, *map(session_source, store.sessions.list(theme))})
 
 
@@ -219,12 +221,12 @@ def set_source_rule(settings: CommandSettings, source: str, rule: Rule | None) -
     with settings.store(creating=True) as store:
         theme = settings.resolved_theme(store)
         seqs = store.sources.set_rule(theme, source, rule)
-        known = source_names(store) if rule is not None and not settings.as_json else [source.strip()]
+        names = source_names(store) if rule is not None and not settings.as_json else [source.strip()]
     if settings.as_json:
         print_document({"theme": theme, "source": source.strip(), "rule": rule, "changes": list(seqs)})
         return
-    if source.strip() not in known:
-        near = difflib.get_close_matches(source, known, n=2)
+    if source.strip() not in names:
+        near = difflib.get_close_matches(source, names, n=2)
         meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         click.echo(f"no program of that name has written to this theme yet{to_printable(meant)}", err=True)
     click.echo(f"theme {theme}: {SAID[rule].format(to_printable(source.strip()))}")

@@ -50,13 +50,13 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
     with settings.store() as store:
         theme = settings.reading_theme(store)
         situation = find_situation(store.db.rows, str(Path.cwd()), store.clock())
-        told = store.context.status(theme, record=False, situation=situation, count=count)
+        block = store.context.status(theme, record=False, situation=situation, count=count)
         reasons = list_start_reasons(store, theme, situation, count) if why else []
         project, places = store.place_themes.project_of(theme), store.place_themes.choice.value
         undecided = store.place_themes.is_undecided
         twins = store.projects.find_twins(project) if project else []
         strays = store.theme_split.count_strays(theme)
-        elsewhere = {} if told.facts or told.left_out else store.place_themes.count_elsewhere(theme)
+        other_themes = {} if block.facts or block.left_out else store.place_themes.count_elsewhere(theme)
         sessions = [] if settings.past is not None else store.sessions.list()
         hosts = [] if settings.past is not None else list_host_states(store, sessions)
     exposed = []
@@ -72,25 +72,25 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
                 "project": project,
                 "places": places,
                 "undecided": undecided,
-                "gauge": gauge_json(told.gauge),
-                "text": told.text,
-                "tokens": told.tokens,
-                "facts": len(told.facts),
-                "left_out": told.left_out,
-                "fact_tokens": told.fact_tokens,
-                "told": [fact.uid for fact in told.facts],
-                "scopes": told.scopes,
+                "gauge": gauge_json(block.gauge),
+                "text": block.text,
+                "tokens": block.tokens,
+                "facts": len(block.facts),
+                "left_out": block.left_out,
+                "fact_tokens": block.fact_tokens,
+                "told": [fact.uid for fact in block.facts],
+                "scopes": block.scopes,
                 "capture_stopped": stopped or None,
                 "hosts": [host_state_json(state) for state in hosts],
                 "twins": twins,
                 "strays": strays,
-                **({"other_themes": elsewhere} if elsewhere else {}),
+                **({"other_themes": other_themes} if other_themes else {}),
                 "exposed_entries": exposed,
                 **({"why": [reason_json(reason) for reason in reasons]} if why else {}),
             }
         )
         return
-    print_gauge(told.gauge)
+    print_gauge(block.gauge)
     if undecided:
         click.echo("every place has the theme default; `theme adopt` gives each project its own, and shows them first")
     if stopped:
@@ -103,16 +103,16 @@ def status_command(settings: CommandSettings, why: bool, exact: bool) -> None:
     for name, facts in strays.items():
         stray = f"{format_quantity(facts, 'fact')} written in other projects"
         click.echo(f"{name} has {stray}: `hermes-memory-tui theme split {name}` shows and moves them")
-    if elsewhere:
-        click.echo(f"{format_other_themes(elsewhere)}; `hermes-memory-tui themes` lists them")
+    if other_themes:
+        click.echo(f"{format_other_themes(other_themes)}; `hermes-memory-tui themes` lists them")
     for line in [] if settings.past is not None else list_permission_lines(settings.path()):
         click.echo(line)
-    cost = f"{format_quantity(len(told.facts), 'fact')} in {format_quantity(told.fact_tokens, 'token')}"
-    click.echo(f"context: {cost}, {told.left_out:,} omitted; {format_quantity(told.tokens, 'token')} in total:\n")
-    click.echo("\n".join(to_printable(line) for line in told.text.splitlines()))
-    for one in reasons:
-        click.echo(f"\n{'given' if one.is_given else 'left out'}: {to_printable(one.fact.notation)}")
-        for line in format_reason_lines(one.candidate.parts, one.candidate.value, one.candidate.cost):
+    cost = f"{format_quantity(len(block.facts), 'fact')} in {format_quantity(block.fact_tokens, 'token')}"
+    click.echo(f"context: {cost}, {block.left_out:,} omitted; {format_quantity(block.tokens, 'token')} in total:\n")
+    click.echo("\n".join(to_printable(line) for line in block.text.splitlines()))
+    for reason in reasons:
+        click.echo(f"\n{'given' if reason.is_given else 'left out'}: {to_printable(reason.fact.notation)}")
+        for line in format_reason_lines(reason.candidate.parts, reason.candidate.value, reason.candidate.cost):
             click.echo(f"  {line}")
 
 
@@ -147,19 +147,21 @@ def list_start_reasons(
     shown = [*choice.given, *choice.left_out[:MOST_LEFT_OUT]]
     facts = {fact.id: fact for fact in store.context.load_facts(shown)}
     return [
-        StartReason(facts[one.key], one, at < len(choice.given)) for at, one in enumerate(shown) if one.key in facts
+        StartReason(facts[ranked.key], ranked, at < len(choice.given))
+        for at, ranked in enumerate(shown)
+        if ranked.key in facts
     ]
 
 
-def reason_json(one: StartReason) -> dict[str, Any]:
+def reason_json(reason: StartReason) -> dict[str, Any]:
     """Return why a fact is given or left out as a JSON document."""
     return {
-        "uid": one.fact.uid,
-        "notation": one.fact.notation,
-        "given": one.is_given,
-        "value": round(one.candidate.value, 3),
-        "tokens": one.candidate.cost,
-        "parts": {name: round(value, 3) for name, value in one.candidate.parts},
+        "uid": reason.fact.uid,
+        "notation": reason.fact.notation,
+        "given": reason.is_given,
+        "value": round(reason.candidate.value, 3),
+        "tokens": reason.candidate.cost,
+        "parts": {name: round(value, 3) for name, value in reason.candidate.parts},
     }
 
 

@@ -81,11 +81,11 @@ def undo_command(
     by redo or by undoing it. What it leaves as it is, such as a fact that somebody else has pinned or moved since, is listed
     with the reason.
     """
-    if sum(given is not None for given in (seq, session, teammate, last)) > 1:
+    if sum(option is not None for option in (seq, session, teammate, last)) > 1:
         raise click.UsageError("choose one of --change, --session, --teammate and --last")
     if leave_conflicts and session is None and last is None:
         raise click.UsageError("--leave-conflicts requires --session or --last; a single change is undone as a whole")
-    if is_any and any(given is not None for given in (seq, session, teammate)):
+    if is_any and any(option is not None for option in (seq, session, teammate)):
         raise click.UsageError("--any goes with --last, or stands alone")
     with settings.store(writing=True) as store:
         theme = settings.named_theme()
@@ -105,8 +105,8 @@ def undo_command(
         except UndoConflict as conflict:
             if leave_conflicts or (session is None and last is None):
                 raise
-            said = f"{conflict.message}; to undo the rest and skip these, pass --leave-conflicts"
-            raise UndoConflict(said, conflict.value) from conflict
+            message = f"{conflict.message}; to undo the rest and skip these, pass --leave-conflicts"
+            raise UndoConflict(message, conflict.value) from conflict
         print_undo_result(settings, store, undone, "would be undone" if dry_run else "undone", dry_run=dry_run)
 
 
@@ -120,12 +120,12 @@ def choose_changes(settings: CommandSettings, store: Store, count: int, is_any: 
     themes = [theme] if settings.named_theme() else [theme, PERSONAL]  # where a command here writes
     chosen, own = choice.newest(themes, count, is_own=False), choice.newest(themes, count)
     if not chosen:
-        others = choice.newest() or choice.newest(is_own=False)
-        hint = f"; the newest change elsewhere is {lines.name_fold(others[0])}; name that theme" if others else ""
+        newest = choice.newest() or choice.newest(is_own=False)
+        hint = f"; the newest change elsewhere is {lines.name_fold(newest[0])}; name that theme" if newest else ""
         raise NothingToUndo(f"nothing to undo in theme {theme!r}{hint}", theme)
     newer = partial(store.journal.changes, since=chosen[0].last, ops=["purge"], entities=["fact"])
     purge = next(
-        (row for one in themes if store.names.theme_or_none(one) for row in newer(theme=one) if row.is_own), None
+        (row for name in themes if store.names.theme_or_none(name) for row in newer(theme=name) if row.is_own), None
     )
     if purge is not None and not is_any:
         raise UndoConflict(
@@ -184,5 +184,5 @@ def print_undo_result(
     if len(rows) > SHOWN:
         more = "" if dry_run else f"; see log --since {rows[SHOWN - 1]}"
         click.echo(f"        and {len(rows) - SHOWN} more{more}")
-    for why in undone.left:
-        click.echo(f"skipped: {to_printable(why)}")
+    for reason in undone.left:
+        click.echo(f"skipped: {to_printable(reason)}")

@@ -98,8 +98,8 @@ def ask_to_mask(store: Store, yes: bool, write: Callable[[bool], T]) -> T:
     except (SecretUnconfirmed, UnsafeText) as error:
         if yes or store.intake.writer is not Writer.PERSON:
             raise
-        what = "mask it" if isinstance(error, SecretUnconfirmed) else "remove what is hidden"
-        click.confirm(f"{to_printable(error.message)}\n{what}, and write?", abort=True, err=True)
+        action = "mask it" if isinstance(error, SecretUnconfirmed) else "remove what is hidden"
+        click.confirm(f"{to_printable(error.message)}\n{action}, and write?", abort=True, err=True)
     return write(True)
 
 

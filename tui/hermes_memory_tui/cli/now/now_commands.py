@@ -65,8 +65,8 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
             if now == version and not is_stale:
                 continue
             version = now
-            said, state = state.sentence(), reader.read(store, store.clock())
-            if plain and said != state.sentence():
+            sentence, state = state.sentence(), reader.read(store, store.clock())
+            if plain and sentence != state.sentence():
                 print_hanging("", state.sentence())
             for event in reversed(state.events):
                 if event.key not in seen and not plain and theme in (None, event.theme):
@@ -87,8 +87,8 @@ def watch_command(settings: CommandSettings, once: bool, plain: bool) -> None:
 def stats_command(settings: CommandSettings, days: int) -> None:
     """Count the facts of each theme by tier and type, what was written and given, and how many were never read."""
     with settings.store() as store:
-        wanted = settings.confining_theme(store)
-        rows = [row for row in count_themes(store, days) if wanted in (None, row["theme"])]
+        only_theme = settings.confining_theme(store)
+        rows = [row for row in count_themes(store, days) if only_theme in (None, row["theme"])]
     if settings.as_json:
         print_document({"days": days, "themes": rows})
     else:
@@ -101,13 +101,13 @@ def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
 
     since = store.clock() - days * DAY_MS
     written: Counter[int] = Counter()
-    given: Counter[int] = Counter()
+    tokens: Counter[int] = Counter()
     first = find_first_row(store, "journal", "seq", since)
     sql = "SELECT theme_id, count(*) FROM journal WHERE seq >= ? AND at >= ? AND entity = 'fact' GROUP BY 1"
     written.update(dict(store.db.rows(sql, (first, since))))
     first = find_first_row(store, "injections", "id", since)
     sql = "SELECT theme_id, sum(tokens) FROM injections WHERE id >= ? AND at >= ? GROUP BY 1"
-    given.update(dict(store.db.rows(sql, (first, since))))
+    tokens.update(dict(store.db.rows(sql, (first, since))))
     types: dict[int, dict[str, int]] = {}
     for key, kind, many in store.db.rows(f"SELECT theme_id, type, count(*) {LIVE} GROUP BY 1, 2"):
         types.setdefault(key, {})[kind] = many
@@ -124,8 +124,8 @@ def count_themes(store: Store, days: int) -> Iterable[dict[str, Any]]:
             "days": days,
             "written": written[key],
             "written_a_day": round(written[key] / days, 1),
-            "given_tokens": given[key],
-            "given_tokens_a_day": round(given[key] / days, 1),
+            "given_tokens": tokens[key],
+            "given_tokens_a_day": round(tokens[key] / days, 1),
             "read": read[key],
             "never_read": theme.live - read[key],
         }

@@ -19,7 +19,7 @@ NEWEST = 10
 
 
 def print_state(state: NowState, now: int, as_json: bool, *, plain: bool, theme: str | None) -> None:
-    events = [one for one in state.events[:NEWEST] if theme in (None, one.theme)]
+    events = [event for event in state.events[:NEWEST] if theme in (None, event.theme)]
     if as_json:
         click.echo(json.dumps(state_json(state), ensure_ascii=False))
         sys.stdout.flush()

@@ -40,8 +40,8 @@ def why_command(settings: CommandSettings, words: tuple[str, ...], session: str 
     with settings.store() as store:
         theme = settings.confining_theme(store)
         if session is not None:
-            found = store.sessions.find(session, theme=theme)
-            saying = Saying(text, found.theme, found.name)
+            session_row = store.sessions.find(session, theme=theme)
+            saying = Saying(text, session_row.theme, session_row.name)
         else:
             saying = Saying(text, theme)
         explanation = explain_saying(store, saying, limit=limit)
@@ -59,7 +59,8 @@ def print_explanation(explanation: SayingExplanation) -> None:
     elif saying.at is not None:
         records = explanation.contexts[:1]
         title = next(
-            (one.title for one in (explanation.turn, *records) if one is not None and one.title), saying.session
+            (record.title for record in (explanation.turn, *records) if record is not None and record.title),
+            saying.session,
         )
         click.echo(f"Said by {to_printable(title)} at {format_iso_time(saying.at)[:19].replace('T', ' ')}.")
     for place, source in enumerate(explanation.sources, 1):
