@@ -189,9 +189,8 @@ def print_import_report(report: ImportReport, dry_run: bool) -> None:
     parts += [format_quantity(report.turns, "turn")] if report.turns else []
     parts += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
     parts += [f"{report.masked:,} with secrets masked"] if report.masked else []
-    parts += (
-        [f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached"] if report.unkept else []
-    )
+    if report.unkept:
+        parts.append(f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached")
     parts += [f"{report.skipped:,} purged here before and left out"] if report.skipped else []
     parts += [f"{format_quantity(len(report.errors), 'line')} refused"] if report.errors else []
     click.echo(", ".join(parts))

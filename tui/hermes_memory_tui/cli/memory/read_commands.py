@@ -232,9 +232,7 @@ def fact_command(settings: CommandSettings, uid: str) -> None:
         turns = store.turns.by_uids(fact.origin.turns)
         near = store.facts.near_duplicates(fact.uid)
     if settings.as_json:
-        print_document(
-            fact_json(fact) | {"chain": [other.uid for other in chain], "near": [other.uid for other in near]}
-        )
+        print_document(fact_json(fact) | {"chain": [row.uid for row in chain], "near": [row.uid for row in near]})
         return
     erased = len(fact.origin.turns) - len(turns)
     written_from = f"written from {format_quantity(len(turns), 'captured message')}"
