@@ -39,7 +39,7 @@ OPERATIONS = {
         Operation("restore", "restored", is_deliberate=True),
         Operation("merge", "merged", leads=(("scope", 3), ("fact", 16))),
         Operation("move", "moved", is_deliberate=True, leads=(("fact", 17),)),
-        Operation("quarantine", "quarantined", "held", "warning", leads=(("fact", 11),)),
+        Operation("quarantine", "quarantined", ink="warning", leads=(("fact", 11),)),
         Operation("open", "opened"),
         Operation("close", "closed", leads=(("scope", 0),)),
         Operation("reopen", "reopened", leads=(("scope", 1),)),

@@ -349,7 +349,7 @@ class Inspector(TypeAhead):
         if more and self._gives_notices and not self.app_focus and self._driver is not None:
             from hermes_memory_tui.system.desktop_notices import format_notice
 
-            self._driver.write(format_notice(f"{pluralise(message.waiting, 'fact')} to review", os.environ))
+            self._driver.write(format_notice(f"{pluralise(message.waiting, 'fact')} quarantined", os.environ))
 
     async def _recover(self, recovery: RecoveryState) -> None:
         from hermes_memory_tui.recovery import restore_work

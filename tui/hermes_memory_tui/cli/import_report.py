@@ -57,7 +57,7 @@ def print_foreign_report(settings: CommandSettings, report: ForeignImportReport,
     parts += [f"{format_quantity(report.turns, 'turn')}"] if report.turns or report.turns_there else []
     parts += [f"{format_quantity(report.turns_there, 'turn')} already there"] if report.turns_there else []
     parts += [f"{format_quantity(report.split, 'long content')} in numbered parts"] if report.split else []
-    parts += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
+    parts += [f"{report.waiting:,} quarantined (see review)"] if report.waiting else []
     parts += [f"{report.purged:,} purged here before and left out"] if report.purged else []
     parts += [f"{len(report.skips):,} skipped"] if report.skips else []
     parts += [f"{len(report.errors):,} refused"] if report.errors else []

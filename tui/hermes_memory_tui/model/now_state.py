@@ -320,9 +320,9 @@ def count_traces(calls: Iterable[Call], now: int) -> dict[tuple[str, str], tuple
 
 
 def find_waiting(store: Store, themes: Iterable[ThemeSummary]) -> Iterable[NowNote]:
-    held = display_formats.quarantined_count(themes)
-    if held:
-        yield NowNote(f"{pluralise(held, 'fact')} to review", "review")
+    quarantined = display_formats.quarantined_count(themes)
+    if quarantined:
+        yield NowNote(f"{pluralise(quarantined, 'fact')} quarantined", "review")
     conflicts = len(store.sync.standing.conflicts())
     if conflicts:
         yield NowNote(f"{pluralise(conflicts, 'conflict')} with the team", "team")

@@ -36,7 +36,7 @@ CATALOG = (
     ViewEntry("told", "4", "Context", "The exact context block agents receive", "context_view:ContextView"),
     ViewEntry("agents", "5", "Agents", "Sessions with their calls and context", "agents_view:AgentsView"),
     ViewEntry("journal", "6", "Journal", "All changes; time travel to any point", "journal_view:JournalView"),
-    ViewEntry("review", "7", "Review", "Quarantined facts awaiting review", "review_view:ReviewView"),
+    ViewEntry("review", "7", "Review", "Quarantined facts: approve, edit, reject", "review_view:ReviewView"),
     ViewEntry(
         "turns",
         "8",

@@ -52,7 +52,7 @@ class ReviewView(BaseView[ReviewQueue]):
     """One row per quarantined fact."""
 
     NAME = "review"
-    TITLE_OF_LIST = "pending review"
+    TITLE_OF_LIST = "quarantined"
     BINDING_GROUP_TITLE = "Review"
     WRITES = BaseView.WRITES | {"approve", "refuse", "edit", "rules"}
     COLUMNS: ClassVar[Sequence[GridColumn]] = (
@@ -167,7 +167,7 @@ class ReviewView(BaseView[ReviewQueue]):
         if one is None or self.data is None:
             return "review", self._rules()
         fact, now = one.fact, self.memory.now()
-        return "pending review", [
+        return "quarantined", [
             Content.styled(f"{fact.type.value}[{to_printable(fact.target)}]", "bold"),
             Content(to_printable(fact.content)),
             Content(""),
@@ -239,7 +239,7 @@ class ReviewView(BaseView[ReviewQueue]):
             )
 
     def action_rules(self) -> None:
-        """Choose a rule for the source under the cursor, or one to remove, so that its source awaits review again."""
+        """Choose a rule for the source under the cursor, or one to remove, so that its source is quarantined again."""
         entry = self.selected_entry
         choices, rules = [], list(self.data.rules) if self.data is not None else []
         if entry is not None and entry.source is not None:

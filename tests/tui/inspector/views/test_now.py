@@ -42,7 +42,7 @@ async def test_it_says_who_is_at_work_and_what_needs_a_person(tmp_path: Path, si
         view: Any = await opened(pilot, "now")
         await until(pilot, lambda: view.agents.row_count == 2)
         assert "2 agents at work" in str(view.said.render())
-        assert "1 fact to review" in str(view.said.render())
+        assert "1 fact quarantined" in str(view.said.render())
         texts = {cell.plain for row in view.grid.rows for cell in row.cells}
         assert any(text.startswith("C[db.id]: UUID") for text in texts)
         assert any("for “port”" in text for text in texts)
@@ -57,7 +57,7 @@ async def test_what_waits_comes_before_what_is_full_and_what_is_cut_is_marked(tm
         view: Any = await opened(pilot, "now")
         await until(pilot, lambda: view.agents.row_count == 2)
         line = screen_text(pilot).splitlines()[2]
-        assert line.startswith(" 2 agents at work. 1 fact to review. ")
+        assert line.startswith(" 2 agents at work. 1 fact quarantined. ")
         assert line.rstrip().endswith("…")
         await pilot.resize_terminal(160, 24)
         await until(pilot, lambda: screen_text(pilot).splitlines()[2].rstrip().endswith(" more."))
@@ -266,12 +266,12 @@ async def test_a_notice_holds_a_count_and_comes_only_to_who_looks_elsewhere(
         app.post_message(WaitingChanged(2))
         await pilot.pause()
         await pilot.pause()
-        assert written == ["\x1b]9;hermes-memory: 3 facts to review\x07"] * given
+        assert written == ["\x1b]9;hermes-memory: 3 facts quarantined\x07"] * given
 
 
 def test_a_terminal_that_knows_only_osc_777_gets_it() -> None:
-    assert format_notice("1 fact to review", {"VTE_VERSION": "7600"}) == (
-        "\x1b]777;notify;hermes-memory;1 fact to review\x07"
+    assert format_notice("1 fact quarantined", {"VTE_VERSION": "7600"}) == (
+        "\x1b]777;notify;hermes-memory;1 fact quarantined\x07"
     )
 
 

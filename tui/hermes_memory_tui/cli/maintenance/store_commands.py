@@ -178,6 +178,6 @@ def upgrade_command(settings: CommandSettings) -> None:
         contents = f"{format_quantity(report.facts, 'fact')} in {format_quantity(report.scopes, 'scope')}"
         click.echo(f"upgraded {contents}; the old file is kept at {report.backup}")
         if report.waiting:
-            click.echo(f"{format_quantity(report.waiting, 'fact')} waiting for a person (see review)")
+            click.echo(f"{format_quantity(report.waiting, 'fact')} quarantined (see review)")
         if report.masked:
             click.echo(f"{format_quantity(report.masked, 'fact')} with secrets masked; the old file has them in clear")

@@ -187,7 +187,7 @@ def print_import_report(report: ImportReport, dry_run: bool) -> None:
     verb = "would create" if dry_run else "created"
     parts = [f"{verb} {format_quantity(report.created, 'fact')}", f"{report.deduplicated:,} already there"]
     parts += [format_quantity(report.turns, "turn")] if report.turns else []
-    parts += [f"{report.waiting:,} waiting for a person (see review)"] if report.waiting else []
+    parts += [f"{report.waiting:,} quarantined (see review)"] if report.waiting else []
     parts += [f"{report.masked:,} with secrets masked"] if report.masked else []
     if report.unkept:
         parts.append(f"{format_quantity(report.unkept, 'secret')} not kept: no keyring can be reached")

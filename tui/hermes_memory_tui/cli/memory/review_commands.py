@@ -1,4 +1,4 @@
-"""`review`: quarantined facts that await review, and rules on their sources."""
+"""`review`: quarantined facts, and rules on their sources."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ REVIEWED = Listing(fields=tuple(dict.fromkeys((*QUARANTINED.fields, *FINDINGS.fi
 SAID = {
     "always": "suspicious facts from {} are accepted automatically",
     "never": "suspicious facts from {} are rejected automatically",
-    None: "suspicious facts from {} are quarantined for review",
+    None: "suspicious facts from {} are quarantined",
 }
 
 
 @add_examples(
-    ("review", "what waits for you, and the rules on sources"),
+    ("review", "what is quarantined, and the rules on sources"),
     ("review approve 9f8e7d6c", "let it into the memory"),
     ("review --again -o csv --fields uid,theme,why", "what today's rules find in what came in before"),
 )
@@ -213,7 +213,7 @@ def never_command(settings: CommandSettings, source: str) -> None:
 @review_command.command("ask", short_help="Remove the rule on SOURCE.")
 @source_arguments
 def ask_command(settings: CommandSettings, source: str) -> None:
-    """Remove the rule on SOURCE: suspicious facts await review again."""
+    """Remove the rule on SOURCE: suspicious facts are quarantined again."""
     set_source_rule(settings, source, None)
 
 

@@ -49,7 +49,7 @@ def write_command(
     Types: C constraint, D decision, V value, ? unknown, ✓ done, ~ obsolete.
 
     At a terminal, secrets and hidden characters are asked about. Without one, the writer counts as an agent: secrets
-    are masked, and what reads like an instruction waits for review.
+    are masked, and what reads like an instruction is quarantined.
     """
     line = " ".join(notation)
     if line != "-":
