@@ -72,6 +72,19 @@ def test_the_page_on_connecting_names_every_host_and_its_files() -> None:
         assert host.project is None or f"`{host.project}`" in row[1]
 
 
+def test_every_key_of_the_page_on_the_inspector_does_something() -> None:
+    page = (HOUSE / "docs" / "inspector.md").read_text(encoding="utf-8")
+    reference_page = (reference.FOLDER / "keys.md").read_text(encoding="utf-8")
+    keys = {
+        key
+        for row in re.findall(r"^\| (`.*?`) \| `", reference_page, re.MULTILINE)
+        for key in re.findall(r"`([^`]+)`", row)
+    }
+    named = set(re.findall(r"`([!-*,-_a-~]|ctrl\+\w)`", page))
+    assert len(named) > 30
+    assert named - keys == set()
+
+
 def test_the_tutorial_does_what_it_says() -> None:
     page = tutorial.PAGE.read_text(encoding="utf-8")
     shown = tutorial.steps(page)

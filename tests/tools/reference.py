@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from textual.keys import format_key
 
 from hermes_memory_bridge.cli import bridge_commands
 from hermes_memory_bridge.surface import prompts, resources
 from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_tui import cli as tui_commands
 from hermes_memory_tui.cli.command_examples import EXAMPLES
+from hermes_memory_tui.keymap_actions import all_bindings
 from tests.tools import library_reference, man_pages, structure
 from tests.tools.man_pages import option_rows, paragraphs
 
@@ -144,6 +146,24 @@ def argument_lines(arguments: dict[str, Any], required: Iterable[str]) -> Iterat
     yield from ([""] if arguments else [])
 
 
+def key_page() -> str:
+    """Every key of the inspector, with the id by which `[keys]` binds another."""
+    lines = [
+        "`[keys]` of `inspector.toml` binds another key to an action by its id ([inspector.md](../inspector.md#settings)).",
+        "",
+    ]
+    places: dict[str, list[str]] = {}
+    for owner, binding in all_bindings():
+        if binding.id and binding.description:
+            place = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", owner.__name__).capitalize()
+            keys = " ".join(f"`{format_key(key.strip())}`" for key in binding.key.split(","))
+            meaning = binding.tooltip.rstrip(".") if binding.tooltip else binding.description
+            places.setdefault(place, []).append(f"| {keys} | `{binding.id}` | {meaning.replace('|', chr(92) + '|')} |")
+    for place, rows in places.items():
+        lines += [f"## {place}", "", "| key | id | what it does |", "| --- | --- | --- |", *rows, ""]
+    return page("Keys of the inspector", lines)
+
+
 def client_page() -> str:
     """`MemoryClient`, method by method."""
     lines = ["`AsyncMemoryClient` has the same methods, with `async with` and `await`. A `ToolReply` is a `Reply`.", ""]
@@ -198,6 +218,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "commands.md": command_page,
     "tools.md": tool_page,
     "library.md": lambda: page("The library", library_reference.reference_lines()),
+    "keys.md": key_page,
     "client.md": client_page,
     "packages.md": package_page,
     "benchmarks.md": benchmark_page,
