@@ -59,8 +59,8 @@ VIEWS = (
     Picture("flight-recorder", ("5", "down", "enter", "l", "l")),
     Picture("journal", ("6", "down", "down", "down", "down")),
     Picture("review", ("7",)),
-    Picture("conversations", ("8",)),
-    Picture("team", ("9",)),
+    Picture("conversations", ("f8",)),
+    Picture("team", ("f9",)),
 )
 
 ALONE = (

@@ -255,7 +255,7 @@ async def test_what_is_of_the_present_is_not_shown_in_the_past(path: Path, tmp_p
         await until(pilot, lambda: not any("MEMORY.md" in row for row in rows_of(view)))
         await pilot.press("5")
         await until(pilot, lambda: "no bridge" not in screen_text(pilot) and "at work" in screen_text(pilot))
-        await pilot.press("9")
+        await pilot.press("f9")
         await until(pilot, lambda: "is of the present" in screen_text(pilot))
 
 

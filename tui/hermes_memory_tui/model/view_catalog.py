@@ -39,12 +39,12 @@ CATALOG = (
     ViewEntry("review", "7", "Review", "Quarantined facts: approve, edit, reject", "review_view:ReviewView"),
     ViewEntry(
         "turns",
-        "8",
+        "f8",
         "Conversations",
         "Captured conversations, searchable",
         "conversations_view:ConversationsView",
     ),
-    ViewEntry("team", "9", "Team", "Sync with a team database", "team_view:TeamView"),
+    ViewEntry("team", "f9", "Team", "Sync with a team database", "team_view:TeamView"),
 )
 
 START = ViewEntry("start", "", "Start", "Import sources and hosts found on this machine", "now.start_view:StartView")

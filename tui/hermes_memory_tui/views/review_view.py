@@ -42,8 +42,8 @@ class ReviewQueue:
 
 
 RULES: dict[Rule, str] = {
-    "always": "its suspicious writes in this theme are accepted",
-    "never": "its suspicious writes in this theme are rejected",
+    "always": "its suspicious writes are accepted",
+    "never": "its suspicious writes are rejected",
 }
 """What a rule does with what a source writes."""
 

@@ -1,4 +1,4 @@
-"""`ViewStrip`: the views with their digits, the current one highlighted; a click opens one."""
+"""`ViewStrip`: the views that have digits, and the current one highlighted; a click opens one."""
 
 from __future__ import annotations
 
@@ -63,12 +63,13 @@ class ViewStrip(Widget):
         self.post_message(WaitingChanged(waiting))
 
     def render(self) -> Content:
-        titles = {entry: f" {entry.title}{self._badge(entry)}" for entry in CATALOG}
+        entries = [entry for entry in CATALOG if entry.key.isdigit() or entry.name == self.present]
+        titles = {entry: f" {entry.title}{self._badge(entry)}" for entry in entries}
         # Where not all titles fit, those farthest from the open view are left out; their digits stay.
-        open_at = next((place for place, entry in enumerate(CATALOG) if entry.name == self.present), 0)
-        farthest = sorted(range(len(CATALOG)), key=lambda place: (abs(place - open_at), place))
+        open_at = next((place for place, entry in enumerate(entries) if entry.name == self.present), 0)
+        farthest = sorted(range(len(entries)), key=lambda place: (abs(place - open_at), place))
         while farthest and strip_cells(titles) > self.size.width:
-            entry = CATALOG[farthest.pop()]
+            entry = entries[farthest.pop()]
             titles[entry] = self._badge(entry)
         gap = " " if strip_cells(titles) + len(titles) <= self.size.width else ""
         self._spans, parts, at = [], [], 0
@@ -109,5 +110,5 @@ class ViewStrip(Widget):
 
 
 def strip_cells(titles: Mapping[ViewEntry, str]) -> int:
-    """Return the cells of the strip's digits and titles."""
-    return sum(len(" 1") + cell_len(title) for title in titles.values())
+    """Return the cells of the strip's keys and titles."""
+    return sum(cell_len(f" {entry.key}{title}") for entry, title in titles.items())

@@ -195,7 +195,7 @@ async def test_escape_leads_back_to_the_facts(path: Path) -> None:
 async def test_a_click_on_the_strip_opens_a_view(path: Path, size: tuple[int, int]) -> None:
     async with inspecting(path, size=size) as pilot:
         for entry in CATALOG:
-            if entry.name not in VIEWS:
+            if entry.name not in VIEWS or not entry.key.isdigit():
                 continue
             strip = screen_text(pilot).splitlines()[1]
             await pilot.click("#views", offset=(strip.index(entry.key), 0))
