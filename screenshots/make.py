@@ -29,13 +29,14 @@ from hermes_memory_tui.demo import demo_day, demo_home
 from hermes_memory_tui.inspector import Inspector
 from hermes_memory_tui.model.memory import Memory
 from hermes_memory_tui.views import agents_view
+from hermes_memory_tui.widgets import fact_table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from moving import Frame, join_frames
 
 FOLDER = Path(__file__).parent
 
-WIDE, NARROW, MOVING = (160, 42), (80, 24), (120, 32)
+WIDE, NARROW, MOVING = (160, 42), (80, 24), (140, 32)
 
 
 @dataclass(frozen=True)
@@ -80,24 +81,38 @@ ALONE = (
 )
 
 
-SCENES: tuple[tuple[tuple[str, ...], float], ...] = (
-    ((), 2.0),
-    (("down",), 0.5),
-    (("down",), 1.5),
-    (("slash", *"po"), 0.5),
-    (tuple("ol"), 2.0),
-    (("enter", "escape", "escape"), 0.5),
-    (("6",), 1.5),
-    (("down", "down", "enter"), 2.0),
-    (("1",), 0.5),
-    (("left_square_bracket",), 1.0),
-    (("left_square_bracket",), 1.0),
-    (("left_square_bracket",), 1.5),
-    (("2",), 2.0),
-    (("escape",), 1.0),
-    (("3", "down", "down", "down"), 3.0),
+@dataclass(frozen=True)
+class Scene:
+    """A moment of the moving picture: what is pressed, what is said of it, and the seconds that it stands."""
+
+    keys: tuple[str, ...]
+    text: str
+    seconds: float
+    event: Callable[[Path], None] = lambda _: None
+    """What happens before, from outside: it gets the store's file."""
+    sign: str = ""
+    """What the screen shows once it has happened."""
+
+
+def write_wrong_fact(path: Path) -> None:
+    """Let an agent write a fact that is not true, and another one be given it, while the person watches."""
+    clock = demo_day.DemoClock(demo_day.NOW - 4_000)
+    with demo_day.open_demo_store(path, clock) as store:
+        writer = demo_day.open_demo_session(store, "intraday-sre", "7e02b8d4-51c9-4f37-a6d0-93e8c1f4b265")
+        reader = demo_day.open_demo_session(store, "intraday-sre")
+        line, origin = "V[srv.primary]: pg-4 in zone a; pg-7 follows", demo_day.demo_origin("intraday-sre")
+        store.facts.write("intraday-sre", line, scope="db-failover", session=writer, origin=origin)
+        clock.now = demo_day.NOW
+        store.search.find("intraday-sre", "srv.primary", session=reader, limit=1)
+        store.reads.flush()
+
+
+SCENES = (
+    Scene((), "Agents share one memory. You watch.", 2.0),
+    Scene((), "A fact arrives, live. It is wrong.", 2.2, write_wrong_fact, "pg-4 in zone a"),
+    Scene(("enter",), "Who wrote it, from where, and whom it was given to.", 3.0),
+    Scene(("U",), "Taken back: what it had replaced stands again.", 3.0),
 )
-"""Keys of the moving picture, and the seconds that what they show stands."""
 
 
 def pictures() -> Iterator[Picture]:
@@ -160,12 +175,16 @@ async def take(picture: Picture, folder: Path) -> str:
 
 
 async def take_moving(folder: Path) -> str:
-    """The moving picture of the demo as SVG."""
+    """The moving picture of the demo as SVG: one story, with the keys as they are pressed."""
     async with stage(Picture("demo", size=MOVING)) as (pilot, shot):
         frames = []
-        for keys, seconds in SCENES:
-            await press(pilot, keys)
-            frames.append(Frame(shot(), seconds))
+        fact_table.FLASH_S = 60.0  # the mark of a new fact stays for the picture
+        for scene in SCENES:
+            scene.event(pilot.app.main.memory.path)
+            while scene.sign not in stable(shot(), "").replace("&#160;", " "):
+                await pilot.pause(0.05)
+            await press(pilot, scene.keys)
+            frames.append(Frame(shot(), scene.seconds, scene.keys, scene.text))
     svg = join_frames(frames)
     (folder / "demo.svg").write_text(svg, encoding="utf-8")
     return svg
