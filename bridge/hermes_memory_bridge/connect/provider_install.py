@@ -33,10 +33,14 @@ from hermes_memory_bridge.provider import provider_settings, theme_resolution
 from hermes_memory_bridge.provider.cli import add_provider_line, remove_provider_line
 from hermes_memory_bridge.version import __version__
 from hermes_memory_bridge.wire import line, messages, paths, peers
+from hermes_memory_store import compact_json
 from hermes_memory_store.context import packing
 from hermes_memory_store.errors import ArgumentError
 from hermes_memory_store.host_files.memory_files import hermes_home
+from hermes_memory_store.hosts import capture_switch
 from hermes_memory_store.safe_text import pluralise
+from hermes_memory_store.system import file_handles
+from hermes_memory_themes import theme_errors, theme_identity
 
 NAME = provider_settings.NAME
 
@@ -44,10 +48,17 @@ PROVIDER_FOLDER = Path(provider_settings.__file__).parent
 
 COPIED_SUFFIXES = (".py", ".yaml")
 
-SHARED = (line, messages, paths, peers, packing)
-"""Files of `wire` and the store that are copied beside the provider's own, which import them from there."""
+SHARED = {
+    module.__name__: Path(str(module.__file__))
+    for module in (
+        *(line, messages, paths, peers),
+        *(packing, capture_switch, compact_json, file_handles),
+        *(theme_identity, theme_errors),
+    )
+}
+"""Files of other packages, by their modules, which are copied beside the provider's own."""
 
-COPIED_IMPORT = re.compile(rb"from hermes_memory_(?:bridge\.wire|store\.context)\.(\w+) import")
+SHARED_IMPORT = re.compile(rb"from (%s) import" % b"|".join(re.escape(name.encode()) for name in SHARED))
 """An import of one of these, which a copy imports from its own folder."""
 
 
@@ -180,8 +191,11 @@ def find_plugin_folder(home: Path) -> Path:
 
 def load_provider_files() -> dict[str, bytes]:
     own = sorted(path for path in PROVIDER_FOLDER.iterdir() if path.suffix in COPIED_SUFFIXES)
-    files = {path.name: path.read_bytes() for path in (*own, *(Path(str(module.__file__)) for module in SHARED))}
-    return {name: COPIED_IMPORT.sub(rb"from .\1 import", content) for name, content in files.items()}
+    files = {path.name: path.read_bytes() for path in (*own, *SHARED.values())}
+    return {
+        name: SHARED_IMPORT.sub(lambda match: b"from ." + match[1].rpartition(b".")[2] + b" import", content)
+        for name, content in files.items()
+    }
 
 
 def load_plugin_files(request: ConnectRequest) -> dict[str, bytes]:

@@ -92,7 +92,7 @@ class HermesMemory(MemoryProvider):
         self._settings: ProviderSettings | None = None
         self._worker: DeliveryWorker | None = None
         self._lock = threading.Lock()
-        self._theme = theme_resolution.DEFAULT
+        self._theme = ""
         self._session = ""
         self._turn = 0
         self._writes = True

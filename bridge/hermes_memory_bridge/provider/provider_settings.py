@@ -10,10 +10,11 @@ import os
 import re
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from hermes_memory_store.hosts.capture_switch import may_capture
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,28 +156,15 @@ def load_json_object(path: str) -> dict[str, Any]:
 def is_capture_stopped(db: str) -> bool:
     """Check whether the person has stopped capture everywhere, for now, or in the working folder.
 
-    The bridge asks the same before it captures a message, and knows why; this keeps what is said meanwhile out of the queue.
-    What cannot be read has stopped it.
+    The bridge asks the same before it captures a message; this keeps what is said meanwhile out of the queue.
 
     :param db: the store's file
     """
-    path, now = db + ".capture.json", time.time_ns() // 1_000_000
-    switch = load_json_object(path)
-    if not switch and os.path.lexists(path):
-        return True
-    until, folders = switch.get("paused_until"), switch.get("folders")
-    is_paused = until is not None and (not isinstance(until, int) or until == -1 or until > now)
-    if is_paused or switch.get("off", False) is not False:
-        return True
     try:
-        place = os.path.realpath(os.getcwd())
-    except OSError:  # the folder is gone
-        return False
-    while not os.path.lexists(os.path.join(place, ".hermes-memory-off")) and place not in (folders or ()):
-        if place == os.path.dirname(place):
-            return False
-        place = os.path.dirname(place)
-    return True
+        folder = os.getcwd()
+    except OSError:  # it is gone
+        folder = ""
+    return not may_capture(db, "", folder).allowed
 
 
 def write_private_file(path: str, text: str, mode: int = 0o600) -> None:

@@ -22,18 +22,11 @@ from hermes_memory_bridge.tools import TOOLS
 from hermes_memory_store.errors import InputError
 from hermes_memory_store.host_files import memory_files
 from hermes_memory_store.notation import memory_spec
-from hermes_memory_themes import ThemeError, normalise_theme
 from tests.tools.interpreters import find_interpreters
 
 FOLDER = Path(provider.__file__).parent
 
 HOSTS_OWN = {"agent"}
-
-NAMES = st.one_of(
-    st.text(max_size=80),
-    st.from_regex(r"agent:main:[a-z]{1,9}:(dm|group):[0-9:]{1,20}", fullmatch=True),
-    st.text(alphabet="aB3-_ .7", max_size=300),
-)
 
 
 def test_it_imports_the_standard_library_and_itself_only() -> None:
@@ -79,15 +72,6 @@ def test_it_loads_and_leaves_nothing_behind_under_every_python_of_the_machine(tm
         )
         assert (done.returncode, done.stdout) == (0, "hermes-memory 1\n"), f"{python}: {done.stderr}"
         assert [path.name for path in tmp_path.iterdir()] == ["p"]
-
-
-@given(NAMES)
-def test_themes_are_named_as_the_bridge_names_them(name: str) -> None:
-    try:
-        expected: str | None = normalise_theme(name)
-    except ThemeError:
-        expected = None
-    assert theme_resolution.normalize_theme_name(name) == expected
 
 
 def test_the_first_name_given_is_the_theme() -> None:
